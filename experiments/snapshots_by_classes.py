@@ -11,20 +11,14 @@ be tried.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
+from experiments.by_classes import Outcome, outcomes, tell
 from experiments.tools import click_errors
-from live.artifacts import libraries
-from live.cluster import ClusterError
-from live.witness.jars import class_path, program
+from live.witness.jars import class_path
 
-FROM_SNAPSHOTS: Final = Path(__file__).resolve().parent / "FromSnapshots.java"
 CASES: Final = {
     "left": "Z125: partitions that the broker is told it has left",
     "kept": "Z126: partitions that are told again, though nothing has changed",
@@ -33,15 +27,8 @@ CASES: Final = {
 }
 
 
-def outcomes() -> list[dict[str, Any]]:
-    """Of each case, what came out and what its control gives. Raises ClusterError: it failed."""
-    path = ":".join([f"{libraries()}/*", *class_path().entries])
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", path, str(FROM_SNAPSHOTS)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or [each["case"] for each in found] != [*CASES]:
-        raise ClusterError(f"FromSnapshots: {' '.join(done.stderr.split())[-300:]}")
-    return found
+def from_snapshots() -> list[Outcome]:
+    return outcomes("FromSnapshots.java", CASES, class_path().entries)
 
 
 @click.command()
@@ -49,13 +36,7 @@ def outcomes() -> list[dict[str, Any]]:
 @click_errors("snapshots_by_classes")
 def main(repeat: int) -> None:
     """Try what classes make of a snapshot, and of the record behind one."""
-    runs = [outcomes() for _ in range(repeat)]
-    for each in zip(*runs, strict=True):
-        found, control = ({run[name] for run in each} for name in ("found", "control"))
-        differs = sum(run["found"] != run["control"] for run in each)
-        text = f"{CASES[each[0]['case']]}: {found}, control {control}"
-        click.echo(f"{text}; otherwise in {differs} of {repeat} runs")
-    sys.exit(int(any(each["found"] != each["control"] for run in runs for each in run)))
+    tell(CASES, from_snapshots, repeat)
 
 
 if __name__ == "__main__":

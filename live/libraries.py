@@ -5,7 +5,7 @@ from __future__ import annotations
 from live.confluent import Confluent
 from live.library import Library, LibraryError
 
-LIBRARIES = ("confluent-kafka", "kafka-python")
+LIBRARIES = ("confluent-kafka", "kafka-python", "java")
 
 
 def load(name: str, api_version: str | None = None) -> Library:
@@ -24,6 +24,10 @@ def load(name: str, api_version: str | None = None) -> Library:
         return KafkaPython(_numbers(api_version) if api_version else None)
     if api_version is not None:
         raise LibraryError(f"{name} asks brokers itself: api-version is for kafka-python")
+    if name == "java":
+        from live.java_client import Java
+
+        return Java()
     return Confluent()
 
 

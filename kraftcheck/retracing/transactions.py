@@ -40,6 +40,7 @@ def _constants(texts: Mapping[str, str]) -> Constants:
             settings.number("MaxCoordinators"),
             settings.number("MaxEpoch"),
             texts["HearsErrors"] == "TRUE",
+            2 if settings.number("Replicas") == 2 else 1,
         )
     except ToolError as error:
         raise BadInput(str(error)) from None

@@ -240,7 +240,7 @@ class Producers:
         self._keep(partition, broker, batch, outcome.row)
         if any(isinstance(each, Produced) for each in outcome.sent):
             return "NONE"
-        return rules.batch_error(row.producer, found.request, found.guarded)
+        return rules.batch_error(row.producer, found.request, rules.is_guarded(row.guard, found))
 
     def _forget(
         self, partition: ServedPartition, broker: int, batch: Batch, waiting: Verification

@@ -141,10 +141,11 @@ def cluster_heal(**options: Any) -> int:
 )
 @click.option(
     "--client",
-    type=click.Choice(["confluent-kafka", "kafka-python"]),
+    type=click.Choice(["confluent-kafka", "kafka-python", "java"]),
     default="confluent-kafka",
     show_default=True,
-    help="Whose producers and consumers they are: two libraries are two opinions.",
+    help="Whose producers and consumers they are: libraries are opinions. Of java, Apache Kafka's "
+    "own, producers only; it has an epoch for each transaction (KIP-890).",
 )
 @click.option(
     "--api-version",

@@ -51,6 +51,7 @@ from reference.transactions.rules import (
     prepared,
 )
 from reference.transactions.types import (
+    INITIAL_RECORD,
     NO_REQUEST,
     NOTHING_PENDING,
     Coordinator,
@@ -231,6 +232,8 @@ class CoordinatorHandlers:
         c = current(row)
         if c.pending.state not in COMPLETED or c.pending.logged or c.to_mark:
             return None
+        if not self.rules.is_completion_seen(c):
+            return None
         return self._lifted(row, begin(c, c.pending.state, c.pending.epoch, ()))
 
     # --- The log: elections, X4, X5; and what metadata says ---
@@ -246,7 +249,8 @@ class CoordinatorHandlers:
 
     def handle_loaded(self, row: Coordinators, input: Loaded) -> Outcome | None:
         """X4. The log has been read by its new leader."""
-        c, record = current(row), last_of(row.log)
+        c = current(row)
+        record = last_of(row.log) if self.rules.reads_whole_log() else INITIAL_RECORD
         if c.active:
             return None
         if self.rules.acts_on_committed_only():

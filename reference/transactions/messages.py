@@ -224,6 +224,18 @@ class Verified(Input, frozen=True):
     verification: Verification
 
 
+class Replicate(Input, frozen=True):
+    """The other replica fetches all that it has not."""
+
+
+class ChangeLeader(Input, frozen=True):
+    """The other replica leads the partition."""
+
+
+class Sweep(Input, frozen=True):
+    """X16. Producers that have expired are forgotten."""
+
+
 class Send(Input, frozen=True):
     """txn: the number of a transaction that begins with it."""
 
@@ -256,7 +268,10 @@ COORDINATOR_INPUTS: Final = (
     *(InitProducerId, AddPartitions, Verify, EndTxn, MarkerReply, Acknowledged, AppendTimeout),
     *(TransactionTimeout, Fence, MarkersAgain, MarkersDone, Elect, Loaded, LoseLeader, FindLeader),
 )
-PARTITION_INPUTS: Final = (Produce, Ask, Allowed, Verified, WriteTxnMarkers)
+PARTITION_INPUTS: Final = (
+    *(Produce, Ask, Allowed, Verified, WriteTxnMarkers),
+    *(Replicate, ChangeLeader, Sweep),
+)
 PRODUCER_INPUTS: Final = (
     *(Send, PartitionAdded, Produced, Commit, Abort, Ended, EndRefused, Retry),
     *(Initialize, Initialized),

@@ -2,8 +2,9 @@
 TransactionPartition.tla (X11, X13, X14).
 
 Law of this file: a handler is a pure function of the row and the input; what is decided is asked of
-the rules. What is appended is committed: leader changes of a data partition are the matter of
-reference/partition.
+the rules. With one replica what is appended is committed: elections are the matter of
+reference/partition. With two, the other one has the log up to the high watermark, may lead at any
+time, and what is written is acknowledged once it has it.
 """
 
 from __future__ import annotations
@@ -21,17 +22,28 @@ from reference.transactions.messages import (
     AddPartitions,
     Allowed,
     Ask,
+    ChangeLeader,
     MarkerReply,
     Message,
     Produce,
     Produced,
+    Replicate,
+    Sweep,
     Verification,
     Verified,
     Verify,
     WriteTxnMarkers,
 )
 from reference.transactions.rules import TransactionRules
-from reference.transactions.types import UNKNOWN, LogEntry, PartitionLeader, Producer
+from reference.transactions.types import (
+    UNKNOWN,
+    UNKNOWN_PRODUCER,
+    Follower,
+    LogEntry,
+    PartitionLeader,
+    Producer,
+    is_replicated,
+)
 
 
 def batch_record(m: Produce) -> LogEntry:
@@ -49,7 +61,13 @@ def outdated(verifying: Iterable[Verification]) -> tuple[Verification, ...]:
 def with_batch(row: PartitionLeader, m: Produce) -> PartitionLeader:
     producer = replace(row.producer, epoch=m.epoch, sequence=m.sequence + 1, open=True)
     others = [v for v in row.verifying if v.request != m]
-    return PartitionLeader((*row.log, batch_record(m)), producer, UNKNOWN, outdated(others))
+    return replace(
+        row,
+        log=(*row.log, batch_record(m)),
+        producer=producer,
+        guard=UNKNOWN,
+        verifying=outdated(others),
+    )
 
 
 def without_refused(row: PartitionLeader) -> PartitionLeader:
@@ -75,18 +93,18 @@ class PartitionHandlers:
         """X11a: a batch arrives; it is appended, refused or has to be verified."""
         done = Produced(n, m.source, m.txn, m.partition)
         if self.rules.is_duplicate_batch(row.producer, m):
-            return handled(row, row, "NONE", done)
+            return self._handled(row, row, "NONE", done)
         if m.epoch < row.producer.epoch:
-            return handled(row, row, "INVALID_PRODUCER_EPOCH", done)
+            return self._handled(row, row, "INVALID_PRODUCER_EPOCH", done)
         if not self.rules.needs_verification(row.producer, m.epoch):
             error = self.rules.batch_error(row.producer, m, False)
-            return handled(row, with_batch(row, m) if error == "NONE" else row, error, done)
+            return self._handled(row, with_batch(row, m) if error == "NONE" else row, error, done)
         if any(v.request == m and v.guarded for v in row.verifying):
             return None
         others = [v for v in row.verifying if v.request != m]
         verifying = tuple(sorted([*others, Verification(m, True, False)]))
         waiting = replace(row, guard=max(row.guard, m.epoch), verifying=verifying)
-        return handled(row, waiting, "WAIT", done)
+        return self._handled(row, waiting, "WAIT", done)
 
     def handle_ask(self, n: int, row: PartitionLeader, input: Ask) -> Outcome | None:
         """X11b. Version 2 adds, version 1 asks whether the partition has been added."""
@@ -105,7 +123,7 @@ class PartitionHandlers:
         allowed = {
             replace(v, answered=v.answered or v.request.epoch == m.epoch) for v in row.verifying
         }
-        return handled(row, replace(row, verifying=tuple(sorted(allowed))), "WAIT", m)
+        return self._handled(row, replace(row, verifying=tuple(sorted(allowed))), "WAIT", m)
 
     def handle_verified(self, n: int, row: PartitionLeader, input: Verified) -> Outcome | None:
         """X11c, X13: a verified batch is appended, or refused after all."""
@@ -115,9 +133,10 @@ class PartitionHandlers:
         done = Produced(n, m.source, m.txn, m.partition)
         without = replace(row, verifying=tuple([each for each in row.verifying if each != v]))
         if self.rules.is_duplicate_batch(row.producer, m):
-            return handled(row, without, "NONE", done)
-        error = self.rules.batch_error(row.producer, m, v.guarded)
-        return handled(row, with_batch(row, m) if error == "NONE" else without, error, done)
+            return self._handled(row, without, "NONE", done)
+        guarded = self.rules.is_guarded(row.guard, v)
+        error = self.rules.batch_error(row.producer, m, guarded)
+        return self._handled(row, with_batch(row, m) if error == "NONE" else without, error, done)
 
     def handle_write_txn_markers(
         self, n: int, row: PartitionLeader, m: WriteTxnMarkers
@@ -128,22 +147,62 @@ class PartitionHandlers:
         done = MarkerReply(n, COORDINATOR, m)
         error = self.rules.marker_error(row.producer, m)
         if error != "NONE":
-            return handled(row, row, error, done)
+            return self._handled(row, row, error, done)
         record = marker_record(m)
         clears = self.rules.marker_clears_guard(row.guard, m)
         sequence = row.producer.sequence if row.producer.epoch == m.epoch else UNKNOWN
-        after = PartitionLeader(
+        after = replace(
+            row,
             log=row.log if row.log[-1:] == (record,) else (*row.log, record),
             producer=Producer(m.epoch, m.coordinator_epoch, sequence, False),
             guard=UNKNOWN if clears else row.guard,
             verifying=outdated(row.verifying) if clears else row.verifying,
         )
-        return handled(row, after, "NONE", done)
+        return self._handled(row, after, "NONE", done)
 
+    # --- With two replicas, and as time goes by ---
 
-def handled(row: PartitionLeader, after: PartitionLeader, error: str, done: Message) -> Outcome:
-    """done: what is sent of what was written."""
-    after = without_refused(after)
-    if error == "NONE":
-        return Outcome(after, (done,))
-    return Outcome(after, ignored=error if error != "WAIT" and after == row else "")
+    def handle_replicate(self, n: int, row: PartitionLeader, input: Replicate) -> Outcome | None:
+        """The other replica fetches all that it has not."""
+        follower = row.follower
+        if not isinstance(follower, Follower) or is_replicated(row):
+            return None
+        fetched = replace(follower, log=row.log, producer=row.producer)
+        return self._moved(replace(row, follower=fetched))
+
+    def handle_change_leader(
+        self, n: int, row: PartitionLeader, input: ChangeLeader
+    ) -> Outcome | None:
+        """The other replica leads, and the old leader has what it has. Guards are the leader's
+        own.
+        """
+        other = row.follower
+        if not isinstance(other, Follower):
+            return None
+        return self._moved(PartitionLeader(other.log, other.producer, UNKNOWN, (), other))
+
+    def handle_sweep(self, n: int, row: PartitionLeader, input: Sweep) -> Outcome | None:
+        """X16. What is known of a producer is forgotten; its log stays."""
+        known = row.producer
+        if not self.rules.is_producer_expired(known) or known == UNKNOWN_PRODUCER:
+            return None
+        return self._moved(replace(row, producer=UNKNOWN_PRODUCER))
+
+    def _showing(self, row: PartitionLeader) -> PartitionLeader:
+        """The leader shows what it finds stable."""
+        follower = row.follower
+        if not isinstance(follower, Follower):
+            return row
+        return replace(row, follower=replace(follower, stable=self.rules.last_stable_offset(row)))
+
+    def _moved(self, after: PartitionLeader) -> Outcome:
+        return Outcome(without_refused(self._showing(after)))
+
+    def _handled(
+        self, row: PartitionLeader, after: PartitionLeader, error: str, done: Message
+    ) -> Outcome:
+        """done: what is sent of what was written, and is on every replica."""
+        after = without_refused(self._showing(after))
+        if error == "NONE":
+            return Outcome(after, (done,) if is_replicated(after) else ())
+        return Outcome(after, ignored=error if error != "WAIT" and after == row else "")

@@ -22,8 +22,10 @@ from reference.transactions.types import (
     Client,
     Constants,
     Coordinators,
+    Follower,
     LogEntry,
     PartitionLeader,
+    committed,
 )
 
 TXN_STATES: Final = (
@@ -440,18 +442,36 @@ def epoch_held_once(state: State) -> str | None:
     return None
 
 
+def lso_bounds(state: State) -> str | None:
+    """X17. What is shown is committed, and decided by what is committed.
+
+    Misses: partitions with one replica; a reader that is shown less than it could be.
+    """
+    for p, row in state.partitions.items():
+        if not isinstance(row.follower, Follower):
+            continue
+        kept, stable = row.follower.log, row.follower.stable
+        if stable > len(kept):
+            return f"partition {p} shows {stable} records, {len(kept)} are committed"
+        ended = any(e.kind == "Marker" for e in kept[stable:])
+        tail = kept[:stable][-1:]
+        if tail and tail[0].kind == "Batch" and not ended:
+            return f"partition {p} shows {stable} records, and the last is not decided"
+    return None
+
+
 # --- Properties of steps
 
 
 def epoch_monotonic(old: State, new: State) -> str | None:
-    """Epochs never go back: not in the transaction log, not in a partition.
+    """Epochs never go back: not in the transaction log, not in what is committed in a partition.
 
     Misses: an epoch that should have risen and stays.
     """
     if new.log.log.committed.epoch < old.log.log.committed.epoch:
         return f"the transaction log goes back to epoch {new.log.log.committed.epoch}"
     for p, row in new.partitions.items():
-        before, after = old.partitions[p].producer, row.producer
+        before, after = committed(old.partitions[p]).producer, committed(row).producer
         if after.epoch < before.epoch or after.coordinator_epoch < before.coordinator_epoch:
             return (
                 f"partition {p} goes back from epoch {before.epoch} of coordinator "
@@ -481,9 +501,10 @@ def guard_kept(old: State, new: State) -> str | None:
     """A guard goes with a batch that is appended, or with a marker of a larger epoch: none takes
     the guard of a later transaction.
 
-    Misses: version 1; a guard that goes with the late batch of an earlier transaction.
+    Misses: version 1, and partitions with two replicas, as a guard goes with its leader; a guard
+    that goes with the late batch of an earlier transaction.
     """
-    if new.constants.version != 2:
+    if new.constants.version != 2 or new.constants.replicas != 1:
         return None
     for p, row in new.partitions.items():
         before = old.partitions[p]
@@ -495,6 +516,20 @@ def guard_kept(old: State, new: State) -> str | None:
                 f"partition {p} loses the guard of epoch {before.guard} to a marker of epoch "
                 f"{row.producer.epoch}"
             )
+    return None
+
+
+def lso_monotonic(old: State, new: State) -> str | None:
+    """X17. No leader shows less than an earlier one has shown.
+
+    Misses: partitions with one replica; a high watermark that a new leader does not know yet.
+    """
+    for p, row in new.partitions.items():
+        before, after = old.partitions[p].follower, row.follower
+        if not isinstance(before, Follower) or not isinstance(after, Follower):
+            continue
+        if after.stable < before.stable:
+            return f"partition {p} showed {before.stable} records, and now {after.stable}"
     return None
 
 
@@ -518,7 +553,9 @@ PROPERTIES: Final = (
     _named("FencedByOthers", fenced_by_others),
     _named("EndNotRefused", end_not_refused),
     _named("EpochHeldOnce", epoch_held_once),
+    _named("LsoBounds", lso_bounds),
     _named("EpochMonotonic", epoch_monotonic),
     _named("ZombieFenced", zombie_fenced),
     _named("GuardKept", guard_kept),
+    _named("LsoMonotonic", lso_monotonic),
 )

@@ -21,6 +21,7 @@ from reference.transactions.messages import (
     AddPartitions,
     AppendTimeout,
     Ask,
+    ChangeLeader,
     Commit,
     Elect,
     EndTxn,
@@ -35,8 +36,10 @@ from reference.transactions.messages import (
     MarkersDone,
     Message,
     Produce,
+    Replicate,
     Retry,
     Send,
+    Sweep,
     TransactionTimeout,
     Verified,
     Verify,
@@ -47,13 +50,14 @@ from reference.transactions.properties import PROPERTIES, history_next
 from reference.transactions.rules import COMPLETED, TransactionRules, prepared
 from reference.transactions.sometimes import sometimes
 from reference.transactions.types import (
-    INITIAL_PARTITION,
     Client,
     Constants,
     Coordinators,
     PartitionLeader,
     initial_client,
     initial_coordinators,
+    initial_partition,
+    is_replicated,
 )
 
 COORDINATOR_KIND: Final = NodeKind(
@@ -72,7 +76,7 @@ PARTITION_KIND: Final = NodeKind(
     module="TransactionNodes",
     row=PartitionLeader,
     inputs=PARTITION_INPUTS,
-    initial=lambda constants: INITIAL_PARTITION,
+    initial=initial_partition,
     first_row="InitialPartition",
     is_running=lambda row: True,
     role=lambda row: "Open" if row.producer.open else "Closed",
@@ -155,6 +159,11 @@ def _of_partition(constants: Constants, row: PartitionLeader) -> Iterable[Input]
             yield Verified(v)
         else:
             yield from (Ask(v, behind) for behind in range(constants.max_coordinators))
+    yield Sweep()
+    if constants.replicas == 2:
+        yield ChangeLeader()
+        if not is_replicated(row):
+            yield Replicate()
 
 
 def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
@@ -240,6 +249,7 @@ TRANSACTIONS: Final = Protocol(
             "max_coordinators": (3,),
             "max_epoch": (32766, 1),
             "hears_errors": (False, True),
+            "replicas": (1, 2),
         },
         local=_local,
         properties=PROPERTIES,
@@ -252,6 +262,8 @@ TRANSACTIONS: Final = Protocol(
             TransactionTimeout: (0, 50, 200),
             AppendTimeout: (0, 50, 200),
             LoseLeader: (0, 100),
+            ChangeLeader: (0, 50, 200),
+            Sweep: (0, 50),
             Initialize: (0, 100, 300),
             Ask: (300, 600),
             Abort: (20, 100),

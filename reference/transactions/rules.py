@@ -22,10 +22,19 @@ from reference.transactions.messages import (
     EndTxn,
     Produce,
     TxnState,
+    Verification,
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.types import UNKNOWN, Constants, Coordinator, Producer
+from reference.transactions.types import (
+    UNKNOWN,
+    Constants,
+    Coordinator,
+    LogEntry,
+    PartitionLeader,
+    Producer,
+    committed,
+)
 
 PREPARING: Final = ("PrepareCommit", "PrepareAbort")
 COMPLETED: Final = ("CompleteCommit", "CompleteAbort")
@@ -41,6 +50,13 @@ def completed_as(decision: Decision) -> TxnState:
 
 def decision_of(state: str) -> Decision:
     return "Commit" if state in ("PrepareCommit", "CompleteCommit") else "Abort"
+
+
+def decided_up_to(records: tuple[LogEntry, ...]) -> int:
+    """How many records there are before the first batch that no marker follows."""
+    kinds = [record.kind for record in records]
+    after = len(kinds) - kinds[::-1].index("Marker") if "Marker" in kinds else 0
+    return after + kinds[after:].index("Batch") if "Batch" in kinds[after:] else len(kinds)
 
 
 class TransactionRules:
@@ -60,6 +76,10 @@ class TransactionRules:
         """X4. A new leader of the log makes its state of nothing that is not committed. Kafka takes
         all that it has read.
         """
+        return True
+
+    def reads_whole_log(self) -> bool:
+        """X4. A log that could not be read to its end is acted on by nobody (KAFKA-9307)."""
         return True
 
     def is_exhausted(self, epoch: int) -> bool:
@@ -195,6 +215,10 @@ class TransactionRules:
             and m.epoch == row.txn.epoch
         )
 
+    def is_completion_seen(self, row: Coordinator) -> bool:
+        """X25. Whether somebody looks, once the last marker is acknowledged (KAFKA-9777)."""
+        return True
+
     # --- Partition: data, X11, X13, T1 to T3 ---
 
     def is_duplicate_batch(self, producer: Producer, m: Produce) -> bool:
@@ -207,6 +231,10 @@ class TransactionRules:
     def needs_verification(self, producer: Producer, epoch: int) -> bool:
         """X11. A transaction's first batch here is verified first."""
         return not self.is_ongoing(producer, epoch)
+
+    def is_guarded(self, guard: int, v: Verification) -> bool:
+        """X13. Guards are unique: another one does not stand for the one that a batch came with."""
+        return v.guarded
 
     def batch_error(self, producer: Producer, m: Produce, guarded: bool) -> str:
         """X13. What a batch is refused for; guarded: the guard under which it was verified is still
@@ -253,3 +281,17 @@ class TransactionRules:
         KAFKA-18654), one of a larger epoch to one after that. Kafka 4.3.1 spares the first only.
         """
         return not (self.epoch_per_transaction and guard >= m.epoch)
+
+    # --- Partition: what is shown and what is forgotten, X16, X17 ---
+
+    def last_stable_offset(self, row: PartitionLeader) -> int:
+        """X17. Up to the high watermark, which is where the other replica's log ends, but not past
+        the first batch that has no marker below it.
+        """
+        return decided_up_to(row.log[: len(committed(row).log)])
+
+    def is_producer_expired(self, producer: Producer) -> bool:
+        """X16. A producer is forgotten a day after its last batch, by the clock of the broker:
+        later than anything here comes.
+        """
+        return False

@@ -32,7 +32,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     """partitions, clients: their nodes, all above 0. version: 2 has an epoch for each transaction
     (KIP-890, part 2); 1: before it. max_coordinators: how many epochs the transaction log has.
     max_epoch: the last epoch that a producer is given. hears_errors: whether producers note what
-    ends their use.
+    ends their use. replicas: of each partition; with one its log is committed as it is written.
     """
 
     partitions: SetOf[int]
@@ -41,6 +41,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     max_coordinators: AtLeastOne
     max_epoch: AtLeastOne = 32766
     hears_errors: bool = False
+    replicas: Literal[1, 2] = 1
 
 
 # --- The transaction log and its coordinators
@@ -145,6 +146,23 @@ class Producer(msgspec.Struct, frozen=True):
     open: bool
 
 
+class NoFollower(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
+    """Of a partition with one replica."""
+
+
+class Follower(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
+    """The other replica. log: up to the high watermark. stable: the last stable offset that the
+    leader shows.
+    """
+
+    log: tuple[LogEntry, ...]
+    producer: Producer
+    stable: int
+
+
+NO_FOLLOWER: Final = NoFollower()
+
+
 class PartitionLeader(msgspec.Struct, frozen=True):
     """The leader of a partition (specs/transactions/TransactionPartition.tla). guard: the epoch of
     the one that stands here, or UNKNOWN. verifying: sorted.
@@ -154,9 +172,27 @@ class PartitionLeader(msgspec.Struct, frozen=True):
     producer: Producer
     guard: int
     verifying: SetOf[Verification]
+    follower: Follower | NoFollower = NO_FOLLOWER
 
 
-INITIAL_PARTITION: Final = PartitionLeader((), Producer(UNKNOWN, 0, UNKNOWN, False), UNKNOWN, ())
+UNKNOWN_PRODUCER: Final = Producer(UNKNOWN, 0, UNKNOWN, False)
+INITIAL_PARTITION: Final = PartitionLeader((), UNKNOWN_PRODUCER, UNKNOWN, ())
+
+
+def initial_partition(constants: Constants) -> PartitionLeader:
+    if constants.replicas == 1:
+        return INITIAL_PARTITION
+    return msgspec.structs.replace(INITIAL_PARTITION, follower=Follower((), UNKNOWN_PRODUCER, 0))
+
+
+def committed(row: PartitionLeader) -> PartitionLeader | Follower:
+    """What has the log, and the producer's state, that no change of leaders takes back."""
+    return row.follower if isinstance(row.follower, Follower) else row
+
+
+def is_replicated(row: PartitionLeader) -> bool:
+    kept = committed(row)
+    return kept.log == row.log and kept.producer == row.producer
 
 
 # --- A producer

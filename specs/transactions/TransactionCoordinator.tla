@@ -152,14 +152,16 @@ Step_HandleMarkerReply(row, m) ==
   THEN {Outcome([row EXCEPT !.toMark = @ \ MarkedBy(row, m)], <<>>, {}, {})} ELSE {}
 
 Step_HandleMarkersDone(row) ==
-  IF row.pending.state \in Completed /\ ~row.pending.logged /\ row.toMark = {}
+  IF /\ row.pending.state \in Completed /\ ~row.pending.logged /\ row.toMark = {}
+     /\ IsCompletionSeen(row)
   THEN {Begin(row, row.pending.state, row.pending.epoch, {}, NoRequest)}
   ELSE {}
 
 -----------------------------------------------------------------------------
-(* X4.  The log up to `record` has been read by its new leader.             *)
-Step_HandleLoaded(row, record, leaderless) ==
-  LET loaded == [row EXCEPT !.active = TRUE, !.txn = TxnOf(record)]
+(* X4.  The log up to `last` has been read by its new leader.               *)
+Step_HandleLoaded(row, last, leaderless) ==
+  LET record == IF ReadsWholeLog THEN last ELSE InitialRecord
+      loaded == [row EXCEPT !.active = TRUE, !.txn = TxnOf(record)]
       waiting == WaitingForMarkers(loaded, loaded.txn, leaderless)
   IN IF record.state \in Preparing
      THEN {Outcome(waiting, <<>>, MarkersOf(waiting, leaderless), {})}

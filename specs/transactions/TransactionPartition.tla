@@ -1,8 +1,10 @@
 ------------------------ MODULE TransactionPartition ------------------------
 (***************************************************************************)
 (* What the leader of a data partition does with batches and markers (X11,  *)
-(* X13, X14).  What is appended is committed: leader changes of a data      *)
-(* partition are the matter of PartitionReplication.                        *)
+(* X13, X14).  With one replica what is appended is committed: elections    *)
+(* are the matter of PartitionReplication.  With two, the other one has the *)
+(* log up to the high watermark, may lead at any time, and what is written  *)
+(* is acknowledged once it has it.                                          *)
 (*                                                                          *)
 (*   log         batches and markers                                        *)
 (*   producer    what the log says of the producer: epoch, coordinatorEpoch,*)
@@ -13,15 +15,35 @@
 (*               request; guarded: no other guard has replaced the one that *)
 (*               it came with; answered                                     *)
 (*                                                                          *)
+(*   follower    the other replica, if there is one: its log and what that  *)
+(*               says of the producer; stable: the last stable offset that  *)
+(*               the leader shows                                           *)
+(*                                                                          *)
 (* Guards are unique, so all that matters of an old one is that it is old.  *)
 (***************************************************************************)
 EXTENDS TransactionRules
 
+UnknownProducer ==
+  [epoch |-> Unknown, coordinatorEpoch |-> 0, sequence |-> Unknown, open |-> FALSE]
+
+NoFollower == [type |-> "None"]
+
 InitialPartition ==
-  [log |-> <<>>,
-   producer |-> [epoch |-> Unknown, coordinatorEpoch |-> 0, sequence |-> Unknown,
-                 open |-> FALSE],
-   guard |-> Unknown, verifying |-> {}]
+  [log |-> <<>>, producer |-> UnknownProducer, guard |-> Unknown, verifying |-> {},
+   follower |-> IF Replicas = 1 THEN NoFollower
+                ELSE [type |-> "Follower", log |-> <<>>, producer |-> UnknownProducer,
+                      stable |-> 0]]
+
+(* What no change of leaders takes back: the log, and the producer's state. *)
+Committed(row) == IF row.follower = NoFollower THEN row ELSE row.follower
+
+IsReplicated(row) ==
+  Committed(row).log = row.log /\ Committed(row).producer = row.producer
+
+(* The leader shows what it finds stable.                                   *)
+Showing(row) ==
+  IF row.follower = NoFollower THEN row
+  ELSE [row EXCEPT !.follower.stable = LastStableOffset(row)]
 
 BatchRecord(m) ==
   [kind |-> "Batch", txn |-> m.txn, client |-> m.client, epoch |-> m.epoch, decision |-> "None"]
@@ -33,13 +55,14 @@ Taken(row, error) == {[row |-> row, error |-> error]}
 Outdated(verifying) == {[v EXCEPT !.guarded = FALSE] : v \in verifying}
 
 WithBatch(row, m) ==
-  [row EXCEPT
-     !.log = Append(@, BatchRecord(m)),
-     !.producer.epoch = m.epoch,
-     !.producer.sequence = m.sequence + 1,
-     !.producer.open = TRUE,
-     !.guard = Unknown,
-     !.verifying = Outdated({v \in @ : v.request # m})]
+  Showing(
+    [row EXCEPT
+       !.log = Append(@, BatchRecord(m)),
+       !.producer.epoch = m.epoch,
+       !.producer.sequence = m.sequence + 1,
+       !.producer.open = TRUE,
+       !.guard = Unknown,
+       !.verifying = Outdated({v \in @ : v.request # m})])
 
 (* What will be refused for ever, as epochs only grow, is forgotten.        *)
 WithoutRefused(row) ==
@@ -68,7 +91,7 @@ Step_HandleAllowed(row, epoch) ==
 
 (* X11c, X13: a verified batch is appended, or refused after all.           *)
 Step_HandleVerified(row, v) ==
-  LET error == BatchError(row.producer, v.request, v.guarded)
+  LET error == BatchError(row.producer, v.request, IsGuarded(row.guard, v))
       without == [row EXCEPT !.verifying = @ \ {v}]
   IN CASE ~v.answered -> {}
        [] IsDuplicateBatch(row.producer, v.request) -> Taken(without, "NONE")
@@ -82,13 +105,32 @@ Step_HandleMarker(row, m) ==
       again == row.log # <<>> /\ row.log[Len(row.log)] = record
       clears == MarkerClearsGuard(row.guard, m)
   IN IF MarkerError(row.producer, m) # "NONE" THEN Taken(row, MarkerError(row.producer, m))
-     ELSE Taken(
+     ELSE Taken(Showing(
        [row EXCEPT
           !.log = IF again THEN @ ELSE Append(@, record),
           !.producer = [epoch |-> m.epoch, coordinatorEpoch |-> m.coordinatorEpoch,
                         sequence |-> IF @.epoch = m.epoch THEN @.sequence ELSE Unknown,
                         open |-> FALSE],
           !.guard = IF clears THEN Unknown ELSE @,
-          !.verifying = IF clears THEN Outdated(@) ELSE @],
+          !.verifying = IF clears THEN Outdated(@) ELSE @]),
        "NONE")
+
+(* The other replica fetches all that it has not.                           *)
+Step_HandleReplicate(row) ==
+  IF IsReplicated(row) THEN {}
+  ELSE Taken(Showing([row EXCEPT !.follower.log = row.log, !.follower.producer = row.producer]),
+             "WAIT")
+
+(* The other replica leads, and the old leader has what it has.  Guards are *)
+(* the leader's own.                                                        *)
+Step_HandleChangeLeader(row) ==
+  IF row.follower = NoFollower THEN {}
+  ELSE Taken(Showing([row EXCEPT !.log = row.follower.log, !.producer = row.follower.producer,
+                                 !.guard = Unknown, !.verifying = {}]),
+             "WAIT")
+
+(* X16.  What is known of a producer is forgotten; its log stays.           *)
+Step_HandleSweep(row) ==
+  IF IsProducerExpired(row.producer) /\ row.producer # UnknownProducer
+  THEN Taken([row EXCEPT !.producer = UnknownProducer], "WAIT") ELSE {}
 =============================================================================

@@ -48,6 +48,8 @@ HistoryNext ==
 -----------------------------------------------------------------------------
 (* Words.                                                                   *)
 
+HasFollower(p) == partitions[p].follower.type = "Follower"
+
 Batches(p) == {i \in 1..Len(partitions[p].log) : partitions[p].log[i].kind = "Batch"}
 Markers(p) == {i \in 1..Len(partitions[p].log) : partitions[p].log[i].kind = "Marker"}
 
@@ -209,15 +211,27 @@ EpochHeldOnce ==
      /\ {clients[c].status, clients[d].status} \subseteq {"Ready", "Open", "Ending"})
       => clients[c].epoch # clients[d].epoch
 
+(* X17.  What is shown is committed, and decided by what is committed.      *)
+LsoBounds ==
+  \A p \in {p \in Partitions : HasFollower(p)} :
+    LET kept == partitions[p].follower.log
+        stable == partitions[p].follower.stable
+    IN /\ stable <= Len(kept)
+       /\ \A i \in 1..stable :
+            kept[i].kind = "Batch" => \E j \in i..Len(kept) : kept[j].kind = "Marker"
+
 -----------------------------------------------------------------------------
 (* Properties of steps.                                                     *)
 
-(* Epochs never go back: not in the transaction log, not in a partition.    *)
+(* Epochs never go back: not in the transaction log, not in what is         *)
+(* committed in a partition.                                                *)
+ProducerIn(row) == IF row.follower.type = "None" THEN row.producer ELSE row.follower.producer
 EpochMonotonicStep ==
   /\ log'.committed.epoch >= log.committed.epoch
   /\ \A p \in Partitions :
-       /\ partitions'[p].producer.epoch >= partitions[p].producer.epoch
-       /\ partitions'[p].producer.coordinatorEpoch >= partitions[p].producer.coordinatorEpoch
+       LET before == ProducerIn(partitions[p])
+           after == ProducerIn(partitions'[p])
+       IN after.epoch >= before.epoch /\ after.coordinatorEpoch >= before.coordinatorEpoch
 EpochMonotonic == [][EpochMonotonicStep]_vars
 
 (* Once InitProducerId was answered, no older instance has a partition      *)
@@ -230,12 +244,19 @@ ZombieFencedStep ==
 ZombieFenced == [][ZombieFencedStep]_vars
 
 (* A guard goes with a batch that is appended, or with a marker of a larger *)
-(* epoch: none takes the guard of a later transaction.                      *)
+(* epoch: none takes the guard of a later transaction.  With a leader goes  *)
+(* every guard.                                                             *)
 GuardKeptStep ==
-  Version = 2 =>
+  Version = 2 /\ Replicas = 1 =>
     \A p \in Partitions :
       (/\ partitions[p].guard # -1 /\ partitions'[p].guard = -1
        /\ ~(AppendedTo(p) /\ LastIn(p).kind = "Batch")) =>
         partitions'[p].producer.epoch > partitions[p].guard
 GuardKept == [][GuardKeptStep]_vars
+
+(* X17.  No leader shows less than an earlier one has shown.                *)
+LsoMonotonicStep ==
+  \A p \in {p \in Partitions : HasFollower(p)} :
+    partitions'[p].follower.stable >= partitions[p].follower.stable
+LsoMonotonic == [][LsoMonotonicStep]_vars
 =============================================================================

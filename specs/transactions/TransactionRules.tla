@@ -20,7 +20,8 @@ EXTENDS Integers, Sequences, FiniteSets
 CONSTANTS
   Partitions,   \* the partitions that transactions write to
   Version,      \* 2: an epoch for each transaction (KIP-890, part 2); 1: before it
-  MaxEpoch      \* the last epoch that a producer is given; Kafka: 32766
+  MaxEpoch,     \* the last epoch that a producer is given; Kafka: 32766
+  Replicas      \* of each partition: 1, whose log is committed as it is written, or 2
 
 Unknown == -1   \* no epoch, no sequence: Kafka's own sentinel
 
@@ -35,6 +36,13 @@ Prepared(decision) == IF decision = "Commit" THEN "PrepareCommit" ELSE "PrepareA
 CompletedAs(decision) == IF decision = "Commit" THEN "CompleteCommit" ELSE "CompleteAbort"
 DecisionOf(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "Commit" ELSE "Abort"
 
+(* How many records there are before the first batch that no marker follows. *)
+DecidedUpTo(records) ==
+  LET open == {i \in 1..Len(records) :
+                 /\ records[i].kind = "Batch"
+                 /\ \A j \in i..Len(records) : records[j].kind # "Marker"}
+  IN IF open = {} THEN Len(records) ELSE (CHOOSE i \in open : \A j \in open : i <= j) - 1
+
 -----------------------------------------------------------------------------
 (* Coordinator.  What is answered is an error, or "Append": a transition    *)
 (* begins, and the answer waits until its record is committed.              *)
@@ -43,6 +51,10 @@ DecisionOf(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "Comm
 (* that is not committed, so it waits for the high watermark.  Kafka takes  *)
 (* all that it has read (Z71).                                              *)
 ActsOnCommittedOnly == TRUE
+
+(* X4.  A log that could not be read to its end is acted on by nobody       *)
+(* (KAFKA-9307).                                                            *)
+ReadsWholeLog == TRUE
 
 (* X7.  When a producer id has no epoch left to be given.                   *)
 IsExhausted(epoch) == epoch % EpochsOfId >= MaxEpoch
@@ -142,6 +154,10 @@ IsMarkerReplyCurrent(row, m) ==
   /\ m.coordinatorEpoch = row.coordinatorEpoch
   /\ row.txn.state = Prepared(m.decision) /\ m.epoch = row.txn.epoch
 
+(* X25.  Whether somebody looks, once the last marker is acknowledged       *)
+(* (KAFKA-9777).                                                            *)
+IsCompletionSeen(row) == TRUE
+
 -----------------------------------------------------------------------------
 (* Partition: data, X11, X13, T1 to T3.                                     *)
 
@@ -153,6 +169,10 @@ IsOngoing(producer, epoch) == producer.open /\ producer.epoch = epoch
 
 (* X11.  A transaction's first batch here is verified first.                *)
 NeedsVerification(producer, epoch) == ~IsOngoing(producer, epoch)
+
+(* X13.  Guards are unique: another one does not stand for the one that a   *)
+(* batch came with.                                                         *)
+IsGuarded(guard, v) == v.guarded
 
 (* X13.  What a batch is refused for; guarded: the guard under which it was *)
 (* verified is still the one that stands here.                              *)
@@ -190,4 +210,16 @@ MarkerError(producer, m) ==
 (* (KAFKA-18575, KAFKA-18654), one of a larger epoch to one after that.     *)
 (* Kafka 4.3.1 spares the first only (transactions-guard-lost).             *)
 MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard >= m.epoch)
+
+-----------------------------------------------------------------------------
+(* Partition: what is shown and what is forgotten, X16, X17.                *)
+
+(* X17.  The last stable offset: up to the high watermark, which is where   *)
+(* the other replica's log ends, but not past the first batch that has no   *)
+(* marker below it.                                                         *)
+LastStableOffset(row) == DecidedUpTo(SubSeq(row.log, 1, Len(row.follower.log)))
+
+(* X16.  A producer is forgotten a day after its last batch, by the clock of *)
+(* the broker: later than anything here comes.                              *)
+IsProducerExpired(producer) == FALSE
 =============================================================================

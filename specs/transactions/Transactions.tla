@@ -45,7 +45,7 @@ Init ==
 
 MayArrive(m, newPartitions) ==
   m.type \in {"Produce", "WriteTxnMarkers"} =>
-    m.epoch >= newPartitions[m.partition].producer.epoch
+    m.epoch >= Committed(newPartitions[m.partition]).producer.epoch
 
 Remaining(messages, newPartitions) == {m \in messages : MayArrive(m, newPartitions)}
 
@@ -106,7 +106,8 @@ LiftClient(c, outcomes) ==
 LiftBatch(p, m, outcomes) ==
   \E outcome \in outcomes :
     LET after == [partitions EXCEPT ![p] = WithoutRefused(outcome.row)]
-        hearing == IF outcome.error = "NONE" THEN Step_HandleProduced(clients[m.client], m) ELSE {}
+        hearing == IF outcome.error = "NONE" /\ IsReplicated(outcome.row)
+                   THEN Step_HandleProduced(clients[m.client], m) ELSE {}
     IN /\ partitions' = after
        /\ clients' = IF hearing = {} THEN clients
                      ELSE [clients EXCEPT ![m.client] = (CHOOSE t \in hearing : TRUE).row]
@@ -194,7 +195,8 @@ HandleMarker(m) ==
   /\ m.type = "WriteTxnMarkers" /\ m.partition \notin leaderless
   /\ \E outcome \in Step_HandleMarker(partitions[m.partition], m) :
        LET after == [partitions EXCEPT ![m.partition] = WithoutRefused(outcome.row)]
-           heard == IF outcome.error = "NONE" /\ m.coordinatorEpoch = leaderEpoch
+           heard == IF /\ outcome.error = "NONE" /\ IsReplicated(outcome.row)
+                       /\ m.coordinatorEpoch = leaderEpoch
                     THEN Step_HandleMarkerReply(Current, m) ELSE {}
        IN /\ partitions' = after
           /\ coordinators' = IF heard = {} THEN coordinators
@@ -202,6 +204,16 @@ HandleMarker(m) ==
                                      (CHOOSE h \in heard : TRUE).row]
           /\ network' = Remaining(network, after)
           /\ UNCHANGED <<leaderEpoch, log, leaderless, clients>>
+
+LiftPartition(p, outcomes) ==
+  \E outcome \in outcomes :
+    /\ partitions' = [partitions EXCEPT ![p] = outcome.row]
+    /\ network' = Remaining(network, partitions')
+    /\ UNCHANGED <<coordinators, leaderEpoch, log, leaderless, clients>>
+
+Replicate(p) == LiftPartition(p, Step_HandleReplicate(partitions[p]))
+ChangeLeader(p) == LiftPartition(p, Step_HandleChangeLeader(partitions[p]))
+Sweep(p) == LiftPartition(p, Step_HandleSweep(partitions[p]))
 
 LoseLeader(p) ==
   /\ p \notin leaderless /\ leaderless' = leaderless \cup {p}

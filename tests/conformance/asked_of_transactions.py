@@ -14,13 +14,22 @@ from reference.transactions.messages import (
     AddPartitions,
     EndTxn,
     Produce,
+    Verification,
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.types import NOTHING_PENDING, Coordinator, Producer, Txn
+from reference.transactions.types import (
+    NOTHING_PENDING,
+    UNKNOWN_PRODUCER,
+    Coordinator,
+    Follower,
+    PartitionLeader,
+    Producer,
+    Txn,
+)
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
-from tests.reference.transactions.plants import PLANTED, TWO
+from tests.reference.transactions.plants import PLANTED, TWO, batch, marker
 from tla_utils import Record, function
 from traces.jobs.abstraction import Abstraction
 
@@ -69,9 +78,18 @@ def producers() -> Iterator[Producer]:
         yield Producer(epoch, coordinator, sequence, is_open)
 
 
+def leaders() -> Iterator[PartitionLeader]:
+    entries = (batch(1, 0), marker("Commit", 1))
+    for length in range(5):
+        for records in itertools.product(entries, repeat=length):
+            for end in range(length + 1):
+                other = Follower(records[:end], UNKNOWN_PRODUCER, 0)
+                yield PartitionLeader(records, UNKNOWN_PRODUCER, -1, (), other)
+
+
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(rule, arguments)."""
-    yield from (("ActsOnCommittedOnly", ()), ("AnswersWhenDeposed", ()))
+    yield from (("ActsOnCommittedOnly", ()), ("AnswersWhenDeposed", ()), ("ReadsWholeLog", ()))
     yield from (
         (rule, (epoch,))
         for rule in (
@@ -92,14 +110,19 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     ]
     batches = [Produce(1, 11, 1, 11, e, 1, s) for e in (0, 1, 2, 3) for s in (0, 1, 2)]
     for row in rows_of_coordinators():
-        yield from (("InitProducerIdAnswer", (row,)), ("IsEndPending", (row,)))
+        of_row = ("InitProducerIdAnswer", "IsEndPending", "IsCompletionSeen")
+        yield from ((rule, (row,)) for rule in of_row)
         yield from (("AddPartitionsAnswer", (row, m)) for m in adds)
         yield from (("VerifyAnswer", (row, m)) for m in verifies)
         for rule in ("EndTxnAnswerV1", "EndTxnAnswerV2", "EndTxnAnswer"):
             yield from ((rule, (row, m)) for m in ends)
         for rule in ("MarkedBy", "IsMarkerReplyCurrent"):
             yield from ((rule, (row, m)) for m in markers)
+    guarded = [Verification(batches[0], g, True) for g in (False, True)]
+    yield from (("IsGuarded", (guard, v)) for guard in (-1, 0) for v in guarded)
+    yield from (("LastStableOffset", (row,)) for row in leaders())
     for producer in producers():
+        yield ("IsProducerExpired", (producer,))
         yield from (("IsDuplicateBatch", (producer, m)) for m in batches)
         yield from ((rule, (producer, 1)) for rule in ("IsOngoing", "NeedsVerification"))
         yield from (("BatchError", (producer, m, g)) for m in batches for g in (False, True))
@@ -111,7 +134,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 PLAIN: Final = Plain(
     PLANTED,
     "TransactionProperties",
-    ("EpochMonotonic", "ZombieFenced", "GuardKept"),
+    ("EpochMonotonic", "ZombieFenced", "GuardKept", "LsoMonotonic"),
     variables,
     questions,
     (replace(TWO, version=1), TWO, replace(TWO, max_epoch=1)),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from experiments.guard_by_classes import AMID, CONTROLS, REFUSAL, runs
-from experiments.snapshots_by_classes import CASES, outcomes
+from experiments.snapshots_by_classes import CASES, from_snapshots
+from experiments.transactions_by_classes import late_for_transactions
 from tests.live.patched import Plant, compiled, missing, sources
 
 pytestmark = [
@@ -43,5 +44,17 @@ def test_one_that_is_not_below_the_marker_can_be_spared(tmp_path: Path) -> None:
 
 def test_what_a_snapshot_comes_to() -> None:
     """Z125, Z126, Z128 and Z111, each with its control."""
-    found = {each["case"]: (each["found"], each["control"]) for each in outcomes()}
+    found = {each["case"]: (each["found"], each["control"]) for each in from_snapshots()}
     assert found == dict(zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3)], strict=True))
+
+
+def test_what_comes_late() -> None:
+    """Z200, Z87, Z75 and Z72, each with its control."""
+    found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
+    assert found == {
+        "young": ("COMPLETE_ABORT, its commit: INVALID_TXN_STATE", "ONGOING, its commit: NONE"),
+        "ended": ("IllegalStateException, still open: 1", "a whole sweep, still open: 0"),
+        "offsets": ("10", "20"),
+        "marker": ("appended at 3", "InvalidProducerEpochException, open"),
+        "batch": ("appended at 2, open", "InvalidProducerEpochException"),
+    }

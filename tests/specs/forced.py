@@ -84,6 +84,7 @@ T_LATE = "transactions-v1-late-batch"
 T_LEADERLESS = "transactions-leaderless"
 T_INSTANCES = "transactions-instances"
 T_EPOCHS = "transactions-epochs-one"
+T_REPLICAS = "transactions-replicas"
 G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
@@ -128,6 +129,7 @@ TABLES = (
         (
             Forced("EpochPerTransaction", "", "FALSE", T_LEADERLESS),
             Forced("ActsOnCommittedOnly", "", "FALSE", T_ONE),
+            Forced("ReadsWholeLog", "", "FALSE", T_ONE),
             Forced("IsExhausted", "epoch", "TRUE", T_INSTANCES),
             Forced("NextProducerId", "epoch", "0", T_EPOCHS),
             Forced("InitialisedEpoch", "epoch", "epoch", T_INSTANCES),
@@ -146,20 +148,24 @@ TABLES = (
             Forced("MarkerDestination", "hasLeader", '"Later"', T_LEADERLESS),
             Forced("MarkedBy", "row, m", "{}", T_ONE),
             Forced("IsMarkerReplyCurrent", "row, m", "FALSE", T_ONE),
+            Forced("IsCompletionSeen", "row", "FALSE", T_ONE),
             Forced("IsDuplicateBatch", "producer, m", "TRUE", T_ONE),
             Forced("IsOngoing", "producer, epoch", "TRUE", T_ONE),
             Forced("NeedsVerification", "producer, epoch", "FALSE", T_ONE),
+            Forced("IsGuarded", "guard, v", "FALSE", T_ONE),
             Forced("BatchError", "producer, m, guarded", '"INVALID_TXN_STATE"', T_ONE),
             Forced("MarkerEpochOk", "producer, m", "FALSE", T_ONE),
             Forced("MarkerRepeatOk", "producer, m", "FALSE", T_ONE),
             Forced("IsCoordinatorFenced", "producer, m", "FALSE", T_ONE),
             Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
             Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
+            Forced("LastStableOffset", "row", "Len(row.log)", T_REPLICAS),
+            Forced("IsProducerExpired", "producer", "TRUE", T_ONE),
         ),
         # Words, and no decisions; how many epochs an id is counted as having.
         frozenset(
             {"Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf"}
-            | {"EpochsOfId"}
+            | {"DecidedUpTo", "EpochsOfId"}
         ),
         Forced("FencedEpoch", "epoch", "1 + epoch", T_ONE),
     ),

@@ -39,6 +39,12 @@ NoMarkerOfDeposedProbe ==
   \A m \in network : m.type = "WriteTxnMarkers" =>
     m.coordinatorEpoch >= partitions[m.partition].producer.coordinatorEpoch
 
+(* A marker is gone with the leader that had it.                            *)
+NoLostMarkerProbe ==
+  [][\A p \in Partitions :
+       \A i \in Markers(p) : \E j \in 1..Len(partitions'[p].log) :
+         partitions'[p].log[j] = partitions[p].log[i]]_mcVars
+
 (* A verified batch comes after a marker has taken its guard away.          *)
 NoOutdatedGuardProbe ==
   \A p \in Partitions : \A v \in partitions[p].verifying : v.answered => v.guarded

@@ -11,6 +11,7 @@ CONSTANTS
   MaxTimeouts,         \* transactions that the coordinator aborts
   MaxAppendTimeouts,   \* records whose acknowledgement comes too late
   MaxLeaderless,       \* how often a partition loses its leader
+  MaxLeaderChanges,    \* how often another replica leads a partition
   Late                 \* kinds of requests that may arrive late
 
 VARIABLE spent
@@ -21,7 +22,8 @@ Symmetry == Permutations(Partitions)
 
 MCInit ==
   /\ Init /\ HistoryInit
-  /\ spent = [transactions |-> 0, timeouts |-> 0, appendTimeouts |-> 0, leaderless |-> 0]
+  /\ spent = [transactions |-> 0, timeouts |-> 0, appendTimeouts |-> 0, leaderless |-> 0,
+              leaderChanges |-> 0]
 
 IsAwaited(m) ==
   \/ m.type \in Late
@@ -70,6 +72,9 @@ PartitionActions(p) ==
        \/ IsAwaited(v.request) /\ Free(HandleVerified(p, v))
   \/ Paid("leaderless", MaxLeaderless, LoseLeader(p))
   \/ Free(FindLeader(p))
+  \/ Free(Replicate(p))
+  \/ Paid("leaderChanges", MaxLeaderChanges, ChangeLeader(p))
+  \/ Free(Sweep(p))
 
 MCNext ==
   /\ \/ \E c \in Clients : ClientActions(c)

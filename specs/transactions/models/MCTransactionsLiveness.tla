@@ -22,6 +22,7 @@ LiveSpec ==
   /\ WF_mcVars(Wanted("MarkersDone", Free(MarkersDone)))
   /\ WF_mcVars(Wanted("MarkersAgain", Free(MarkersAgain)))
   /\ WF_mcVars(Wanted("DeliverMarker", DeliverMarker))
+  /\ WF_mcVars(Wanted("Replicate", \E p \in Partitions : Free(Replicate(p))))
   /\ WF_mcVars(Wanted("FindLeader", \E p \in Partitions : Free(FindLeader(p))))
   /\ WF_mcVars(Wanted("Timeout", Paid("timeouts", MaxTimeouts, TransactionTimeout)))
 
@@ -34,4 +35,9 @@ NoHangingTransaction ==
 DecisionCompletes ==
   Current.txn.state \in {"PrepareCommit", "PrepareAbort"} ~>
     Current.txn.state \notin {"PrepareCommit", "PrepareAbort"}
+
+(* With two replicas: what is committed is shown in the end.                *)
+LsoProgress ==
+  \A p \in Partitions : \A offset \in 0..3 :
+    Len(partitions[p].follower.log) > offset ~> partitions[p].follower.stable > offset
 =============================================================================

@@ -145,7 +145,7 @@ Inputs_FindLeader(n, row) == {[type |-> "FindLeader", partition |-> p] : p \in P
 (* As LiftBatch and HandleMarker.  done: what is sent of what was written.  *)
 Handled(row, outcomes, done) ==
   {LET after == WithoutRefused(o.row)
-       sent == IF o.error = "NONE" THEN {done} ELSE {}
+       sent == IF o.error = "NONE" /\ IsReplicated(o.row) THEN {done} ELSE {}
    IN [row |-> after, sent |-> sent, ignored |-> Reason(row, after, sent, o.error)] :
      o \in outcomes}
 
@@ -173,6 +173,12 @@ Node_HandleVerified(n, row, input) ==
 Node_HandleWriteTxnMarkers(n, row, m) ==
   Handled(row, Step_HandleMarker(row, m),
           From(n, CoordinatorNode, [type |-> "MarkerReply", marker |-> m]))
+
+Moved(row, outcomes) == Handled(row, outcomes, NoFollower)
+
+Node_HandleReplicate(n, row, input) == Moved(row, Step_HandleReplicate(row))
+Node_HandleChangeLeader(n, row, input) == Moved(row, Step_HandleChangeLeader(row))
+Node_HandleSweep(n, row, input) == Moved(row, Step_HandleSweep(row))
 
 Inputs_Ask(n, row) ==
   {[type |-> "Ask", verification |-> v, behind |-> b] :

@@ -25,7 +25,7 @@ from tests.reference.vocabulary import (
     steps_of,
 )
 
-WORDS = ("Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf")
+WORDS = ("Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf", "DecidedUpTo")
 MODULES = ("TransactionCoordinator", "TransactionPartition", "TransactionClient")
 # What a message is called, of which the spec's handler says what is done with it.
 CALLED = {"HandleMarker": "HandleWriteTxnMarkers", "Send": "HandleSend"}
@@ -42,7 +42,7 @@ def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def words(specs_dir: Path) -> tuple[list[str], list[str]]:
-    names = ("Prepared", "CompletedAs", "DecisionOf")
+    names = ("Prepared", "CompletedAs", "DecisionOf", "DecidedUpTo")
     ours = [name for name, member in vars(rules).items() if inspect.isfunction(member)]
     return [snake(name) for name in names], ours
 

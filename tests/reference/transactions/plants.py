@@ -13,6 +13,7 @@ from reference.transactions.protocol import TRANSACTIONS
 from reference.transactions.types import (
     NOTHING_PENDING,
     Constants,
+    Follower,
     LogEntry,
     PartitionLeader,
     Producer,
@@ -98,6 +99,11 @@ def plants() -> tuple[Plant, ...]:
     older = {
         COORDINATOR: replace(log, log=replace(log.log, committed=TxnRecord("Empty", 0, (), 1)))
     }
+    whole = rows[11]
+    fetched = Follower(whole.log, whole.producer, len(whole.log))
+    replicated = {**rows, 11: replace(whole, follower=fetched)}
+    lagging = replace(fetched, log=whole.log[:1], producer=partition(*whole.log[:1]).producer)
+    below = {**rows, 11: replace(whole, follower=replace(fetched, stable=0))}
     return (
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
@@ -130,6 +136,9 @@ def plants() -> tuple[Plant, ...]:
         _plant("EpochMonotonic", earlier),
         _plant("ZombieFenced", _coordinator(pending=_of_epoch(0)), handed_out=2),
         Plant("GuardKept", {**rows, 12: replace(rows[12], guard=1)}, rows),
+        _plant("LsoBounds", {11: replace(whole, follower=replace(lagging, stable=1))}),
+        _plant("LsoBounds", {11: replace(whole, follower=replace(lagging, stable=2))}),
+        Plant("LsoMonotonic", replicated, below),
     )
 
 

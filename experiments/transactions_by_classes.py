@@ -1,0 +1,43 @@
+"""Z72, Z75, Z87 and Z200 on Kafka's own classes: what comes late in transactions.
+
+    .venv/bin/python -m experiments.transactions_by_classes [--repeat N]
+
+LateForTransactions.java drives classes of Apache Kafka, unpatched; each case has its control, in
+which nothing is late, or each transaction has an epoch of its own.
+
+Ends with 1 if any comes out otherwise than its control, with 0 if none does, with 3 if it could not
+be tried.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from experiments.by_classes import Outcome, outcomes, tell
+from experiments.tools import click_errors
+
+CASES: Final = {
+    "young": "Z200: a transaction that has just begun, whose predecessor took too long",
+    "ended": "Z200: two that took too long, of which one ends by itself",
+    "offsets": "Z87: what a group has after commits of 10 and of 20 in one transaction",
+    "marker": "Z75, version 1 and 2: a marker comes again while the next transaction is open",
+    "batch": "Z72, version 1 and 2: a batch is let in after the marker of its transaction",
+}
+
+
+def late_for_transactions() -> list[Outcome]:
+    return outcomes("LateForTransactions.java", CASES)
+
+
+@click.command()
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click_errors("transactions_by_classes")
+def main(repeat: int) -> None:
+    """Try what classes make of an end, or of a commit of offsets, that comes late."""
+    tell(CASES, late_for_transactions, repeat)
+
+
+if __name__ == "__main__":
+    main()

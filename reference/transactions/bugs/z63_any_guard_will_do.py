@@ -1,0 +1,30 @@
+"""Z63: an answer about an earlier transaction lets a late batch in: guards are not unique.
+
+Version 1. A batch is verified, its transaction is aborted and its guard goes; the next transaction
+puts up a guard, which is taken for the old one.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.transactions.messages import Verification
+from reference.transactions.rules import TransactionRules
+from reference.transactions.types import UNKNOWN
+
+
+class Z63AnyGuardWillDo(TransactionRules):
+    __slots__ = ()
+
+    def is_guarded(self, guard: int, v: Verification) -> bool:
+        return guard != UNKNOWN
+
+
+BUG = declared(
+    __name__,
+    Z63AnyGuardWillDo,
+    "AbortedInvisible",
+    source="X13, KIP-890",
+    nodes=1,
+    detectors=("tlc", "steps"),
+    field="guard of a partition",
+)
