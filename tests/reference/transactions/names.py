@@ -25,7 +25,15 @@ from tests.reference.vocabulary import (
     steps_of,
 )
 
-WORDS = ("Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf", "DecidedUpTo")
+WORDS = (
+    "Unknown",
+    "Preparing",
+    "Completed",
+    "Prepared",
+    "CompletedAs",
+    "DecisionOf",
+    "DecidedUpTo",
+)
 MODULES = ("TransactionCoordinator", "TransactionPartition", "TransactionClient")
 # What a message is called, of which the spec's handler says what is done with it.
 CALLED = {"HandleMarker": "HandleWriteTxnMarkers", "Send": "HandleSend"}
