@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from reference.storage.batches import Batch
+from contextlib import suppress
+
+from reference.storage.batches import Batch, Corrupt
 from reference.storage.epochs import Epochs
 from reference.storage.files import Files
 from reference.storage.indexes import Damaged, OutOfOrder
@@ -163,7 +165,9 @@ def _recover(log: Log, recovery_point: int, clean: bool) -> int:
     if not clean:
         for segment in log.between(recovery_point, 1 << 62):
             below = [each for each in log.segments if each.base < segment.base]
-            before = below[-1].last_batch() if below else None
+            before = None
+            with suppress(Corrupt):  # Below the recovery point nothing is looked at.
+                before = below[-1].last_batch() if below else None
             if below and segment.base > recovery_point:
                 first = segment.first_batch()
                 rises = first is not None and (first.epoch, segment.base) in log.epochs.entries

@@ -294,6 +294,8 @@ class Log:
                 self._replay(segment, start, end)
         producers.end = end
         producers.snapshot()
+        if not self.rules.snapshot_suffices():
+            producers.high_watermark_moved(self.high_watermark)
 
     def _replay(self, segment: Segment, start: int, end: int) -> None:
         made: dict[int, Update] = {}
@@ -313,7 +315,8 @@ class Log:
             self.producers.complete(ended)
 
     def _recall(self, end: int) -> None:
-        """The batches below a snapshot that it does not have: retries of them are told, too."""
+        """The batches below a snapshot that it does not have: retries of them are told, too. And
+        transactions that ended there: their markers may lie above the high watermark."""
         if not self.producers.entries:
             return
         fresh = Producers(self.files, self.folder)
@@ -323,8 +326,11 @@ class Log:
                     break
                 if batch.producer >= 0:
                     made = fresh.prepare(batch.producer, "replication")
-                    made.append(batch)
+                    done = made.append(batch)
                     fresh.update(made)
+                    if done is not None:
+                        fresh.complete(done)
+        self.producers.closed = fresh.closed
         for producer, entry in self.producers.entries.items():
             known = fresh.entries.get(producer)
             if known is None or known.epoch != entry.epoch or not known.batches:

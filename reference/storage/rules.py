@@ -265,7 +265,9 @@ class StorageRules:
         return end if clean else min(checkpoint, end)
 
     def snapshot_suffices(self) -> bool:
-        """D18: whether of a producer in a snapshot the one batch is enough that stands there."""
+        """D18: whether of a producer in a snapshot the one batch is enough that stands there; and
+        whether a transaction is over whose marker lies above the high watermark: no snapshot has
+        it."""
         return False
 
     # -- Stopping and starting (D19, D20)

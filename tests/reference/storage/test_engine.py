@@ -275,6 +275,31 @@ def test_a_segment_made_anew_has_a_durable_name_before_the_next() -> None:
         assert all(f"t-0/{0:020}.log" in each for each in left) is sound
 
 
+def test_a_marker_above_the_high_watermark_ends_nothing_after_a_restart() -> None:
+    """No snapshot has such a transaction: of a log with one the last stable offset would rise, and
+    a cleaner would take away what the transaction is to replace, before its end is committed."""
+    opened = data_batch([(b"k", b"new")], FIRST_TIME, 8, 0, 0, transactional=True)
+    for rules, stable in ((StorageRules, 1), (AsKafka, 2)):
+        story = told(Story(rules(SMALL), FIRST_TIME), leader(b"k", pad=3))
+        told(story, f"leader 0 client {opened.hex()}", "hw 2")
+        told(story, f"leader 0 coordinator {marker_batch(True, FIRST_TIME, 8, 0).hex()}")
+        assert story.broker.log.last_stable == 1
+        told(story, "checkpoint", "stop")
+        assert (story.broker.log.high_watermark, story.broker.log.last_stable) == (2, stable)
+        told(story, "hw 3")
+        assert story.broker.log.last_stable == 3
+
+
+def test_zeros_below_the_recovery_point_are_not_looked_at() -> None:
+    """As Kafka starts, and readers find them."""
+    story = told(Story(AsKafka(SMALL), FIRST_TIME), *[leader()] * 3, "roll", leader(), "flush")
+    content = story.crash(len(story.disk.journal)).process()
+    path = f"t-0/{0:020}.log"
+    content[path] = content[path][:130] + bytes(len(content[path]) - 130)
+    content["recovery-point-offset-checkpoint"] = b"0\n1\nt 0 3\n"
+    assert Broker(MemoryDisk(content), story.rules, FIRST_TIME).log.end == 4
+
+
 def test_the_epoch_file_of_a_start_is_written_before_anything_is_appended() -> None:
     """An epoch was noted and its record lost; a record of the one before takes the place; the
     process is killed. (Found by the model storage-starts.)"""
