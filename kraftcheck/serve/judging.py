@@ -57,7 +57,8 @@ def judged(tape: Path) -> Judged:
 
 
 def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
-    reasons = []
+    reasons: list[str] = []
+    steps = played.steps
     for partition in played.violated:
         where = f"{partition.topic.name}-{partition.index}"
         for found in partition.violations:
@@ -93,7 +94,7 @@ def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
         tape=str(tape),
         arrivals=played.arrivals,
         answers=played.answers,
-        steps=played.steps,
+        steps=steps,
         invented=played.core.faults.invented,
         command=command_of(tape),
     )

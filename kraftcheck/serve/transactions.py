@@ -42,10 +42,10 @@ class Transactions:
         producers.ask = self._asked_by_leader
         core.listeners.append(self._look)
         self.served: dict[str, Serve] = {
-            "InitProducerId": self._init_producer_id,
-            "AddPartitionsToTxn": self._add_partitions,
-            "AddOffsetsToTxn": self._add_offsets,
-            "EndTxn": self._end,
+            "InitProducerId": _as_known(4, self._init_producer_id),
+            "AddPartitionsToTxn": _as_known(2, self._add_partitions),
+            "AddOffsetsToTxn": _as_known(2, self._add_offsets),
+            "EndTxn": _as_known(2, self._end),
         }
 
     @property
@@ -240,6 +240,29 @@ class Transactions:
 
 def key_of(partition: ServedPartition) -> tuple[str, int]:
     return partition.topic.id.hex(), partition.index
+
+
+def _as_known(first: int, serve: Serve) -> Serve:
+    """Who speaks a version before `first` has not heard of PRODUCER_FENCED (KIP-588; KafkaApis)."""
+
+    def served(request: Request) -> Message | Waiting | None:
+        if request.version < first:
+            also = request.finish
+            request.finish = lambda said: _without_fenced(said if also is None else also(said))
+        return serve(request)
+
+    return served
+
+
+def _without_fenced(said: Message) -> Message:
+    fenced, older = ERRORS["PRODUCER_FENCED"], ERRORS["INVALID_PRODUCER_EPOCH"]
+    if said.get("error_code") == fenced:
+        return said | {"error_code": older}
+    for topic in said.get("results_by_topic_v3_and_below", ()):
+        for slot in topic["results_by_partition"]:
+            if slot["partition_error_code"] == fenced:
+                slot["partition_error_code"] = older
+    return said
 
 
 def _no_producer(error: str) -> Message:

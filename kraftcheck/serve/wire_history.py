@@ -299,7 +299,8 @@ class WireHistory:
         for topic in body["topics"]:
             for told in topic["partitions"]:
                 log = self._log(world, topic, "name", told["partition_index"])
-                timestamp = asked[topic["name"], told["partition_index"]]
+                # Who may not ask is answered, and was not asked any further.
+                timestamp = asked.get((topic["name"], told["partition_index"]))
                 what = {_LATEST: "latest", _EARLIEST: "earliest"}.get(timestamp)
                 if log is None or what is None or told.get("error_code", 0):
                     continue

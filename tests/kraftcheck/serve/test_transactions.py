@@ -174,6 +174,23 @@ def test_who_takes_an_id_over_fences_who_had_it(wire: Wire) -> None:
     assert new.end(committed=True) == NONE
 
 
+def test_who_speaks_an_old_version_has_not_heard_of_fenced_producers(wire: Wire) -> None:
+    """KIP-588."""
+    old, new = Producer(wire, 1), Producer(wire, 1)
+    old.init()
+    new.init()
+    for version, error in ((1, "INVALID_PRODUCER_EPOCH"), (2, "PRODUCER_FENCED")):
+        ids = {"v3_and_below_producer_id": old.id, "v3_and_below_producer_epoch": old.epoch}
+        topics = [{"name": "t", "partitions": [0]}]
+        of = {"v3_and_below_transactional_id": "x", "v3_and_below_topics": topics}
+        said = wire.ask(old.coordinator, "AddPartitionsToTxn", version, **ids, **of)
+        (slot,) = said["results_by_topic_v3_and_below"][0]["results_by_partition"]
+        assert slot["partition_error_code"] == ERRORS[error]
+        for api, more in (("EndTxn", {"committed": True}), ("AddOffsetsToTxn", {"group_id": "g"})):
+            body = {"transactional_id": "x", **more, **old.said}
+            assert wire.ask(old.coordinator, api, version, **body)["error_code"] == ERRORS[error]
+
+
 def test_an_epoch_that_was_not_heard_of_is_given_again(wire: Wire) -> None:
     """X7: a producer that says which epoch it has, and says so again."""
     one = Producer(wire, 1)

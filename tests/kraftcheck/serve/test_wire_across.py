@@ -512,3 +512,16 @@ def test_no_session_under_faults_is_refused(seed: int, tmp_path: Path) -> None:
     walk.walk(60)
     said = judged(tape(tmp_path / "tape", walk.wire))
     assert said.verdict == "holds", said.reasons
+
+
+def test_what_shows_progress_has_its_place_in_every_log() -> None:
+    """Whoever takes over behind it reads it, too."""
+    wire = Wire()
+    simple(wire)
+    wire.taped.finish(wire.now)
+    world = wire.core.world
+    for partition in world.all:
+        row = partition.row(partition.controller.partition.leader)
+        placed = [world.batch(entry) for entry in row.log]
+        assert [each.base for each in placed[1:]] == [each.end for each in placed[:-1]]
+        assert placed[-1].value == Ended("Commit", 0)

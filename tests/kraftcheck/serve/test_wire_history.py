@@ -112,3 +112,20 @@ def test_an_acknowledgement_of_what_is_not_there(
 
     monkeypatch.setattr(data.Produce, "append", wrong)
     planted(tmp_path / "tape")
+
+
+def test_what_was_denied_says_nothing(tmp_path: Path) -> None:
+    """Of two topics that one request asks for."""
+    wire = Wire()
+    for name in "tu":
+        wire.create(name)
+    assert wire.do("deny", kind="topic", name="u") == ""
+    wire.produce(batch(b"v"))
+    asked = [{"partition_index": 0, "timestamp": -1}]
+    topics = [{"name": name, "partitions": asked} for name in "tu"]
+    said = wire.ask(wire.leader(), "ListOffsets", 5, replica_id=-1, topics=topics)
+    assert [each["name"] for each in said["topics"]] == ["t", "u"]
+    wire.taped.finish(wire.now)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    assert judged(path).verdict == "holds"
