@@ -25,15 +25,8 @@ from tests.reference.vocabulary import (
     steps_of,
 )
 
-WORDS = (
-    "Unknown",
-    "Preparing",
-    "Completed",
-    "Prepared",
-    "CompletedAs",
-    "DecisionOf",
-    "DecidedUpTo",
-)
+FUNCTIONS = ("Prepared", "CompletedAs", "DecisionOf", "DecidedUpTo")
+WORDS = ("Unknown", "Preparing", "Completed", *FUNCTIONS)
 MODULES = ("TransactionCoordinator", "TransactionPartition", "TransactionClient")
 # What a message is called, of which the spec's handler says what is done with it.
 CALLED = {"HandleMarker": "HandleWriteTxnMarkers", "Send": "HandleSend"}
@@ -50,9 +43,9 @@ def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def words(specs_dir: Path) -> tuple[list[str], list[str]]:
-    names = ("Prepared", "CompletedAs", "DecisionOf", "DecidedUpTo")
-    ours = [name for name, member in vars(rules).items() if inspect.isfunction(member)]
-    return [snake(name) for name in names], ours
+    found = ((name, m) for name, m in vars(rules).items() if inspect.isfunction(m))
+    ours = [name for name, m in found if m.__module__ == rules.__name__]
+    return [snake(name) for name in FUNCTIONS], ours
 
 
 def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
