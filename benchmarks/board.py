@@ -145,7 +145,7 @@ def of_history(module: str, operations: int) -> float:
 
 
 def crash_states(states: int) -> float:
-    from reference.storage.crashing import Judged, judge_all
+    from reference.storage.judging import Judged, judge_all
     from reference.storage.rules import StorageRules
 
     total, seed, begin = Judged(), 1000, time.process_time()
@@ -159,7 +159,8 @@ def crash_states(states: int) -> float:
 def disk(megabytes: int) -> float:
     """Of a log in batches of 16 kB that is judged, MB a second."""
     from reference.storage.batches import data_batch, moved
-    from traces.disks.partition import Common, judge
+    from traces.disks.found import Common
+    from traces.disks.partition import judge
 
     one = data_batch([(None, bytes(16_000))], 1000)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
