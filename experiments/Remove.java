@@ -15,7 +15,8 @@ import org.apache.kafka.common.Uuid;
 public class Remove {
     public static void main(String[] args) throws Exception {
         Scanner steps = new Scanner(System.in);
-        Map<String, Object> settings = Map.of("bootstrap.controllers", args[0], "default.api.timeout.ms", "20000");
+        Map<String, Object> settings = Map.of(
+            "bootstrap.controllers", args[0], "request.timeout.ms", "10000", "default.api.timeout.ms", "20000");
         try (Admin admin = Admin.create(settings)) {
             admin.describeMetadataQuorum().quorumInfo().get();
             System.out.println("{\"ready\":true}");

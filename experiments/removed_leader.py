@@ -29,6 +29,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import TimeoutError as Late
 from functools import partial
@@ -48,7 +49,8 @@ from live.confluent import MUTE, SILENT
 
 OWN_FILE = "quorum-state"
 """What a controller notes of elections, beside its log."""
-WAIT_S, ANSWER_S = 30.0, 15.0
+PARKED_S, WAIT_S, ANSWER_S = 1.0, 30.0, 15.0
+"""PARKED_S: a fetch that waits at the leader is answered within half a second."""
 CONTROLS: Final = ("none", "read", "three")
 
 
@@ -71,6 +73,7 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         removal.answer()
         for name in others:
             cluster.pause(name)
+        time.sleep(PARKED_S)
         removal.do("")
         at = quorum.await_voters(first, others)
         click.echo(f"         {first} has written at offset {at} that {', '.join(others)} vote")
@@ -104,9 +107,9 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
 
 
 def known(quorum: Quorum, name: str) -> str:
-    """The last set of voters that it has read."""
+    """The last set of voters that it has read since it started."""
     told, at = quorum.voters(name)
-    return f"{', '.join(told)}, at offset {at}"
+    return f"{', '.join(told)}, at offset {at}" if told else "not read yet"
 
 
 def led(quorum: Quorum, of: Collection[str], epoch: int) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments import removed_by_classes
 from experiments.guard_by_classes import AMID, CONTROLS, REFUSAL, runs
 from experiments.snapshots_by_classes import CASES, from_snapshots
 from experiments.transactions_by_classes import late_for_transactions
@@ -21,6 +22,20 @@ SPARES_LATER = Plant(
     "org/apache/kafka/storage/internals/log/UnifiedLog.java",
     "batch.producerEpoch() == entry.epoch()",
     "batch.producerEpoch() <= entry.epoch()",
+    "",
+    "",
+)
+HANDS_OVER = Plant(
+    "a leader that is removed hands over first",
+    "org/apache/kafka/raft/internals/RemoveVoterHandler.java",
+    "        // Append the record to the log\n",
+    """
+        if (localReplicaKey.filter(voterKey::equals).isPresent()) {
+            leaderState.requestResign();
+            return CompletableFuture.completedFuture(
+                RaftUtil.removeVoterResponse(Errors.NOT_LEADER_OR_FOLLOWER, null));
+        }
+""",
     "",
     "",
 )
@@ -58,3 +73,20 @@ def test_what_comes_late() -> None:
         "marker": ("appended at 3", "InvalidProducerEpochException, open"),
         "batch": ("appended at 2, open", "InvalidProducerEpochException"),
     }
+
+
+def nobody_leads(changed: Path | None = None) -> set[str]:
+    return {
+        each for each, found in removed_by_classes.outcomes(1, "4.3.1", changed) if not found["led"]
+    }
+
+
+def test_of_two_voters_the_leader_is_removed_and_nobody_leads() -> None:
+    """Z164; in the controls somebody does."""
+    assert nobody_leads() == {*removed_by_classes.CASES}
+
+
+def test_a_leader_that_hands_over_leaves_one(tmp_path: Path) -> None:
+    read = sources(tmp_path, "kafka-raft")
+    [changed] = compiled([HANDS_OVER], read, tmp_path, "quorum")
+    assert nobody_leads(changed) == set()
