@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Literal
 
 import click
@@ -23,11 +24,12 @@ def joined(
     offsets: Literal["latest", "earliest"],
     *,
     commits: bool = True,
+    more: Mapping[str, str] | None = None,
 ) -> Member:
     """A consumer of the group. offsets: where it begins without a commit. commits: whether it makes
-    one of what it gives up.
+    one of what it gives up. more: settings.
     """
-    options = {"group.protocol": protocol, "auto.offset.reset": offsets}
+    options = {"group.protocol": protocol, "auto.offset.reset": offsets, **(more or {})}
     return Member(setting, GROUP, options, commits=commits)
 
 

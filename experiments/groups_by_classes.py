@@ -62,7 +62,7 @@ CASES: Final = {
         {"released-control": "the member says what it is about to take"},
     ),
     "clock": Case(
-        "no new assignment, as the clock of the coordinator before was fast (Z182)",
+        "no new assignment, as the clock of the coordinator before was fast",
         {"clock-control": "it was not"},
     ),
     "instance": Case(

@@ -28,6 +28,7 @@ COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
 ORPHANED, RELEASED_EARLY = ("z107", "stuck-partition"), ("z109", "input-twice")
 ZEROED_TIME = ("z161", "unseen")
 OLD_RECORDS = ("z89", "duplicate")
+FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -43,7 +44,7 @@ def judged(name: str, folder: Path) -> Judged:
     [
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
-        OLD_RECORDS,
+        *(OLD_RECORDS, FORGOTTEN_REBALANCE),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Z181 on a real cluster: two members of a group have a partition, and neither was removed.
+
+    .venv/bin/python -m experiments.restarted_as_classic [--control] [--repeat N]
+
+When a group goes back to the classic protocol, what is recorded as its members' own is what was to
+be their own. A static member that is restarted with the classic protocol, and with which the group
+goes back, is given that at once, though another one has yet to give it up.
+
+1. A classic member M joins, and is assigned both partitions of the topic.
+2. A static member of the consumer protocol joins, which migrates the group. It is to have one of
+   the two, when M has given it up; M hears of it with its next heartbeat.
+3. It is closed, and started again with the classic protocol. The group goes back; it is assigned
+   the partition.
+4. A record is written to each partition. M and the other one are both given that of the partition.
+
+The control: it is started again when M has given the partition up.
+
+The consumers are librdkafka's, with its own settings, but they commit nothing and begin at the
+beginning; M has heartbeat.interval.ms=20000 (3000 by default), so that it does not matter when it
+sends one. Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by
+default): a quick start.
+
+Ends with 1 if both were given a record, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.forgotten_rebalance import CONFIGURATION
+from experiments.group import joined, poll
+from experiments.orphaned_partition import (
+    HOSTS,
+    PARTITIONS,
+    QUICK,
+    REASON,
+    await_read,
+    describe,
+)
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster, ClusterError
+from live.journal import HISTORY, Journal
+from live.members import Member
+
+SLOW = {"heartbeat.interval.ms": "20000"}
+STATIC = {"group.instance.id": "i"}
+REASONS = [REASON, "consumer M heartbeat.interval.ms=20000: a wide window"]
+TAKE_S = 15.0
+"""Until the one that was started again has its partition."""
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether both members were given a record."""
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
+    partition.create(asking=HOSTS[0], partitions=PARTITIONS)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
+        greet(setting, {})
+        m = joined(setting, "classic", "earliest", commits=False, more=SLOW)
+        await_read([m], 1)
+        goes = joined(setting, "consumer", "earliest", commits=False, more=STATIC)
+        if control:
+            await_read([m, goes], 1)
+        else:
+            poll(goes, 2)
+        describe(partition, HOSTS[0])
+        goes.leave()
+        again = joined(setting, "classic", "earliest", commits=False, more=STATIC)
+        deadline = time.monotonic() + TAKE_S
+        while not again.reader.positions() and time.monotonic() < deadline:
+            poll(again, 0)
+        taken = sorted(again.reader.positions())
+        partition.say(f"it is started again, and has {taken}")
+        greet(setting, {})
+        both = set(given(m)) & set(given(again))
+        partition.say(f"given to both: {[f'{TOPIC}-{at}, offset {offset}' for at, offset in both]}")
+        describe(partition, HOSTS[0])
+        m.leave()
+        again.leave()
+        read_all(setting, {})
+    if not taken:
+        raise ClusterError("the member that was started again was assigned nothing")
+    evidence.write(cluster, folder, CONFIGURATION)
+    return bool(both)
+
+
+def given(member: Member) -> list[tuple[int, int]]:
+    """Partitions and offsets of the records that it is given in a second."""
+    deadline, records = time.monotonic() + 1, list(member.poll())
+    while time.monotonic() < deadline:
+        records += member.poll()
+    return [(got.partition, got.offset) for got in records]
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="M has given the partition up before.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("restarted_as_classic")
+def main(control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether a static member is given what another one has yet to give up."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried, folder = partial(run, control=control), out or Path(name)
+        shown = evidence.repeated(tried, repeat, folder, "one-controller", QUICK, REASONS)
+    click.echo("VIOLATED: both were given a record" if shown else "no record was given to both")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
