@@ -1,4 +1,4 @@
-"""Records that a leader of Kafka's deletes: as in the reference, and two faults in its log are seen.
+"""Records that a leader of Kafka's deletes: as in the reference; two faults in its log are seen.
 
 They are what the projections of a deletion could hide (docs/witness.md).
 """
