@@ -177,6 +177,7 @@ SCALA = [
     ),
 ]
 """Of classes that are not Java."""
+ALL = [*PLANTS, *SCALA, *HOSTS]
 FIXED = Plant(
     "z67-fixed",
     f"{SERVER}/replica/Replica.java",
@@ -199,14 +200,10 @@ def said(kafka_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     classes = compiled(PLANTS, kafka_sources, folder("plant"), PARTITION.name)
     classes += edited(SCALA, folder("scala"), PARTITION.name)
     classes += compiled(HOSTS, HOST, folder("host"), PARTITION.name)
-    return seen([*PLANTS, *SCALA, *HOSTS], BROKERS, classes, folder("plants"))
+    return seen(ALL, BROKERS, classes, folder("plants"))
 
 
-@pytest.mark.parametrize(
-    "plant",
-    [*PLANTS, *SCALA, *HOSTS],
-    ids=[p.name.replace(" ", "-") for p in [*PLANTS, *SCALA, *HOSTS]],
-)
+@pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
 def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
     assert any(plant.field in line for line in said[plant.name]), said[plant.name]
 
