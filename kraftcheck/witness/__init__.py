@@ -1,7 +1,8 @@
 """Apache Kafka's own classes as one more implementation: driven by our schedules, judged by the
 same specs. docs/witness.md is about it; live/witness has the JVM.
 
-Order of reading: kafka.py (which classes), speech.py (words), driving.py (the verbs, following.py
-and departures.py behind them); of a quorum, schedule.py (its moves), chance.py (runs), quorum.py;
-of a partition, partition.py.
+Order of reading: kafka.py (which classes), speech.py (words), driving.py (runs), replaying.py
+(schedules), covering.py (graphs), following.py and departures.py behind them; of a quorum,
+schedule.py (its moves), chance.py (runs), quorum_graphs.py, quorum.py; of a partition,
+partition_graphs.py, partition.py.
 """

@@ -14,6 +14,7 @@ from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN
 from reference.partition.messages import (
     CONTROLLER,
+    NO_REQUEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerFlush,
@@ -36,7 +37,7 @@ from traces.cover.composition import Result
 from traces.cover.matching import Matcher, Step
 from traces.cover.partition import PartitionComposition
 
-SENT_AGAIN: Final = "Kafka does not give up the request of a proposal that metadata has cleared"
+SENT_AGAIN: Final = "metadata cleared what is proposed, and Kafka sends it all the same"
 BY_KAFKA: Final = (
     *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
     *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
@@ -67,6 +68,18 @@ def is_cleared(row: BrokerRow, input: Input) -> bool:
         return False
     same = (asked.isr, asked.leader_epoch, asked.partition_epoch)
     return same != (row.pending.isr, row.leader_epoch, row.partition_epoch)
+
+
+def _clears_unsent(step: Step) -> bool:
+    """Whether metadata clears a proposal that is to be sent yet, or again."""
+    before = step.before
+    return (
+        isinstance(step.input, MetadataUpdate)
+        and before.alter_request == NO_REQUEST
+        and before.pending.kind != "None"
+        and not before.pending.refused
+        and step.result.row.pending.kind == "None"
+    )
 
 
 class Walk:
@@ -102,7 +115,7 @@ class Walk:
 
     def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
         answer = answers[0]
-        if is_cleared(step.before, step.input):
+        if is_cleared(step.before, step.input) or _clears_unsent(step):
             return SENT_AGAIN
         if not answer or answer.startswith(REFUSED):
             return NO_USE

@@ -29,10 +29,8 @@ def run(*words: str) -> Result:
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
         (("versions", "--kafka", "3.9.9", "--out", "out"), "3.9.9"),
         (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
-        (
-            ("cover", "partition-isr"),
-            "partition-isr: Kafka is taken through no graph of a partition",
-        ),
+        (("cover", "partition-isr", "quorum-handover"), "graphs of several protocols: name those"),
+        (("bugs", "groups", "--out", "out"), "groups; a witness has the quorum and the partition"),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),
     ],

@@ -36,12 +36,14 @@ SOURCES: Final = {
 EXPLAINED: Final = 8
 """Of how many refused steps of a plant it is said what is wrong."""
 COMPILE: Final = Path(__file__).with_name("Compile.java")
+EDIT: Final = Path(__file__).with_name("Edit.java")
 SHORT: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """For a program that ends soon."""
 
 
 class Plant(NamedTuple):
-    """A fault in Kafka. file: in its sources; old: text that stands there once; new: in its place.
+    """A fault in Kafka. file: in its sources; old: text that stands there once; new: in its place;
+    of a class of Scala: its name; a method; the body that it gets, in javassist's Java.
     action, field: of the first step that must be refused, and what is wrong with it. run: one that
     meets it.
     """
@@ -94,6 +96,22 @@ def compiled(plants: Sequence[Plant], sources: Path, folder: Path, of: str) -> l
     done = subprocess.run(["java", *SHORT, str(COMPILE), *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return [Path(each) for each in words[2::2]]
+
+
+def edited(plants: Sequence[Plant], folder: Path, of: str) -> list[Path]:
+    """As `compiled`, of classes of Scala, whose byte code is changed."""
+    path = ":".join(class_path(VERSION, of=of).entries)
+    folders = [folder / f"edited{number}" for number in range(len(plants))]
+    words = [
+        word
+        for plant, place in zip(plants, folders, strict=True)
+        for word in (plant.file, plant.old, plant.new, str(place))
+    ]
+    done = subprocess.run(
+        ["java", *SHORT, "-cp", path, str(EDIT), *words], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folders
 
 
 def seen(

@@ -19,7 +19,7 @@ from kraftcheck.zoo.schedules import FOLDER
 from live.witness import jars
 from reference.partition.protocol import PARTITION
 from reference.steered.scripts import read
-from tests.live.patched import VERSION, Plant, compiled, missing, seen, sources
+from tests.live.patched import VERSION, Plant, compiled, edited, missing, seen, sources
 from traces.foreign.batch import judge_steps
 from traces.foreign.reading import ForeignTrace, read_foreign
 
@@ -147,6 +147,37 @@ HOSTS = [
         "after.registrations",
     ),
 ]
+PARTITION_CLASS = "kafka.cluster.Partition"
+SCALA = [
+    Plant(
+        "who may not be in the ISR is proposed",
+        PARTITION_CLASS,
+        "isReplicaIsrEligible",
+        "return true;",
+        "HandleReplicaFetchRequest",
+        "after.pending",
+        run=4,
+    ),
+    Plant(
+        "who has not reached the high watermark is proposed",
+        PARTITION_CLASS,
+        "isFollowerInSync",
+        "return true;",
+        "HandleReplicaFetchRequest",
+        "after.pending",
+        run=3,
+    ),
+    Plant(
+        "a produce request waits for nobody",
+        PARTITION_CLASS,
+        "checkEnoughReplicasReachOffset",
+        "return new scala.Tuple2(Boolean.TRUE, org.apache.kafka.common.protocol.Errors.NONE);",
+        "HandleProduceRequest",
+        "after.parked",
+    ),
+]
+"""Of classes that are not Java."""
+ALL = [*PLANTS, *SCALA, *HOSTS]
 FIXED = Plant(
     "z67-fixed",
     f"{SERVER}/replica/Replica.java",
@@ -167,13 +198,12 @@ def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(kafka_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder = tmp_path_factory.mktemp
     classes = compiled(PLANTS, kafka_sources, folder("plant"), PARTITION.name)
+    classes += edited(SCALA, folder("scala"), PARTITION.name)
     classes += compiled(HOSTS, HOST, folder("host"), PARTITION.name)
-    return seen([*PLANTS, *HOSTS], BROKERS, classes, folder("plants"))
+    return seen(ALL, BROKERS, classes, folder("plants"))
 
 
-@pytest.mark.parametrize(
-    "plant", [*PLANTS, *HOSTS], ids=[p.name.replace(" ", "-") for p in [*PLANTS, *HOSTS]]
-)
+@pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
 def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
     assert any(plant.field in line for line in said[plant.name]), said[plant.name]
 

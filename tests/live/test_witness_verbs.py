@@ -11,7 +11,11 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import HOLDS, VIOLATED
-from tests.live.patched import missing
+from kraftcheck.witness.covering import BEHIND
+from kraftcheck.zoo import schedules
+from tests.live.patched import compiled, missing, sources
+from tests.live.test_witness_partition import PLANTS
+from traces.foreign.reading import read_foreign
 
 pytestmark = [
     pytest.mark.slow,
@@ -73,6 +77,35 @@ def test_bugs_of_the_partition_by_one_command(bug: str, violates: str, entry: st
     assert "HandleMetadataUpdate" in {each["action"] for each in strict}
 
 
+@pytest.mark.parametrize(
+    ("bug", "code", "differing"), [("Z69", VIOLATED, ["HandleMetadataUpdate"]), ("Z60", HOLDS, [])]
+)
+def test_a_schedule_beside_the_reference(bug: str, code: int, differing: list[str]) -> None:
+    """What differs is what TLC, asked of all steps, refuses; where nothing does it is not asked."""
+    schedule = str(ROOT / f"kraftcheck/zoo/schedules/{bug}.moves")
+    found = run(code, "replay", schedule, "--differential")
+    assert [each["action"] for each in found["differing"]] == differing
+    assert found["forbidden"] == len(differing)
+    strict = run(VIOLATED if differing else HOLDS, "replay", schedule, "--as", "specs")
+    lines = [each["line"] for each in strict["found"]["rejections"]]
+    assert lines == [each["line"] for each in found["differing"]]
+
+
+def test_stored_schedules_by_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of them; all take minutes."""
+    stored = {name: script for name, script in schedules.every("partition")}
+    few = [(f"{name}.moves", stored[f"{name}.moves"]) for name in ("Z35", "Z60", "Z69")]
+    monkeypatch.setattr(schedules, "every", lambda machine: few)
+    found = run(VIOLATED, "bugs", "partition", "--out", str(tmp_path / "out"))
+    of = {each["schedule"]: each for each in found["schedules"]}
+    assert {name: each["violates"] for name, each in of.items()} == {
+        **{"Z35": "", "Z60": "", "Z69": "StrongIsr"}
+    }
+    assert [each["bugs"] for each in of.values()] == [[], [], ["clears-proposal"]]
+    assert [each["refused"] for each in of.values()] == [{}, {}, {}]
+    assert len(read_foreign(tmp_path / "out" / "Z69.jsonl").steps) == of["Z69"]["steps"]
+
+
 def test_releases_beside_each_other(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("--kafka", "4.3.1", "--runs", "1", "--moves", "60", "--out", str(out))
@@ -100,6 +133,28 @@ def test_kafka_20914_by_one_command() -> None:
 def test_every_edge_of_a_graph() -> None:
     [graph] = run(HOLDS, "cover", "quorum-handover")["graphs"]
     assert (graph["edges"], graph["taken"], graph["not_taken"]) == (1104, 1104, {})
+    assert graph["by_others"] == 0
     [gap] = run(HOLDS, "cover", "quorum-three-restart")["graphs"]
     assert gap["taken"] + sum(gap["not_taken"].values()) == gap["edges"]
     assert len(gap["not_taken"]) == 2
+
+
+def test_every_edge_of_a_graph_of_a_partition() -> None:
+    """What Kafka does not take as in the model needs an entry of the profile, or is behind."""
+    [graph] = run(HOLDS, "cover", "partition-isr")["graphs"]
+    assert (graph["edges"], graph["taken"], graph["by_others"]) == (2309, 2201, 385)
+    assert set(graph["not_taken"]) == {"clears-proposal", "one-proposal", BEHIND}
+    assert sum(graph["not_taken"].values()) == 2309 - 2201
+    # Its controller is brought to where the model is, so that nothing is behind.
+    [graph] = run(HOLDS, "cover", "partition-unclean")["graphs"]
+    assert (graph["taken"], graph["not_taken"]) == (1117, {"forgets-metadata-offset": 460})
+
+
+def test_a_fault_in_kafka_is_refused_at_edges(tmp_path: Path) -> None:
+    """The controller does not compare partition epochs; no profile allows it."""
+    plant = next(each for each in PLANTS if "partition epochs" in each.name)
+    texts = sources(tmp_path / "kafka", "kafka-metadata")
+    [classes] = compiled([plant], texts, tmp_path, "partition")
+    [graph] = run(VIOLATED, "cover", "partition-isr", "--jars", str(classes))["graphs"]
+    assert {each.split(":")[0] for each in graph["refused"]} == {plant.action}
+    assert graph["not_taken"]["refused"] > 0

@@ -42,8 +42,9 @@ PARTS = (
     *("kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
     *("kraftcheck.retracing.transactions", "kraftcheck.retracing.groups"),
     "kraftcheck.retracing.classic",
-    *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
-    *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
+    *("kraftcheck.witness.chance", "kraftcheck.witness.schedule"),
+    *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs"),
+    *("kraftcheck.witness.partition", "kraftcheck.witness.partition_graphs"),
 )
 
 

@@ -43,6 +43,17 @@ def test_every_entry_is_needed_and_together_they_are_enough(
 
 
 @pytest.mark.tlc
+def test_an_entry_that_nothing_needs_is_not_among_those_that_are_met() -> None:
+    """So that it fails the test above."""
+    replace = msgspec.structs.replace
+    needless = replace(PROFILE.entries[-1], name="needless")
+    parts = tuple(replace(part, entries=(*part.entries, needless)) for part in PROFILE.parts)
+    found = judged(VOTERS, DEPARTURES, replace(PROFILE, parts=parts))
+    entries = PROFILE.of(VOTERS.protocol.name).entries
+    assert {met.name for met in found.met} == {entry.name for entry in entries}
+
+
+@pytest.mark.tlc
 @pytest.mark.parametrize(("component", "run", "departures"), SAMPLES)
 def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
     component: Component, run: Path, departures: Path

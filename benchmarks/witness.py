@@ -1,0 +1,125 @@
+"""Apache Kafka's own classes as a witness: start, steps and edges a second, judged or not, memory.
+
+One line for each of them. Seconds are of the processor: ours, the JVM's with Kafka's classes, and
+TLC's. They depend little on who else wants the machine; wall time is beside them. MongoDB's
+engineers report 2,179 tests a minute that were made of a model's states, one test for each.
+
+    python -m benchmarks witness                 about five minutes; needs Maven and a JDK
+    python -m benchmarks.witness GRAPH ...       these graphs, and no runs
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from kraftcheck.screen import Screen
+from kraftcheck.witness import kafka
+from kraftcheck.witness.driving import Component, drive, host_of, judged
+from kraftcheck.witness.partition import BROKERS
+from kraftcheck.witness.quorum import VOTERS
+from live.witness.jars import DEFAULT, class_path
+from specs import SPECS
+from traces.foreign.profiles import read_profile
+
+KAFKA = kafka.Kafka(DEFAULT, None, "", files=True)
+GRAPHS = ("quorum-few-votes", "quorum-three-elect", "partition-isr", "partition-stop")
+RUNS: dict[str, tuple[Component, int]] = {"quorum": (VOTERS, 30), "partition": (BROKERS, 15)}
+"""How many runs of 200 moves."""
+STARTS = 5
+
+
+class Spent(NamedTuple):
+    """What some work took, in seconds."""
+
+    processor: float
+    wall: float
+
+
+def spent(work: Callable[[], Any]) -> tuple[Any, Spent]:
+    begin, wall = _processor(), monotonic()
+    found = work()
+    return found, Spent(_processor() - begin, monotonic() - wall)
+
+
+def _processor() -> float:
+    """Of this process, and of those that it started and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def start() -> None:
+    """JVMs with three voters that have begun, one after another."""
+    constants = VOTERS.constants(VOTERS.settings(3, 0))
+    for _ in range(STARTS):
+        with host_of(KAFKA, VOTERS.protocol, constants) as host:
+            host.ask(["new"])
+
+
+def runs(component: Component, count: int, folder: Path, compares: bool = False) -> Any:
+    path = folder / "trace.jsonl"
+    return drive(path, KAFKA, component, 3, runs=count, seed=7, moves=200, compares=compares)
+
+
+def judging(component: Component, folder: Path, only: set[int] | None = None) -> None:
+    found = judged(component, folder / "trace.jsonl", read_profile("kafka-4.3"), only=only)
+    assert not found.found.rejections
+
+
+def line(what: str, number: int, unit: str, took: Spent, per: float = 1.0) -> None:
+    rate = per * number / took.processor
+    print(
+        f"{what:<34} {number:>8,} {unit:<6} {took.processor:8.1f} s of processor,"
+        f" {took.wall:8.1f} s by the clock: {rate:9,.0f} a {'minute' if per > 1 else 'second'}",
+        flush=True,
+    )
+
+
+def of_runs() -> None:
+    for component, _ in RUNS.values():
+        class_path(of=component.protocol.name)  # fetched and compiled, if they were not
+    _, took = spent(start)
+    each = Spent(took.processor / STARTS, took.wall / STARTS)
+    print(f"start: {each.processor:.2f} s of processor, {each.wall:.2f} s by the clock")
+    for name, (component, count) in RUNS.items():
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            driven, took = spent(lambda: runs(component, count, folder))  # noqa: B023
+            steps = len(driven.places)
+            line(f"{name}: driven", steps, "steps", took)
+            _, judge = spent(lambda: judging(component, folder))  # noqa: B023
+            line(f"{name}: judged, with entries", steps, "steps", judge)
+            driven, took = spent(lambda: runs(component, count, folder, True))  # noqa: B023
+            only = {each.line for each in driven.differing}
+            _, judge = spent(lambda: judging(component, folder, only))  # noqa: B023
+            both = Spent(took.processor + judge.processor, took.wall + judge.wall)
+            line(f"{name}: beside the reference", steps, "steps", both)
+
+
+def of_graph(name: str) -> None:
+    screen = Screen(quiet=True, results=False)
+    found, chosen = kafka.graphs(SPECS, [name], [])
+    _, took = spent(
+        lambda: found.cover(chosen, SPECS, kafka=KAFKA, out=None, jar=None, screen=screen)
+    )
+    line(f"{name}: TLC's dump and all", chosen[0].edges, "edges", took, 60.0)
+
+
+def main() -> None:
+    names = sys.argv[1:] if sys.argv[0].endswith("witness.py") else []
+    if not names:
+        of_runs()
+    for name in names or GRAPHS:
+        of_graph(name)
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    print(f"memory: {own} MB here, {largest} MB in the largest JVM")
+
+
+if __name__ == "__main__":
+    main()
