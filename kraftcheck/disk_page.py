@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from traces.disks.found import Found
+from traces.disks.found import Found, Judged
 from traces.disks.replicas import partings
 from traces.report.disk import Box, Mark, Partition, Replica, render
-
-if TYPE_CHECKING:
-    from kraftcheck.disks import Judged
 
 LETTERS: Final = {
     "log start": "S",

@@ -14,25 +14,12 @@ from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from traces.disks import files
-from traces.disks.found import Common, Finding, Found
+from traces.disks.found import Common, Finding, Found, Judged
 from traces.disks.partition import judge, partitions_of
 from traces.disks.replicas import compare
 
 TOLD = 5
 HEADS = ("partition", "folder", ">segments", ">bytes", ">from", ">to", "epochs", "verdict")
-
-
-class Judged(msgspec.Struct, frozen=True):
-    """A partition. replicas: each directory of it; together: what is wrong between them."""
-
-    topic: str
-    partition: int
-    replicas: list[Found]
-    together: list[Finding]
-
-    @property
-    def findings(self) -> list[Finding]:
-        return [*[each for found in self.replicas for each in found.findings], *self.together]
 
 
 def run(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import removed_by_classes
+from experiments import old_replica_by_classes, removed_by_classes
 from experiments.guard_by_classes import AMID, CONTROLS, REFUSAL, runs
 from experiments.snapshots_by_classes import CASES, from_snapshots
 from experiments.transactions_by_classes import late_for_transactions
@@ -55,6 +55,14 @@ def test_one_that_is_not_below_the_marker_can_be_spared(tmp_path: Path) -> None:
     read = sources(tmp_path, "kafka-storage")
     [changed] = compiled([SPARES_LATER], read, tmp_path, "storage")
     assert refused(changed) == set()
+
+
+def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_committed() -> None:
+    """Z170; the controls keep it out."""
+    found = {
+        case: old_replica_by_classes.lets_in(said) for case, said in old_replica_by_classes.runs(1)
+    }
+    assert found == {"behind": True, "before": False, "unasked": False}
 
 
 def test_what_a_snapshot_comes_to() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.witness.storage import (
+    FOLDER,
     Both,
     Compared,
     Differs,
@@ -90,3 +91,31 @@ def test_kafka_does_not_start_behind_a_torn_segment(host: Host, tmp_path: Path) 
     content[first] = content[first][:half] + bytes(half)
     with pytest.raises(Ended, match="CorruptRecordException Found record size 0"):
         Both(host, tmp_path / "u", SMALL, content).open(FIRST_TIME, clean=False)
+
+
+@pytest.mark.parametrize(
+    ("survivors", "left"), [((0,), [0, 1, 3]), ((0, 2), [0, 2, 3])], ids=["below", "control"]
+)
+def test_a_swap_takes_the_place_of_what_its_survivors_span(
+    host: Host, tmp_path: Path, survivors: tuple[int, ...], left: list[int]
+) -> None:
+    """H10: of a group of three segments the last one's old name is gone, the one before it still
+    there. Where nothing is left of either, the one that is there is taken for the log's: a value
+    without the tombstone behind it. (Renames in order do not leave that.)"""
+    config = Config(segment_bytes=90, index_bytes=120, index_interval=0, compact=True)
+    both = Both(host, tmp_path / "t", config)
+    both.open(FIRST_TIME)
+    for at in range(4):
+        data = data_batch([(b"k%d" % (at % 2), None if at == 2 else b"v" * 20)], FIRST_TIME)
+        both.perform(Operation("leader", ("0", "client", data.hex())))
+    content = both.disk.content()
+    logs = {at: f"{FOLDER}/{at:020}" for at in range(4)}
+    assert all(f"{logs[at]}.log" in content for at in logs)
+    swap = b"".join(content[f"{logs[at]}.log"] for at in survivors)
+    for at in (0, 2):
+        for path in [path for path in content if path.startswith(f"{logs[at]}.")]:
+            del content[path]
+    content[f"{logs[0]}.log.swap"] = swap
+    recovered = Both(host, tmp_path / "u", config, content)
+    recovered.open(FIRST_TIME, clean=False)
+    assert [batch.base for batch in recovered.log.read(0, recovered.log.end)] == left

@@ -66,3 +66,16 @@ class Found(msgspec.Struct, frozen=True):
     batches: Table
     ended: Table
     layout: list[Segment]
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A partition. replicas: each directory of it; together: what is wrong between them."""
+
+    topic: str
+    partition: int
+    replicas: list[Found]
+    together: list[Finding]
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [*[each for found in self.replicas for each in found.findings], *self.together]

@@ -1,0 +1,83 @@
+"""Z170 on Kafka's own partition, without a cluster: does a fetch of an old leadership count in a
+later one?
+
+    .venv/bin/python -m experiments.old_replica_by_classes [--repeat N]
+
+OldReplica.java drives Partition of Apache Kafka, unpatched: a follower's fetch has been read, and
+is noted when the leader has stopped leading and leads again, or is a control. Only in the first
+case the leader is to ask for an ISR with a replica in it whose log ends below the high watermark.
+
+Ends with 1 if the leader asks for it, with 0 if it does not, with 3 if it could not be tried, or a
+control came out otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from experiments.tools import click_errors
+from live.artifacts import libraries
+from live.cluster import ClusterError
+from live.witness.jars import program
+
+OLD_REPLICA: Final = Path(__file__).resolve().parent / "OldReplica.java"
+FOLLOWER: Final = 2
+BEHIND: Final = "behind"
+CONTROLS: Final = {
+    "before": "the fetch is noted before the leader stops leading",
+    "unasked": "the follower has not fetched in the later leadership",
+}
+
+
+def runs(times: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cases, each so many times, with what the leader asked for. Raises ClusterError: the
+    program failed.
+    """
+    cases = [BEHIND, *CONTROLS] * times
+    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", f"{libraries()}/*"]
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+        words += [str(OLD_REPLICA), folder, *cases]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"when"')]
+    if done.returncode or len(lines) != len(cases):
+        raise ClusterError(f"OldReplica: {' '.join(done.stderr.split())[-300:]}")
+    return zip(cases, map(json.loads, lines), strict=True)
+
+
+def lets_in(said: dict[str, Any]) -> bool:
+    """Whether a replica is asked for that lacks what is committed."""
+    return FOLLOWER in said["asked"] and said["follower"] < said["highWatermark"]
+
+
+@click.command()
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click_errors("old_replica_by_classes")
+def main(repeat: int) -> None:
+    """Try whether a fetch of an old leadership lets a replica in that lacks what is committed."""
+    shown = Counter[str]()
+    for turn, (case, said) in enumerate(runs(repeat)):
+        shown[case] += lets_in(said)
+        if turn == 0:
+            click.echo(
+                f"         asked for: {said['asked']}; high watermark {said['highWatermark']}, "
+                f"replica {FOLLOWER} ends at {said['follower']}"
+            )
+    click.echo(f"let in in {shown[BEHIND]} of {repeat} runs")
+    for case, what in CONTROLS.items():
+        click.echo(f"let in in {shown[case]} of {repeat} runs: {what}")
+    if any(shown[case] for case in CONTROLS):
+        raise ClusterError("a control lets it in: nothing is shown")
+    sys.exit(int(shown[BEHIND] > 0))
+
+
+if __name__ == "__main__":
+    main()
