@@ -314,7 +314,7 @@ def of_groups(across: Across, called: Called) -> list[Said]:
     stable = {each.group for each in mine}
     return [
         *_begun_and_ended(numbered.values()),
-        *_of_offsets(across, groups, stable, called),
+        *_of_offsets(across, groups, stable, called, apart=True),
     ]
 
 
@@ -331,9 +331,11 @@ def _begun_and_ended(transactions: Iterable[Transaction]) -> Iterator[Said]:
 
 
 def _of_offsets(
-    across: Across, groups: Set[str], stable: Set[str], called: Called
+    across: Across, groups: Set[str], stable: Set[str], called: Called, apart: bool = False
 ) -> Iterator[Said]:
-    """stable: groups of which only an answer that was asked to be stable tells anything."""
+    """stable: groups of which only an answer that was asked to be stable tells anything. apart: a
+    commit that was not answered is of no transaction, since nobody knows of which it is.
+    """
     for commit in across.commits:
         if commit.group not in groups:
             continue
@@ -342,7 +344,7 @@ def _of_offsets(
             outcome = FAIL
         consumed = (commit.group, ((called(commit.partition), commit.offset),))
         said: dict[str, Any] = {"f": "commit-offsets", "argument": consumed}
-        if commit.transaction is not None:
+        if commit.transaction is not None and not (apart and outcome == INDETERMINATE):
             of = {"process": commit.transaction.process, "txn": commit.transaction.number}
             said |= {"f": "send-offsets", **of}
         yield commit.invoked, said | _ended(outcome, commit.completed)

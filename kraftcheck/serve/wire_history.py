@@ -301,7 +301,7 @@ class WireHistory:
                 log = self._log(world, topic, "name", told["partition_index"])
                 # Who may not ask is answered, and was not asked any further.
                 timestamp = asked.get((topic["name"], told["partition_index"]))
-                what = {_LATEST: "latest", _EARLIEST: "earliest"}.get(timestamp)
+                what = {_LATEST: "latest", _EARLIEST: "earliest", None: None}.get(timestamp)
                 if log is None or what is None or told.get("error_code", 0):
                     continue
                 if what == "earliest" or not committed:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kraftcheck.serve.wire_across import Said, of_groups, of_transactions
 from kraftcheck.serve.wire_history import Append, Batch, Log, Read, WireHistory
 from kraftcheck.serve.world import ServedPartition
-from reference.clients.promises import Configuration, Envelope, Promise, promised
+from reference.clients.promises import Configuration, Envelope, promised
 from reference.partition.sim.options import configuration_of
 from traces.checkers.assessment import Report
 from traces.checkers.check import check_log
@@ -84,7 +84,7 @@ def _groups(seen: WireHistory, called: Mapping[int, str], internal: list[ServedP
     if members is None:
         return Found("committed offsets", HOLDS, "", None)
     configuration = configuration_of(internal[0].options)
-    promise: Promise = promised(configuration, _together(internal))
+    promise = promised(configuration, _together(internal))
     for broken in committed(members):
         if broken.times and not (found := told(broken, GROUPS, promise, None)).allowed:
             why = f"{found.name}: {found.certificates[0].sentence}"
@@ -141,7 +141,7 @@ def _names(seen: WireHistory) -> dict[int, str]:
     for each in partitions:
         name = f"{each.topic.name}-{each.index}"
         if each.number not in found:
-            found[each.number] = f"{name}, made later" if name in found.values() else name
+            found[each.number] = f"{name} ({each.number})" if name in found.values() else name
     return found
 
 

@@ -623,7 +623,7 @@ def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     (tmp_path / "scenario.toml").write_text(scenario)
     own = tmp_path / "test_scenario.py"
     own.write_text(OF_SCENARIO)
-    call = [*PYTEST, "--kafka-scenario", "scenario.toml", own]
+    call = [*PYTEST, "--kafka-scenario", "scenario.toml", str(own)]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
     assert "2 passed" in done.stdout, done.stdout
 
