@@ -145,7 +145,8 @@ def of_history(module: str, operations: int) -> float:
 
 
 def crash_states(states: int) -> float:
-    from reference.storage.judging import Judged, judge_all
+    from reference.storage.crashing import Judged
+    from reference.storage.judging import judge_all
     from reference.storage.rules import StorageRules
 
     total, seed, begin = Judged(), 1000, time.process_time()
