@@ -22,6 +22,7 @@ from kraftcheck.serve.real_files import RealFiles
 from kraftcheck.serve.tape import Taped, replayed
 from kraftcheck.serve.world import Setup
 from reference.storage.batches import header_of
+from reference.storage.cutting import truncate
 from reference.storage.log import Log
 from tests.kraftcheck.serve.wire import PORTS, Wire, batch
 from traces.disks.partition import judge, partitions_of
@@ -80,11 +81,13 @@ def test_directories_are_the_logs_of_brokers_whatever_is_done_to_them(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills that lose what was not flushed, other leaders, truncations."""
-    cuts = []
-    cut = directories.truncate
-    monkeypatch.setattr(
-        directories, "truncate", lambda log, offset: cuts.append(offset) or cut(log, offset)
-    )
+    cuts: list[int] = []
+
+    def cut(log: Log, offset: int) -> bool:
+        cuts.append(offset)
+        return truncate(log, offset)
+
+    monkeypatch.setattr(directories, "truncate", cut)
     data, wire = begun(tmp_path)
     wire.create(min_insync_replicas="1")
     for at in range(12):
