@@ -45,10 +45,10 @@ def serve(
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
-    plan: a file of moves. scenario: moves before those. certificate: a PEM file with its key, for TLS. judge: how many steps TLC
-    judges at most; 0: none. until_eof: end when standard input does, so that no child outlives
-    whoever started it. Raises BadInput: a port is taken, a plan that means nothing, no
-    certificate.
+    plan: a file of moves. scenario: moves before those. certificate: a PEM file with its key, for
+    TLS. judge: how many steps TLC judges at most; 0: none. until_eof: end when standard input
+    does, so that no child outlives whoever started it. Raises BadInput: a port is taken, a plan
+    that means nothing, no certificate, a standard input without an end.
     """
     tls = None if certificate is None else _tls(certificate)
     moves = [*scenario, *(() if plan is None else plans.read(plan))]
