@@ -139,6 +139,15 @@ HOSTS = [
         run=6,
     ),
     Plant(
+        "the host makes each call of a broker twice",
+        "kafka/cluster/Broker.java",
+        "            call.run();\n",
+        "            call.run();\n            call.run();\n",
+        "HandleProduceRequest",
+        "after.log",
+        run=1,
+    ),
+    Plant(
         "the host takes who is fenced for stopping",
         f"{CONTROLLER}/Controller.java",
         '"fenced", known.fenced(),\n                "stopping", known.inControlledShutdown()',

@@ -7,7 +7,8 @@ import pytest
 from live.witness.jars import versions
 from tests.live.patched import missing
 from tests.live.witness_releases import component, kept
-from tests.traces.foreign.test_releases import DATA, INDEX
+from tests.traces.foreign.test_profiles import DATA
+from tests.traces.foreign.test_releases import INDEX
 
 pytestmark = [
     pytest.mark.slow,

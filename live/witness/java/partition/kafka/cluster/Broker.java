@@ -31,6 +31,7 @@ import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpoints;
+import org.apache.kafka.storage.internals.log.LeaderHwChange;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
 import scala.Option;
@@ -221,6 +222,8 @@ public final class Broker extends Node {
         int acks = in.get("acks").asInt();
         try {
             LogAppendInfo info = appended(PartitionLog.records(in), acks);
+            // As ReplicaManager.addCompletePurgatoryAction: those that wait are asked if it has moved.
+            mayComplete |= info.leaderHwChange() == LeaderHwChange.INCREASED;
             if (acks == 1) {
                 produced(in, Errors.NONE, info.firstOffset());
             } else if (acks == -1) {
