@@ -39,7 +39,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z72": {"version": 1, "late": 200, "doubled": 200, "elect": 300},
     "Z73": {
         **{"version": 2, "late": 200, "doubled": 200, "max_epoch": 32766},
-        **{"hears_errors": False},
+        **{"hears_errors": False, "replicas": 1, "sweep": 0, "retry": 200},
     },
     "Z76": {"version": 2, "late": 200, "doubled": 200},
     "Z77": {"version": 2, "max_epoch": 1, "transaction_timeout": 200},
