@@ -32,12 +32,14 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z53": {"unclean": True, "crashes": 5, "elections": 3},
     "Z54": {"acks": "1", "crashes": 5, "elections": 3},
     "Z61": {"version": 2, "initialize": 300},
+    "Z63": {"version": 1, "late": 200, "doubled": 200, "ask": 600, "abort": 100},
     "Z65": {"late": 200, "doubled": 200, "elect": 300},
+    "Z66": {"replicas": 2, "change_leader": 200},
     "Z71": {"elect": 300},
     "Z72": {"version": 1, "late": 200, "doubled": 200, "elect": 300},
     "Z73": {
         **{"version": 2, "late": 200, "doubled": 200, "max_epoch": 32766},
-        **{"hears_errors": False},
+        **{"hears_errors": False, "replicas": 1, "sweep": 0, "retry": 200},
     },
     "Z76": {"version": 2, "late": 200, "doubled": 200},
     "Z77": {"version": 2, "max_epoch": 1, "transaction_timeout": 200},
@@ -45,6 +47,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z79": {"version": 2, "hears_errors": True, "abort": 100},
     "Z80": {"version": 2, "hears_errors": True, "transaction_timeout": 200, "late": 200},
     "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
+    "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
