@@ -96,8 +96,8 @@ class OffsetsHandlers:
         comes first.
         """
         p = input.partition
-        asked = [each for each in (*row.requested, *row.pending) if each.partition == p]
-        if p not in row.taken or p in row.revoking or asked:
+        asked = {each.partition for each in row.requested} | {e.partition for e in row.pending}
+        if p not in row.taken or p in row.revoking or p in asked:
             return None
         committed = self._committing(row, [e for e in row.positions if e.partition == p])
         return Outcome(replace(committed, revoking=as_set((*row.revoking, p))))

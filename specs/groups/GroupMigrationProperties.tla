@@ -31,5 +31,6 @@ NoOrphan ==
     => UNION {migration.clients[n].owned : n \in Recorded} = Partitions
 
 (* Epochs and generations never go back.                                    *)
-GenerationKept == [][migration'.epoch >= migration.epoch]_migration
+GenerationKeptStep == migration'.epoch >= migration.epoch
+GenerationKept == [][GenerationKeptStep]_migration
 =============================================================================
