@@ -407,7 +407,7 @@ def test_a_connection_that_is_cut_after_the_request_has_had_its_effect(wire: Wir
         ({"do": "kill"}, "'broker' is missing"),
         ({"do": "kill", "broker": "x"}, "no broker 'x'"),
         ({"do": "create", "name": "u", "partitions": "0"}, "INVALID_PARTITIONS"),
-        ({"do": "create", "name": "u", "partitions": "two"}, "invalid literal"),
+        ({"do": "create", "name": "u", "partitions": "two"}, "is no number"),
         ({"do": "move", "topic": "u", "partition": 0}, "no partition u-0"),
         ({"do": "reset", "when": "now"}, "before or after"),
         ({"do": "reset", "when": "after", "api": "Produced"}, "no API 'Produced'"),
