@@ -116,7 +116,8 @@ Step_HandleHandOut(n, row, input) ==
 (* G29.  Of what is being given up the commit is done.                      *)
 Step_HandleAutoCommit(n, row, input) ==
   LET some == {each \in row.positions : each.partition \notin row.revoking}
-  IN IF some = {} \/ row.pending # {} \/ Committing(row, some) = row THEN {} ELSE Having(Committing(row, some))
+  IN IF some = {} \/ row.pending # {} \/ Committing(row, some) = row THEN {}
+     ELSE Having(Committing(row, some))
 
 -----------------------------------------------------------------------------
 (* G25, G29, G30: commits that the application asks for, and fences.        *)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -216,14 +217,7 @@ def plants() -> tuple[Plant, ...]:
             _kept(committed=(KEPT.committed[0], CommittedOffset(2, 2, 2))),
         ),
     ]
-    twice = replace(migrated(1), pending=(2,))
-    both = [
-        ("RecordedOnce", _migrated(members=(twice, MIGRATED.members[1]))),
-        ("OneOwnerInMigration", _migrated(clients=_owning(BOTH, (2,)))),
-        ("NoOrphan", _migrated(clients=_owning((1,), ()))),
-        ("GenerationKept", _migrated(epoch=1)),
-    ]
-    changed = (*after.items(), *more, *late, *both)
+    changed = (*after.items(), *more, *late, *_of_migration())
     empty = [
         Plant("OffsetsKept", _kept(**before), _kept(**before, committed=()))
         for before in (
@@ -236,17 +230,28 @@ def plants() -> tuple[Plant, ...]:
         Plant("GivenUpIsCommitted", _kept(revoking=(1,)), _kept(**GONE, committed=committed))
         for committed in (KEPT.committed[1:], (CommittedOffset(1, 0, 1), KEPT.committed[1]))
     ]
-    sent = {"pending": (PendingOffset(1, 1, 1),)}
-    unmarked = [
-        Plant("PendingByOwnMarker", _kept(**sent, markers=markers), _kept(committed=committed))
-        for markers, committed in (
-            ((), KEPT.committed),
-            ((TransactionMarker(2, commits=True),), KEPT.committed),
-            ((TransactionMarker(1, commits=True),), KEPT.committed[1:]),
-        )
-    ]
-    steps = (*empty, *given_up, *unmarked)
+    steps = (*empty, *given_up, *_of_transactions())
     return (*[Plant(name, settled(), rows) for name, rows in changed], *steps)
+
+
+def _of_migration() -> Iterator[tuple[str, Rows]]:
+    twice = replace(migrated(1), pending=(2,))
+    yield "RecordedOnce", _migrated(members=(twice, MIGRATED.members[1]))
+    yield "OneOwnerInMigration", _migrated(clients=_owning(BOTH, (2,)))
+    yield "NoOrphan", _migrated(clients=_owning((1,), ()))
+    yield "GenerationKept", _migrated(epoch=1)
+
+
+def _of_transactions() -> Iterator[Plant]:
+    sent = {"pending": (PendingOffset(1, 1, 1),)}
+    for markers, committed in (
+        ((), KEPT.committed),
+        ((TransactionMarker(2, commits=True),), KEPT.committed),
+        ((TransactionMarker(1, commits=True),), KEPT.committed[1:]),
+    ):
+        yield Plant(
+            "PendingByOwnMarker", _kept(**sent, markers=markers), _kept(committed=committed)
+        )
 
 
 PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())

@@ -22,8 +22,15 @@ PROGRAMS = ("Voter", "Broker")
 KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
-    *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "ClassicCoordinator"),
-    *("ClassicMember", "QuorumController", "MetadataReplica", "TopicController", "HostingBroker"),
+    *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "GroupMigration"),
+    *(
+        "ClassicCoordinator",
+        "ClassicMember",
+        "QuorumController",
+        "MetadataReplica",
+        "TopicController",
+        "HostingBroker",
+    ),
     "VoterSince41",
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}

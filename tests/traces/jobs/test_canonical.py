@@ -65,6 +65,7 @@ NUMBERS = {
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
     *("held", "owned", "current", "reconciling", "partition", "position"),
     *("since", "now", "taken", "asked", "revoking", "time", "fetched", "handed_out", "id"),
+    "transaction",
     # Of classic groups: generations, and how much of a log is kept.
     *("generation", "claimed", "partitions", "kept"),
     # Of voters that come and go, and of snapshots: offsets.
