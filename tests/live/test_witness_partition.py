@@ -81,7 +81,7 @@ PLANTS = [
         "        return nextSeq > lastSeq ||",
         "HandleProduceRequest",
         "error",
-        run=8,
+        run=62,
     ),
     Plant(
         "a leader's epoch is not cached before it writes",
