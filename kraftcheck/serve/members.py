@@ -27,6 +27,7 @@ from reference.groups.messages import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
     LOADER,
+    MIGRATION,
     Given,
     GroupCommit,
     GroupHeartbeat,
@@ -48,6 +49,7 @@ from reference.groups.types import (
     OffsetsLog,
     initial_group,
     initial_loader,
+    initial_migration,
 )
 from reference.kit.protocol import Outcome
 
@@ -345,9 +347,13 @@ class ConsumerGroup:
             self._write(self._written)
 
     def _judge(self, before: GroupCoordinator) -> None:
-        """Members, and whoever loads the log, are elsewhere: of them nothing is asked."""
+        """Members, whoever loads the log, and who migrates are elsewhere: of them nothing is asked."""
         constants = self._constants
-        others = {LOADER: initial_loader(constants), OFFSETS_NODE: INITIAL_OFFSETS}
+        others: dict[int, Any] = {
+            LOADER: initial_loader(constants),
+            OFFSETS_NODE: INITIAL_OFFSETS,
+            MIGRATION: initial_migration(constants),
+        }
         others |= dict.fromkeys(constants.members, INITIAL_MEMBER)
         rows = [{COORDINATOR: row, **others} for row in (before, self._row)]
         for promise in _PROMISES:

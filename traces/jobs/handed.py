@@ -12,21 +12,21 @@ the specs come to it as the trace does, in a folder that all of them see.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from reference.kit.protocol import NodeKind
 from reference.protocols import kind_named
-from tla_utils import CheckOptions, StepReport
+from tla_utils import StepReport
 from traces.jobs.backends import Backend, Spark
 from traces.jobs.distinct import CLASSES
-from traces.jobs.step_frames import Under
 
 ON_DRIVER: Final = 400_000
 """So many distinct steps are judged on the driver: half a minute of two processors, about what it
@@ -36,6 +36,9 @@ AHEAD: Final = 4
 ready early takes another."""
 REPORTS: Final = pa.schema([("group", pa.int32()), ("report", pa.binary())])
 SPECS_OF_WORKERS: Final = ".specs"
+
+Judged: TypeAlias = Callable[[NodeKind, pa.Table], StepReport]
+"""TLC's report on steps of one kind of node."""
 
 
 def specs_for(backend: Backend, specs: Path, folder: Path) -> Path:
@@ -53,17 +56,13 @@ def specs_for(backend: Backend, specs: Path, folder: Path) -> Path:
 
 
 def reports_of(
-    groups: Iterator[tuple[str, pa.Table]],
-    folder: Path,
-    backend: Spark,
-    options: CheckOptions,
-    specs: Path,
-    under: Under,
+    groups: Iterator[tuple[str, pa.Table]], folder: Path, backend: Spark, judged: Judged
 ) -> Iterator[StepReport]:
     """TLC's report on each group, in their order; few groups are ahead of what was asked for.
 
     groups: the kind of node, and steps with the columns CLASSES. folder: one that workers see; it
-    is made, and removed. Raises ToolError as `report_of` does.
+    is made, and removed. judged: what a worker calls; it must be picklable, and its errors come
+    back.
     """
     folder = folder.absolute()
     try:
@@ -73,7 +72,7 @@ def reports_of(
             for number, (_, steps) in enumerate(wave):
                 pq.write_table(steps.select(CLASSES.names), _file(folder, number))
             kinds = tuple(kind for kind, _ in wave)
-            task = partial(_reported, folder, kinds, options, specs, under)
+            task = partial(_reported, folder, kinds, judged)
             rows = backend.run(task, len(wave), REPORTS).sort_by("group")
             for report in rows["report"].to_pylist():
                 yield msgspec.msgpack.decode(report, type=StepReport)
@@ -81,19 +80,10 @@ def reports_of(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _reported(
-    folder: Path,
-    kinds: tuple[str, ...],
-    options: CheckOptions,
-    specs: Path,
-    under: Under,
-    number: int,
-) -> pa.Table:
+def _reported(folder: Path, kinds: tuple[str, ...], judged: Judged, number: int) -> pa.Table:
     """In a worker."""
-    from traces.jobs.judge import report_of
-
     steps = pq.read_table(_file(folder, number), schema=CLASSES)
-    report = report_of(kind_named(kinds[number]), steps, options, specs, under)
+    report = judged(kind_named(kinds[number]), steps)
     columns = {"group": [number], "report": [msgspec.msgpack.encode(report)]}
     return pa.table(columns, schema=REPORTS)
 

@@ -20,6 +20,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -207,7 +208,8 @@ def _reports_of_workers(
             given.append(group)
             yield group[0][0].kind, _as_one(group)
 
-    for report in reports_of(asked(), folder, workers, options, specs, under):
+    judged = partial(report_of, options=options, specs=specs, under=under)
+    for report in reports_of(asked(), folder, workers, judged):
         yield given.popleft(), report
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tla_utils.errors import ToolError
 from traces.jobs import campaigns
-from traces.jobs.backends import Pool
+from traces.jobs.backends import Pool, Spark
 from traces.jobs.campaigns import Options, Told, run_campaign
 from traces.jobs.distinct import PartFiles
 from traces.jobs.judge import ACCEPTED, JUDGED, UNJUDGED, Bench, Judgement, blocks
@@ -49,6 +49,7 @@ class StandIn:
         specs: Path,
         progress: Callable[[int], None],
         keep: Callable[[Bench, pa.Table], None],
+        workers: Spark | None = None,
     ) -> Judgement:
         judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
         for number, (bench, block) in enumerate(blocks(files, merged, BATCH)):
