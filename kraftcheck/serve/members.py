@@ -347,7 +347,7 @@ class ConsumerGroup:
             self._write(self._written)
 
     def _judge(self, before: GroupCoordinator) -> None:
-        """Members, whoever loads the log, and who migrates are elsewhere: of them nothing is asked."""
+        """Members, loaders and migrations are elsewhere: of them nothing is asked."""
         constants = self._constants
         others: dict[int, Any] = {
             LOADER: initial_loader(constants),
