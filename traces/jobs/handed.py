@@ -29,8 +29,8 @@ from traces.jobs.backends import Backend, Spark
 from traces.jobs.distinct import CLASSES
 
 ON_DRIVER: Final = 400_000
-"""So many distinct steps are judged on the driver: half a minute of two processors, about what it
-takes to hand them over."""
+"""So many distinct steps are judged on the driver: half a minute of two processors. What it takes
+to hand them over was not measured."""
 AHEAD: Final = 4
 """Groups for each task that workers run at a time: they are on disk at once, and a worker that is
 ready early takes another."""
