@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
@@ -42,21 +42,26 @@ def select(manifest: Manifest, tiers: Sequence[str], names: Sequence[str]) -> li
     return manifest.select(names, tiers if tiers or names else [DEFAULT_TIER])
 
 
-def first_look(models: Iterable[Model]) -> list[Model]:
-    """Of these, what `verify` checks: all that hold, and of each protocol one that must not.
+def first_look(models: Iterable[Model], judged: Container[str]) -> list[Model]:
+    """Of these, what `verify` checks: what holds of the protocols whose runs it judges as well, and
+    of each other one the first that holds; of each protocol one that must not.
 
     The others that must be violated show that a model gets somewhere, or that it needs what it
     assumes. In a model that holds the counts say the first as well: they are stated exactly, so one
     that gets less far is a mismatch. One for each protocol shows that a violation is seen at all.
+
+    Args:
+        judged: names of protocols, as their folders in specs/ have them.
     """
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     chosen = []
     for model in models:
         protocol = Path(model.config).parts[0]
-        if model.expect == "holds" or protocol not in seen:
+        if (protocol, model.expect) not in seen or (
+            protocol in judged and model.expect == "holds"
+        ):
             chosen.append(model)
-        if model.expect == "violated":
-            seen.add(protocol)
+        seen.add((protocol, model.expect))
     return chosen
 
 
