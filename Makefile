@@ -26,7 +26,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,syst
     quality/test_import_ladder.py quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify check test spec spec-medium chaos bugs bugs-full kafka bench lint format
+.PHONY: help setup verify check test test-kafka spec spec-medium chaos bugs bugs-full kafka bench lint format
 .PHONY: docs answers prove lock detection bench-campaign cluster spark-versions mutate-checkers
 .PHONY: clean distclean
 
@@ -43,8 +43,11 @@ check: lint ## lint, types, tidiness and unit tests, in a minute (JOBS=n)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q $(UNITS) \
 	    -m "not (slow or tlc or spark)" $(ARGS)
 
-test: setup ## the whole test-suite (JOBS=n, ARGS="-k name")
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+test: setup ## the test-suite, without Apache Kafka (JOBS=n, ARGS="-k name")
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not kafka" $(ARGS)
+
+test-kafka: setup ## the tests that drive Apache Kafka's own classes; Maven fetches them
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m kafka $(ARGS)
 
 spec: setup ## check the small TLA+ models with TLC (ARGS="--out DIR")
 	@$(BIN)/kraftcheck spec check --tier small $(ARGS)

@@ -98,7 +98,7 @@ def trace() -> str:
     """The tables of a part, from the trace contract."""
     lines: list[str] = []
     for table, fields in TABLES.items():
-        lines += ["", f"### `{table}`", ""]
+        lines += ["", f"#### `{table}`", ""]
         lines += ["| field | type | unit | meaning |", "|---|---|---|---|"]
         lines += [
             f"| `{name}` | {kind} | {unit or '-'} | {meaning} |"
@@ -243,8 +243,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 PAGES = (
     *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
-    *("docs/histories.md", "docs/trace.md", "docs/measured/bugs.md"),
-    *("docs/witness.md", "docs/properties.md"),
+    *("docs/histories.md", "docs/conformance.md", "docs/measured/bugs.md", "docs/witness.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

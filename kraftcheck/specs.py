@@ -57,9 +57,7 @@ def first_look(models: Iterable[Model], judged: Container[str]) -> list[Model]:
     chosen = []
     for model in models:
         protocol = Path(model.config).parts[0]
-        if (protocol, model.expect) not in seen or (
-            protocol in judged and model.expect == "holds"
-        ):
+        if (protocol, model.expect) not in seen or (protocol in judged and model.expect == "holds"):
             chosen.append(model)
         seen.add((protocol, model.expect))
     return chosen

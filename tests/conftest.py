@@ -8,6 +8,7 @@ and `dev` elsewhere.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,12 @@ SEARCHES = ("test_quorum_machine.py", "test_partition_machine.py", "test_cluster
 """The cheapest first: an example of a cluster may take all the time that there is."""
 
 
+def missing_for_kafka() -> str:
+    """Why Kafka's own classes cannot be driven here; empty if they can."""
+    lacks = [name for name in ("mvn", "javac", "java") if shutil.which(name) is None]
+    return f"no {', '.join(lacks)}: Kafka's own classes are not judged" if lacks else ""
+
+
 def _is_chaos(config: pytest.Config) -> bool:
     return bool(config.getoption("--hypothesis-profile") == "chaos")
 
@@ -94,7 +101,9 @@ def _bounded(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Minutes bound the corpus, too."""
+    """Minutes bound the corpus, too; and what drives Kafka's classes is skipped without them."""
+    if item.get_closest_marker("kafka") and (lacks := missing_for_kafka()):
+        pytest.skip(lacks)
     if item.path.name == CORPUS and _is_chaos(item.config):
         from tests.stateful import searching
 

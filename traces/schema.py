@@ -1,7 +1,7 @@
 """The trace contract: what a recorded campaign is on disk, written and read in one place.
 
 Law of this file: every table and column is declared here as data (`TABLES`), with type, unit and
-meaning; writers, readers, Spark and docs/trace.md take them from here. Nothing here knows a
+meaning; writers, readers, Spark and docs/conformance.md take them from here. Nothing here knows a
 protocol, but that an input of type T is handled by the action HandleT.
 
 A trace is a directory: `manifest.json`, and for each part (a range of runs) one Parquet file per

@@ -1,4 +1,4 @@
-"""What a change of one's own may replace, and the two files to begin one with (docs/try.md).
+"""What a change of one's own may replace, and the two files to begin one with (docs/bugs.md).
 
 The files have the correct rules under the names of replacements, word for word: what is not edited
 changes nothing, and `try` refuses it as that.

@@ -92,7 +92,7 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
             "row.remotes[r].endOffset # EndOffset(row.log)",
         ): "a fetch at the end of the log makes a replica caught up, and it lags only once the log "
         "has grown, so that who is not caught up is not at the end; the model with other steps is "
-        "one that forgets who is caught up (docs/reductions.md, 12)",
+        "one that forgets who is caught up (docs/proofs.md, 12)",
         (
             "PartitionRules.IsWaitedFor",
             "disjunct",

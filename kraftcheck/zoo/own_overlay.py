@@ -1,8 +1,8 @@
 """A substitution of one's own on the side of the specs: an overlay from a file, like a bug's.
 
 The module extends the one whose operators it replaces, and defines each replacement under a prefix
-of its own and the operator's name (docs/try.md): `Mine_LogOk(row, m) == ...` for `LogOk`. The kit's
-models of that protocol are then checked with it in the operator's place.
+of its own and the operator's name (docs/bugs.md): `Mine_LogOk(row, m) == ...` for `LogOk`. The
+kit's models of that protocol are then checked with it in the operator's place.
 
 Law of this file: nothing is written to the kit. What TLC would ignore or evaluate for ever is
 refused before it runs; a model that replaces the operator itself is left out and named.

@@ -1,8 +1,8 @@
 """A substitution of one's own on the side of the reference, from a file, written like a bug.
 
 The file defines one class that extends QuorumRules, PartitionRules or BrokerHandlers and overrides
-some of its methods, and nothing else (docs/try.md). It is refused when it changes nothing, replaces
-what does not exist, or calls what it replaces.
+some of its methods, and nothing else (docs/bugs.md). It is refused when it changes nothing,
+replaces what does not exist, or calls what it replaces.
 
 Law of this file: what is refused is refused before anything runs, in one line that says why. The
 substitution is known under an id of its own, made of its text, for as long as the caller asks; no

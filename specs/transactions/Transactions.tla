@@ -8,7 +8,7 @@
 (* below the last are deposed.                                              *)
 (*                                                                          *)
 (* What is left out of the network, and changes no property                 *)
-(* (docs/reductions.md):                                                    *)
+(* (docs/proofs.md):                                                    *)
 (*  1. An answer is heard when it is given.  To hear it later, or never,    *)
 (*     is to have heard it and to wait.                                     *)
 (*  2. A record is committed in the step in which somebody notices.         *)

@@ -1,7 +1,7 @@
 """Classes of Apache Kafka with one change: from the sources of the release, compiled anew, driven
 and judged.
 
-What a test needs is said by `missing`; without it the test is skipped, and says so.
+What a test needs it says by the marker `kafka`; without it the test is skipped, and says so.
 """
 
 from __future__ import annotations
@@ -55,12 +55,6 @@ class Plant(NamedTuple):
     action: str
     field: str
     run: int = 0
-
-
-def missing() -> str:
-    """Why Kafka's classes cannot be driven here; empty if they can."""
-    lacks = [name for name in ("mvn", "javac", "java") if shutil.which(name) is None]
-    return f"no {', '.join(lacks)}: Kafka's own classes are not judged" if lacks else ""
 
 
 def sources(folder: Path, *artifacts: str) -> Path:

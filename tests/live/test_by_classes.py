@@ -10,11 +10,11 @@ from experiments import old_replica_by_classes, removed_by_classes
 from experiments.guard_by_classes import AMID, CONTROLS, REFUSAL, runs
 from experiments.snapshots_by_classes import CASES, from_snapshots
 from experiments.transactions_by_classes import late_for_transactions
-from tests.live.patched import Plant, compiled, missing, sources
+from tests.live.patched import Plant, compiled, sources
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("by-classes"),
 ]
 SPARES_LATER = Plant(

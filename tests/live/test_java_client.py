@@ -13,7 +13,6 @@ from kraftcheck.serve.admin import Process
 from live import java_client
 from live.java_client import Java
 from live.library import ClientError, Ending, LibraryError, Told
-from tests.live.patched import missing
 
 FAKE = """
 import sys, time
@@ -99,7 +98,7 @@ def process() -> Iterator[Process]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(missing()), reason=missing())
+@pytest.mark.kafka
 def test_the_client_itself(process: Process) -> None:
     """A commit, an abort, and one whose id another instance has taken."""
     servers = process.cluster.bootstrap_servers

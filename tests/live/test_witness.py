@@ -21,11 +21,9 @@ from live.witness.jars import DEFAULT, class_path, has_log, versions
 from reference.quorum.messages import ElectionTimeout, FetchMaxWait, FetchRequest
 from reference.quorum.types import Constants, initial_row
 from reference.quorum41.types import Constants as Since41
-from tests.live.patched import missing
 from traces.foreign.reading import read_foreign
 
 THREE = Constants((1, 2, 3), 2)
-needs_kafka = pytest.mark.skipif(bool(missing()), reason=missing())
 slow = pytest.mark.slow
 
 
@@ -66,7 +64,7 @@ def test_older_kafka_has_another_log() -> None:
 
 
 @slow
-@needs_kafka
+@pytest.mark.kafka
 @pytest.mark.parametrize("files", [True, False])
 def test_the_same_seed_has_the_same_bytes(files: bool, tmp_path: Path) -> None:
     kafka = Kafka(DEFAULT, None, "", files)
@@ -81,7 +79,7 @@ def test_the_same_seed_has_the_same_bytes(files: bool, tmp_path: Path) -> None:
 
 
 @slow
-@needs_kafka
+@pytest.mark.kafka
 def test_the_first_rows_are_the_references() -> None:
     with running(class_path(), _said(THREE)) as host:
         lines = host.ask([f"{node} {Speech(THREE).text(ElectionTimeout())}" for node in (1, 2, 3)])
@@ -89,7 +87,7 @@ def test_the_first_rows_are_the_references() -> None:
 
 
 @slow
-@needs_kafka
+@pytest.mark.kafka
 def test_moves_that_are_not_possible_are_refused() -> None:
     speech = Speech(THREE)
     with running(class_path(), _said(THREE)) as host:
@@ -104,7 +102,7 @@ def test_moves_that_are_not_possible_are_refused() -> None:
 
 
 @slow
-@needs_kafka
+@pytest.mark.kafka
 def test_classes_that_do_not_load_are_named(tmp_path: Path) -> None:
     broken = tmp_path / "org" / "apache" / "kafka" / "raft" / "QuorumState.class"
     broken.parent.mkdir(parents=True)
@@ -116,13 +114,12 @@ def test_classes_that_do_not_load_are_named(tmp_path: Path) -> None:
         host.ask(["new"])
 
 
+@pytest.mark.kafka
 @pytest.mark.parametrize("what", ["nothing", "empty"])
 def test_a_folder_without_classes_is_refused(what: str, tmp_path: Path) -> None:
     folder = tmp_path / what
     if what == "empty":
         folder.mkdir()
-    if missing():
-        pytest.skip(missing())
     with pytest.raises(ArtifactError, match=r"no folder of jars|neither jars nor class files"):
         class_path(own=folder)
 
@@ -139,7 +136,7 @@ with running(class_path(), sys.argv[1]) as host:
 
 
 @slow
-@needs_kafka
+@pytest.mark.kafka
 def test_the_jvm_ends_with_who_started_it() -> None:
     command = [sys.executable, "-c", WORK, _said(THREE)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -26,12 +26,12 @@ from reference.partition.messages import (
 )
 from reference.partition.protocol import PARTITION
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
-from tests.live.patched import VERSION, Plant, compiled, missing, sources
+from tests.live.patched import VERSION, Plant, compiled, sources
 from traces.cover.partition import Bounds, PartitionComposition
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("witness-deletion"),
 ]
 KAFKA = Kafka(VERSION, None, "", files=True)

@@ -14,7 +14,7 @@ from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
 from live.witness import jars
-from tests.live.patched import VERSION, Plant, compiled, missing, sources
+from tests.live.patched import VERSION, Plant, compiled, sources
 from tests.live.test_witness_partition import HOSTS
 from tests.live.test_witness_partition import PLANTS as OF_PARTITION
 from tests.live.test_witness_plants import PLANTS as OF_QUORUM
@@ -24,7 +24,7 @@ from traces.foreign.reading import read_foreign
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.tlc,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("differential"),
 ]
 KAFKA = Kafka(VERSION, None, "", files=True)

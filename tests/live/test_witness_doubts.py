@@ -16,11 +16,11 @@ from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from reference.steered.scripts import Script, read
-from tests.live.patched import VERSION, missing
+from tests.live.patched import VERSION
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("witness-doubts"),
 ]
 KAFKA = Kafka(VERSION, None, "", files=True)

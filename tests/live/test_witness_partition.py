@@ -19,14 +19,14 @@ from kraftcheck.zoo.schedules import FOLDER
 from live.witness import jars
 from reference.partition.protocol import PARTITION
 from reference.steered.scripts import read
-from tests.live.patched import VERSION, Plant, compiled, edited, missing, seen, sources
+from tests.live.patched import VERSION, Plant, compiled, edited, seen, sources
 from traces.foreign.batch import judge_steps
 from traces.foreign.reading import ForeignTrace, read_foreign
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.tlc,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("partition-plants"),
 ]
 

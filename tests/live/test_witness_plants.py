@@ -16,14 +16,14 @@ from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import header
 from kraftcheck.zoo.schedules import FOLDER
 from reference.steered.scripts import read
-from tests.live.patched import VERSION, Plant, compiled, missing, seen, sources
+from tests.live.patched import VERSION, Plant, compiled, seen, sources
 from traces.foreign.batch import judge_steps
 from traces.foreign.reading import read_foreign
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.tlc,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("plants"),
 ]
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from live.witness.jars import versions
-from tests.live.patched import missing
 from tests.live.witness_releases import component, kept
 from tests.traces.foreign.test_profiles import DATA
 from tests.traces.foreign.test_releases import INDEX
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("witness-releases"),
 ]
 

@@ -22,11 +22,10 @@ from reference.storage.as_kafka import AsKafka
 from reference.storage.batches import data_batch
 from reference.storage.histories import FIRST_TIME, Operation
 from reference.storage.rules import Config
-from tests.live.patched import missing
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
     pytest.mark.xdist_group("storage"),
 ]
 SMALL = Config(segment_bytes=300, index_bytes=120, index_interval=0)

@@ -13,14 +13,14 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import HOLDS, VIOLATED
 from kraftcheck.witness.covering import BEHIND
 from kraftcheck.zoo import schedules
-from tests.live.patched import compiled, missing, sources
+from tests.live.patched import compiled, sources
 from tests.live.test_witness_partition import PLANTS
 from traces.foreign.reading import read_foreign
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.tlc,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.kafka,
 ]
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,7 +1,7 @@
 -------------------------- MODULE MCQuorumReduced ---------------------------
 (***************************************************************************)
 (* The reduced composition of the same handlers, for larger bounds.  What   *)
-(* is left out, and why nothing unsafe is lost with it (docs/reductions.md  *)
+(* is left out, and why nothing unsafe is lost with it (docs/proofs.md  *)
 (* has the arguments at length; tests compare this composition with the     *)
 (* asynchronous one at bounds where both complete):                         *)
 (*                                                                          *)

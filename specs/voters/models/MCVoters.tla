@@ -4,7 +4,7 @@
 (* MCQuorumReduced: requests rest in no network, a response is used in the  *)
 (* action that makes it or is lost, a crash and the restart after it are    *)
 (* one action, and Normal forgets what no handler uses any more.  The       *)
-(* arguments are those of docs/reductions.md.  One thing more is left out:  *)
+(* arguments are those of docs/proofs.md.  One thing more is left out:  *)
 (* a pre-vote is always granted, so more nodes stand than Kafka would let.  *)
 (***************************************************************************)
 EXTENDS VoterProperties, TLC

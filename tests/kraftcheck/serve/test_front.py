@@ -28,7 +28,6 @@ from kraftcheck.serve.admin import Cluster, CommandError, Process
 from kraftcheck.serve.world import Setup
 from live.witness.jars import class_path
 from tests.kraftcheck.serve.wire import frame
-from tests.live.patched import missing
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
@@ -204,7 +203,7 @@ def test_kcat(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(missing()), reason=missing())
+@pytest.mark.kafka
 def test_java(cluster: Cluster, repo_root: Path) -> None:
     """Kafka's own client, of the version whose messages are served."""
     jars = os.pathsep.join(class_path().entries)
