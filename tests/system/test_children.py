@@ -74,6 +74,7 @@ def all_gone(driver: subprocess.Popen[bytes], family: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "backend", "worker", "runs"),
     [

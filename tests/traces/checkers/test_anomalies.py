@@ -334,6 +334,7 @@ def test_many_segments_are_judged_as_each_by_itself() -> None:
         assert together.counts(name).tolist() == [int(one.counts(name)[0]) for one in apart]
 
 
+@pytest.mark.slow
 def test_every_rejection_has_an_anomaly() -> None:
     rejected = 0
     for seed in range(600):
