@@ -3,7 +3,7 @@
     .venv/bin/python -m experiments.reassigned_by_classes [--as kafka] [--runs N] [--seed S]
 
 ReplicationControlManager and ClusterControlManager of Apache Kafka, unpatched, in one JVM without a
-cluster (live/witness/java/reassignment), take inputs of docs/reassignment.md that are drawn by
+cluster (live/witness/java/reassignment), take inputs of docs/reconfiguration.md that are drawn by
 chance: brokers that come and go, targets over targets, proposals, elections, directories that fail.
 The same input is given to the reference, from the same row. Topics are neither made nor deleted.
 

@@ -31,7 +31,10 @@ PROOFS: Final[dict[str, Proof]] = {
     if (part := part_of(protocol, "proof.proof")) is not None
 }
 RULES: Final = {protocol.name: protocol.rules for protocol in PROTOCOLS}
-PROPERTIES: Final = {each: name for name, proof in PROOFS.items() for each in proof.properties}
+PROPERTIES: Final = {
+    each: tuple(name for name, proof in PROOFS.items() if each in proof.properties)
+    for each in dict.fromkeys(each for proof in PROOFS.values() for each in proof.properties)
+}
 """Property -> whose it is."""
 
 
@@ -66,7 +69,7 @@ def prove(
     chosen = _chosen(properties, part, own)
     if out is not None:
         artifacts.claim(out)
-    tasks = _tasks(chosen, nodes, given, int(timeout * 1000))
+    tasks = _tasks(chosen, part, nodes, given, int(timeout * 1000))
     columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
     screen.line(columns.head)
     begin = monotonic()
@@ -123,20 +126,23 @@ def _chosen(properties: Sequence[str], part: str | None, own: Bug | None) -> lis
     """The properties to be proved, in the order in which they are listed."""
     for name in properties:
         of = PROPERTIES[name]
-        if part not in (None, of):
+        if part not in (None, *of):
             said = "" if own is None else own.id
-            raise exits.BadInput(f"{name} is a property of the {of}, {said} is not")
-    known = [name for name, of in PROPERTIES.items() if part in (None, of)]
+            raise exits.BadInput(f"{name} is a property of the {' and '.join(of)}, {said} is not")
+    known = [name for name, of in PROPERTIES.items() if part in (None, *of)]
     return [name for name in known if name in (properties or known)]
 
 
-def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: int) -> list[Task]:
+def _tasks(
+    chosen: Sequence[str], part: str | None, nodes: int, rules: type | None, timeout_ms: int
+) -> list[Task]:
     tasks = []
-    for part, proof in PROOFS.items():
-        if own := [name for name in chosen if PROPERTIES[name] == part]:
-            given = rules or RULES[part][0]
+    for of, proof in PROOFS.items():
+        own = [name for name in chosen if name in proof.properties]
+        if own and part in (None, of):
+            given = rules or RULES[of][0]
             names = proof.obligations(own)
-            tasks += [Task(part, name, nodes, given, timeout_ms) for name in names]
+            tasks += [Task(of, name, nodes, given, timeout_ms) for name in names]
     return tasks
 
 

@@ -156,8 +156,8 @@ PROVED = (
 def prove(**options: Any) -> int:
     """Prove safety for any number of epochs, records and messages.
 
-    Of elections and logs in the quorum; of the high watermark in a partition. docs/proofs.md says
-    exactly what is proved.
+    Of elections and logs in the quorum, also where its voters change; of the high watermark in a
+    partition. docs/proofs.md says exactly what is proved.
 
     \b
     Example: kraftcheck prove --property ElectionSafety --nodes 3

@@ -42,10 +42,10 @@ def judge(
     timeout_ms: of each question but the first, whose limit is the solver's own. simpler: what a
     state to be shown should satisfy, the first that is possible; states read better so.
     """
+    given = list(solver.assertions())
     solver.push()
     solver.add(z3.Not(z3.And(list(goals.values()))))
     answer = solver.check()
-    given = list(solver.assertions())[:-1]
     solver.pop()
     if answer == z3.unsat:
         return Verdict()

@@ -3,7 +3,7 @@ SnapshotRules.tla.
 
 Law of this file: a rule has no state and no effects, and asks other rules only through `self`.
 Which voters are in force is decided in reference/voters/rules.py, what a voter does in
-reference/quorum/rules.py. Rule ids (V1 ...) are those of docs/protocol-rules.md.
+reference/quorum/rules.py. Rule ids (V1 ...) are those of docs/reconfiguration.md.
 """
 
 from __future__ import annotations

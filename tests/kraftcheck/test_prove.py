@@ -76,10 +76,23 @@ def test_what_is_proved_of_logs_is_proved_with_what_it_assumes_of_elections(
         monkeypatch.setattr(module, "HANDLERS", {Crash: "HandleCrash"})
     done = run("--property", "LeaderCompleteness")
     assert done.exit_code == 0, done.output
-    told = [line.split(maxsplit=2)[1] for line in done.output.splitlines() if "quorum:" in line]
-    assert told.count("HandleCrash") == 1 and "5 of 5 obligations" in done.output
+    told = [line.split(maxsplit=2)[1] for line in done.output.splitlines() if ": " in line]
+    assert told.count("HandleCrash") == 1 and told.count("logs:") == 3
     assert "quorum: logs: the invariant implies LeaderCompleteness" in done.output
     assert "implies ElectionSafety" not in done.output
+
+
+def test_a_property_of_two_protocols_is_proved_of_both_and_of_one_for_its_bug(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (election, completeness_proof):
+        monkeypatch.setattr(module, "HANDLERS", {Crash: "HandleCrash"})
+    both = run("--property", "ElectionSafety", "--nodes", "2")
+    assert both.exit_code == 0, both.output
+    assert "quorum: HandleCrash" in both.output and "voters: HandleAddVoter" in both.output
+    one = run("--bug", "Z19", "--property", "ElectionSafety")
+    assert one.exit_code == 1 and "quorum:" not in one.output
+    assert "OneChangeAtATime" in one.output and "appends [" in one.output
 
 
 def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +134,7 @@ def test_processes_are_told_rules_of_ones_own(repo_root: Path) -> None:
         (("--bug", "Z18"), "Z18 cannot be replayed"),
         (("--bug", "Z39"), "Z39 replaces handlers"),
         (("--bug", "Z33", "--property", "LogMatching"), "LogMatching is a property of the quorum"),
+        (("--bug", "Z33", "--property", "ElectionSafety"), "a property of the quorum and voters"),
     ],
 )
 def test_what_cannot_be_proved_is_refused_in_one_line(args: tuple[str, ...], said: str) -> None:

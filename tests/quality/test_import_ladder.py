@@ -110,6 +110,13 @@ RULES = {
         ours=("reference.kit", "reference.quorum", "reference.proofs"),
         third_party=("msgspec", "z3"),
     ),
+    "reference.voters.proof.*": Rule(
+        ours=(
+            *("reference.kit", "reference.quorum", "reference.voters", "reference.proofs"),
+            "reference.quorum.proof",
+        ),
+        third_party=("msgspec", "z3"),
+    ),
     "reference.partition.proof.*": Rule(
         ours=("reference.kit", "reference.partition", "reference.proofs"),
         third_party=("msgspec", "z3"),

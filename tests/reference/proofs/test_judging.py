@@ -29,6 +29,12 @@ def test_goals_that_follow_are_proved_and_nothing_is_kept() -> None:
     assert judge(solver, GOALS, 1000).broken == () and len(solver.assertions()) == 4
 
 
+def test_a_goal_that_is_a_constant_takes_nothing_from_what_is_known() -> None:
+    assert judge(_told(), {"never": z3.BoolVal(False), "follows": A >= 1}, 1000).broken == (
+        "never",
+    )
+
+
 def test_the_state_is_a_simpler_one_if_there_is_one() -> None:
     found = judge(_told(), GOALS, 1000, [A < 0, z3.And(A == 7, B == 2)])
     assert found.model is not None and found.model.eval(A).as_long() == 7

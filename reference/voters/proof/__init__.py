@@ -1,0 +1,4 @@
+"""What is proved of elections where the voters change (reference/proofs has the engine).
+
+Reading order: sets.py (which set is in force where in the tree of epochs), proof.py.
+"""
