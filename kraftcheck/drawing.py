@@ -110,9 +110,11 @@ def _picture(
 
 
 def _places(of: Sequence[AnyConstants], seen: Sequence[Seen]) -> dict[Place, int]:
-    """The lanes, from left to right: of each component whoever takes a step, then addresses that
-    are no nodes."""
+    """The lanes, from left to right: of each component its nodes, those without a step too, then
+    addresses that are no nodes."""
     met = dict.fromkeys(each.place for each in seen)
+    for component in dict.fromkeys(place.component for place in met):
+        met |= dict.fromkeys(Place(component, node) for node in nodes_of(of[component]))
     for each in seen:
         for letter in (each.took, *each.sent):
             met |= dict.fromkeys(Place(each.place.component, end) for end in letter.ends)

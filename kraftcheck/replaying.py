@@ -166,7 +166,8 @@ def conclusion(run: Run, notes: Notes) -> Iterator[str]:
         steps = ", ".join(str(step) for step in causes[:CAUSES]) or str(min(notes))
         many = "one cause" if len(causes) == 1 else f"{len(causes)} causes"
         more = " and others" if len(causes) > CAUSES else ""
-        yield f"REJECTED {len(notes):,} steps, for {many}, first in step {steps}{more}"
+        of = "step" if len(notes) == 1 else "steps"
+        yield f"REJECTED {len(notes):,} {of}, for {many}, first in step {steps}{more}"
 
 
 def as_json(run: Run, parted: int | None, notes: Notes) -> dict[str, Any]:

@@ -192,13 +192,13 @@ def in_words(configuration: Configuration) -> dict[str, str]:
 
 def _went_wrong(envelope: Envelope) -> str:
     counted = (
-        (envelope.leader_moves, "moves of the leader"),
-        (envelope.unclean_moves, "unclean elections"),
-        (envelope.lossy, "replicas lost records"),
-        (envelope.disks_lost, "replicas lost their disk"),
-        (envelope.network_partitions, "network partitions"),
+        (envelope.leader_moves, "move of the leader", "moves of the leader"),
+        (envelope.unclean_moves, "unclean election", "unclean elections"),
+        (envelope.lossy, "replica lost records", "replicas lost records"),
+        (envelope.disks_lost, "replica lost its disk", "replicas lost their disk"),
+        (envelope.network_partitions, "network partition", "network partitions"),
     )
-    words = [f"{number} {what}" for number, what in counted if number]
+    words = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
     words += ["an old leader beside the new one"] if envelope.zombie else []
     words += ["producers were forgotten"] if envelope.expired else []
     return ", ".join(words) or "nothing"

@@ -20,9 +20,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts
+from kraftcheck.drawing import picture, write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options
 from kraftcheck.judging_logs import judge_trace
+from kraftcheck.replaying import annotated, conclusion, rejected_steps
 from kraftcheck.screen import Meter, Screen
 from kraftcheck.zoo import attempts, oracles, schedules
 from kraftcheck.zoo.departures import departs
@@ -71,7 +73,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def told_in(self) -> str:
-        """The name of the file that tells it."""
+        """The name of the file that tells it; the page that draws it is beside, as `.html`."""
         of = self.schedule.removesuffix(".moves") or f"run-{self.run}"
         return f"{self.oracle}-{of}.txt"
 
@@ -271,8 +273,15 @@ class _Source(NamedTuple):
             schedule=self.schedule,
         )
         found.add(finding, is_shared)
-        text = "\n".join(narrate(self.run(KIND_OF[shown.oracle], first)))
-        artifacts.write_whole(self.out / finding.told_in, text + "\n")
+        run = self.run(KIND_OF[shown.oracle], first)
+        notes = rejected_steps(self.recorded(WATCHED), first) if shown.oracle == STEPS else {}
+        # What invariants and steps say, the run and the notes say.
+        what = [finding.what] if shown.oracle in (HISTORIES, PROGRESS) else []
+        what += [finding.said] if what and finding.said else []
+        text = "\n".join([*annotated(narrate(run), notes), *conclusion(run, notes)])
+        told = self.out / finding.told_in
+        artifacts.write_whole(told, text + "\n")
+        write_page(told.with_suffix(".html"), picture(str(told), run, notes, what))
 
 
 class _Found:

@@ -248,21 +248,21 @@ class Assessment:
             name=name,
             count=int(counts.sum()),
             allowed=allowed,
-            reason=self._reason(name, happened[0], allowed),
+            reason=f"{JEPSEN.get(name) or OURS[name]}; {self.why(name, happened[0])}",
             certificates=tuple(listed),
         )
 
-    def _reason(self, name: str, segment: int, allowed: bool) -> str:
-        meaning = JEPSEN.get(name) or OURS[name]
-        promise = self.promises[segment]
+    def why(self, name: str, segment: int) -> str:
+        """Why an anomaly that happened in a segment is allowed there, or that it is not."""
+        promise, allowed = self.promises[segment], not self.forbidden[name][segment]
         if self.level is not None:
             how = "holds in spite of it" if allowed else "does not hold"
-            return f"{meaning}; {name_of(self.level)} {how}"
+            return f"{name_of(self.level)} {how}"
         if not allowed:
-            return f"{meaning}; nothing allows it here"
+            return "nothing allows it here"
         if name == UNSEEN and not promise.allows(name):
-            return f"{meaning}; inconclusive: it is not known that everything was read in the end"
-        return f"{meaning}; {promise.allowed.get(name, promise.because)}"
+            return "inconclusive: it is not known that everything was read in the end"
+        return promise.allowed.get(name, promise.because)
 
     def staleness(self) -> Iterator[Staleness]:
         """Of each segment with stale reads, how stale they were."""

@@ -230,6 +230,7 @@ class _Findings:
             "sentence": told.certificate.sentence,
             "named": list(told.certificate.operations),
             "key": told.certificate.key,
+            "why": told.why,
             "history": msgspec.to_builtins(told.history) if drawn else None,
             "replay": replay_command(self.trace, run),
             "check": command("check", self.trace, "--run", run),

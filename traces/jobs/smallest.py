@@ -22,10 +22,12 @@ from traces.schema import Manifest, read_table
 
 
 class Shown(NamedTuple):
-    """The evidence, and the whole history of its run; both name operations alike."""
+    """The evidence, and the whole history of its run; both name operations alike. why: of an
+    anomaly of a log, why it is allowed there, or that it is not."""
 
     certificate: Certificate
     history: History
+    why: str = ""
 
 
 def shown(
@@ -65,4 +67,5 @@ def shown(
     whole = history_of(trace, run, recorded, log_of(scenario))
     named = certificate.operations
     key = whole.operations[named[-1]].key if named else None
-    return Shown(msgspec.structs.replace(certificate, key=key), whole)
+    why = "" if anomaly is None else assessed.why(anomaly, 0)
+    return Shown(msgspec.structs.replace(certificate, key=key), whole, why)

@@ -192,6 +192,7 @@ def _elsewhere(silences: dict[str, list[Silence]], faults: Sequence[Annotation],
 
 
 def _until(fault: Annotation, end: int) -> int:
+    """The end of a fault as far as there are writes."""
     return fault.at if fault.until is None else min(fault.until, max(end, fault.at))
 
 
@@ -210,7 +211,9 @@ def _outage(
     outage = Outage(
         label=fault.label,
         at=words.duration(_rounded(fault.at, scene.per_second), unit),
-        lasted=words.duration(_rounded(until - fault.at, scene.per_second), unit),
+        lasted=words.duration(
+            _rounded((fault.until or fault.at) - fault.at, scene.per_second), unit
+        ),
         silent=words.duration(_rounded(_long(of_keys[worst]), scene.per_second), unit),
         key=worst if len(silences) > 1 else None,
         slowest=words.duration(_rounded(max(took), scene.per_second), unit) if took else "",
@@ -323,7 +326,7 @@ class _Scene(NamedTuple):
             if lane is not None:
                 ends[lane], used = x_label + room, max(used, lane + 1)
             hint = f"{words.cut(each.label)}: {words.when(each.at, self.history)} to "
-            hint += words.when(until, self.history)
+            hint += words.when(each.until or each.at, self.history)
             y = 6.0 + LANE * (lane or 0)
             shown = label if lane is not None else ""
             found.append(Shade(round(x, 1), round(max(1.5, right - x), 1), y, shown, hint))

@@ -39,6 +39,7 @@ def witness(**changes: Any) -> dict[str, Any]:
     told = {"run": 4, "partition": 0, "operations": 12, "kind": "lost-write", "named": [0, 1]}
     told |= {"key": "t-0", "history": history()}
     said = {"sentence": f"7 is lost {EVIL}", "replay": "kraftcheck replay c/a --run 4"}
+    said["why"] = "nothing allows it here"
     return {**told, **said, "check": "kraftcheck check c/a --run 4", **changes}
 
 

@@ -1,22 +1,17 @@
 """The page about a client history in a real browser: it fits, complains of nothing, obeys keys.
 
-All pages are laid out at once: a page of frames, one for each history and width, each of which
-measures itself and reports to the page around it. Skipped where no Chromium is found.
+Skipped where no Chromium is found.
 """
 
 from __future__ import annotations
 
-import html
-import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.traces.report.browser import PAPER, WIDTHS, in_a_browser, laid_out, run
 from tests.traces.report.histories import (
     divergent,
     log_history,
@@ -26,18 +21,7 @@ from tests.traces.report.histories import (
 )
 from traces.report.history import render
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
-WIDTHS = (1200, 420)
-PAPER = 718
-"""The width of A4 between the margins that browsers leave, in CSS pixels."""
-TIMEOUT_S = 120
-
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason=f"no browser: none of {', '.join(NAMES)} on PATH"),
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.slow,
-]
+pytestmark = in_a_browser
 
 MEASURE = """<script>
 addEventListener("load", () => {
@@ -91,20 +75,6 @@ addEventListener("load", () => {
 });
 </script>"""
 
-AROUND = """<!DOCTYPE html><meta charset="utf-8"><body><script>
-const found = [];
-addEventListener("message", (event) => {
-  found.push(JSON.parse(event.data));
-  if (found.length === EXPECTED) {
-    const result = document.createElement("pre");
-    result.id = "result";
-    result.textContent = JSON.stringify(found);
-    document.body.replaceChildren(result);
-  }
-});
-</script>FRAMES"""
-
-
 def pages() -> dict[str, str]:
     sizes = {1: 30, 30: 300, 300: 3000}
     made = {f"{n} processes": render(h, stale(h)) for n, h in _logs(sizes).items()}
@@ -129,54 +99,11 @@ def _logs(sizes: dict[int, int]) -> dict[int, Any]:
     return {processes: log_history(processes, size) for processes, size in sizes.items()}
 
 
-def run(folder: Path, text: str, *options: str) -> tuple[str, str]:
-    """The document after its scripts ran, and what was complained of on the console."""
-    path = folder / "page.html"
-    path.write_text(text, encoding="utf-8")
-    assert BROWSER is not None
-    done = subprocess.run(
-        [
-            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-            *("--no-first-run", "--disable-extensions", "--disable-background-networking"),
-            *(f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=20000"),
-            *("--window-size=1300,1000", "--enable-logging=stderr", *options, "--dump-dom"),
-            path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        env={**os.environ, "HOME": str(folder)},
-    )
-    console = "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
-    return done.stdout, console
-
-
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], dict[str, Any]]:
-    frames = []
     made = [(name, text, width) for name, text in pages().items() for width in WIDTHS]
     made += [(name, printed(text), PAPER) for name, text in pages().items()]
-    for name, text, width in made:
-        # The policy would rightly refuse the script that measures.
-        text = re.sub(r"<meta http-equiv=.*?>", "", text, flags=re.S)
-        marked = text.replace('<html lang="en">', f'<html data-name="{name}@{width}">')
-        marked = marked.replace("</body>", MEASURE + "</body>")
-        frames.append(
-            f'<iframe width="{width}" height="800" srcdoc="{html.escape(marked)}"></iframe>'
-        )
-    around = AROUND.replace("EXPECTED", str(len(frames))).replace("FRAMES", "".join(frames))
-    folder = tmp_path_factory.mktemp("browser")
-    document, console = run(folder, around)
-    assert console == ""
-    result = re.search(r'<pre id="result">(.*?)</pre>', document, re.S)
-    assert result is not None, document[-2000:]
-    found = json.loads(html.unescape(result.group(1)))
-    return {_key(each["name"]): each for each in found}
-
-
-def _key(name: str) -> tuple[str, int]:
-    title, _, width = name.partition("@")
-    return title, int(width)
+    return laid_out(tmp_path_factory.mktemp("browser"), made, MEASURE)
 
 
 @pytest.mark.parametrize("width", (*WIDTHS, PAPER))

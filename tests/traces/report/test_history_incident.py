@@ -66,6 +66,11 @@ def test_a_silence_that_outlasts_its_fault_counts_whole() -> None:
     assert found is not None and found.outages[0].silent == "4.1 s"
 
 
+def test_a_fault_that_outlasts_the_writes_is_as_long_as_it_was() -> None:
+    found = incident(history(silenced(5, 8), fault(5, 40)))
+    assert found is not None and found.outages[0].lasted == "35 s"
+
+
 def test_a_silence_without_a_fault_is_told_as_that() -> None:
     found = incident(history(silenced(5, 8), fault(12, 14)))
     assert found is not None and found.elsewhere == "3.1 s"
