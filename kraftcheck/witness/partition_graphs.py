@@ -18,6 +18,8 @@ from reference.partition.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerFlush,
+    BrokerRestart,
+    CheckpointHighWatermark,
     ConsumerFetchRequest,
     ControllerRequestTimeout,
     DeleteRecordsRequest,
@@ -29,8 +31,11 @@ from reference.partition.messages import (
     ProduceRequest,
     ProduceTimeout,
     ReplicaFetchRequest,
+    ReplicaFetchResponse,
+    ReplicaFetchTimeout,
     ReplicaLagTimeout,
     SendAlterPartition,
+    SendReplicaFetch,
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow
 from traces.cover.composition import Result
@@ -41,7 +46,8 @@ SENT_AGAIN: Final = "metadata cleared what is proposed, and Kafka sends it all t
 BY_KAFKA: Final = (
     *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
     *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
-    *(ConsumerFetchRequest, DeleteRecordsRequest, BrokerFlush),
+    *(ConsumerFetchRequest, DeleteRecordsRequest, BrokerFlush, CheckpointHighWatermark),
+    *(SendReplicaFetch, ReplicaFetchResponse, ReplicaFetchTimeout, BrokerRestart),
 )
 """Inputs of brokers that Kafka's classes handle; for two more see `is_kafkas`."""
 

@@ -1,6 +1,7 @@
 package kafka.cluster;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import kafka.server.ReplicaFetcherThread;
 import kraftcheck.witness.Json;
 import kraftcheck.witness.Message;
 import kraftcheck.witness.Mirror;
@@ -11,17 +12,19 @@ import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.message.FetchRequestData.FetchPartition;
 import org.apache.kafka.common.message.FetchResponseData.EpochEndOffset;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.replica.ClientMetadata;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.ListOffsetsRequest;
 import org.apache.kafka.common.utils.MockTime;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.controller.Controller;
-import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.RequestLocal;
-import org.apache.kafka.server.partition.AlterPartitionListener;
 import org.apache.kafka.server.partition.PendingExpandIsr;
 import org.apache.kafka.server.partition.PendingPartitionChange;
 import org.apache.kafka.server.replica.Replica;
@@ -30,7 +33,6 @@ import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
-import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpoints;
 import org.apache.kafka.storage.internals.log.LeaderHwChange;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
@@ -62,10 +64,13 @@ public final class Broker extends Node {
     private static final long LAG_MS = 500_000;
     /** Of the row, what this host has from others. */
     private static final List<String> TOLD = List.of("status", "incarnation", "brokerEpoch", "previousEpoch",
-            "cleanShutdown", "controllerRequest", "corrupt", "checkpoint", "fetching");
+            "cleanShutdown", "controllerRequest", "corrupt");
 
     /** A produce request that waits for copies, as DelayedProduce does. */
     private record Waiting(JsonNode request, long offset, long required) {}
+
+    /** A fetch that is on its way, and whose it is. */
+    private record Fetch(String request, ReplicaFetcherThread thread) {}
 
     private final List<Integer> replicas;
     private final int minInSync;
@@ -75,13 +80,14 @@ public final class Broker extends Node {
     private final Image image;
     private final Map<String, Object> told = new TreeMap<>();
     private final List<Waiting> parked = new ArrayList<>();
+    private final List<Fetch> fetching = new ArrayList<>();
+    private Replicas replicasHere;
     private Partition partition;
     private PartitionLog log;
     private Proposals proposals;
-    private int lastFetchedEpoch;
     private boolean mayComplete;
     private long flushed;
-    private int starts;
+    private long end;
     /** The row of a broker that is down, which nothing of Kafka's knows. */
     private JsonNode down;
 
@@ -103,7 +109,7 @@ public final class Broker extends Node {
         image = new Image(id, replicas);
         told.putAll(Map.of("status", "Running", "incarnation", 0, "brokerEpoch", 0, "previousEpoch", UNDEFINED,
                 "cleanShutdown", UNDEFINED, "controllerRequest", Json.fields("type", "None"),
-                "corrupt", UNDEFINED, "checkpoint", 0, "fetching", List.of()));
+                "corrupt", UNDEFINED));
         tableOfInputs();
         tableOfFields();
         start();
@@ -111,33 +117,17 @@ public final class Broker extends Node {
         begin();
     }
 
+    /** A process, with what is on disk. */
     private void start() {
-        log = new PartitionLog(new File(folder, starts++ + "/" + TOPIC), time, minInSync);
         proposals = new Proposals(id, time, () -> ((Number) told("brokerEpoch")).longValue());
+        replicasHere = new Replicas(id, folder, minInSync, LAG_MS, image, proposals, time, () -> told("brokerEpoch"),
+                () -> mayComplete = true);
+        partition = replicasHere.load(time);
+        log = new PartitionLog(partition.localLogOrException());
         parked.clear();
-        flushed = 0;
-        lastFetchedEpoch = NOBODY;
-        partition = new Partition(TOPIC, LAG_MS, id, () -> told("brokerEpoch"), time, new AlterPartitionListener() {
-            @Override
-            public void markIsrExpand() { }
-
-            @Override
-            public void markIsrShrink() { }
-
-            @Override
-            public void markFailed() { }
-        }, new DelayedOperations(Option.empty(), TOPIC, null, null, null, null) {
-            @Override
-            public void checkAndCompleteAll() {
-                mayComplete = true;
-            }
-
-            @Override
-            public int numDelayedDelete() {
-                return 0;
-            }
-        }, image.cache, null, proposals.manager, new Some<>(TOPIC_ID));
-        partition.log_$eq(new Some<>(log.kafka));
+        fetching.clear();
+        end = log.kafka.logEndOffset();
+        flushed = Math.min(flushed, end);
     }
 
     private Object told(String name) {
@@ -148,9 +138,13 @@ public final class Broker extends Node {
 
     @Override
     public void end() {
-        if (log != null) {
-            log.discard();
+        if (down == null) {
+            replicasHere.drop(log);
         }
+        PartitionLog.tried(() -> {
+            Utils.delete(folder);
+            return null;
+        });
     }
 
     // --- Inputs
@@ -170,8 +164,13 @@ public final class Broker extends Node {
         inputs.put("ControllerRequestTimeout", in -> up(() -> proposals.lost(in.get("request"))));
         inputs.put("BrokerFlush", in -> up(() -> {
             log.kafka.flush(true);
-            flushed = log.kafka.recoveryPoint();
+            replicasHere.logs.checkpointLogRecoveryOffsets();
         }));
+        inputs.put("CheckpointHighWatermark", in -> up(() -> replicasHere.manager.checkpointHighWatermarks()));
+        inputs.put("SendReplicaFetch", in -> down == null ? fetch(replicasHere.fetcher()) : null);
+        inputs.put("ReplicaFetchResponse", in -> up(() -> fetched(in)));
+        inputs.put("ReplicaFetchTimeout", in -> awaited(in.get("request")).<Runnable>map(one -> () -> over(one, null)).orElse(null));
+        inputs.put("BrokerRestart", in -> down == null ? null : this::restart);
     }
 
     private Runnable up(Runnable call) {
@@ -189,33 +188,60 @@ public final class Broker extends Node {
         return true;
     }
 
-    /** What ReplicaManager.applyDelta does with what changed of the partition. */
     private void publish(Image.Change change) {
-        if (told("status").equals("Starting")) {
+        if (told("status").equals("Starting") || change.topics() == null) {
             return;  // BrokerServer publishes nothing before it has caught up
         }
-        PartitionRegistration now = change.partition();
-        if (now == null) {
-            return;
+        replicasHere.manager.applyDelta(change.topics(), change.image());
+        partition = replicasHere.manager.getPartitionOrException(TOPIC);
+    }
+
+    /** A round of the fetcher's work, up to where it waits for an answer. */
+    private Runnable fetch(ReplicaFetcherThread thread) {
+        if (thread == null || Replicas.connection(thread).asked != null) {
+            return null;
         }
-        if (change.leads()) {
-            become("makeLeader", now);
-            lastFetchedEpoch = leads() ? NOBODY : lastFetchedEpoch;
-        } else {
-            boolean anew = become("makeFollower", now);
-            lastFetchedEpoch = anew ? log.latestEpoch().orElse(NOBODY) : lastFetchedEpoch;
-            mayComplete = true;
+        return () -> {
+            thread.goOn();
+            FetchRequest asked = Replicas.connection(thread).asked;
+            if (asked != null) {
+                FetchPartition of = asked.data().topics().get(0).partitions().get(0);
+                String request = Json.text(Json.fields("type", "ReplicaFetchRequest", "source", asked.replicaId(),
+                        "destination", thread.leader().brokerEndPoint().id(), "brokerEpoch", asked.replicaEpoch(),
+                        "epoch", of.currentLeaderEpoch(), "fetchOffset", of.fetchOffset(),
+                        "lastFetchedEpoch", of.lastFetchedEpoch()));
+                fetching.add(new Fetch(request, thread));
+                sent.add(new Message(thread.leader().brokerEndPoint().id(), request, null));
+            }
+        };
+    }
+
+    private Optional<Fetch> awaited(JsonNode request) {
+        return fetching.stream().filter(each -> Json.read(each.request).equals(request)).findFirst();
+    }
+
+    private void fetched(JsonNode in) {
+        awaited(in.get("request")).ifPresentOrElse(
+                one -> over(one, request -> request instanceof FetchRequest ? Forms.fetched(in)
+                        : Forms.listed(in, (ListOffsetsRequest) request)),
+                () -> ignored = "NotAwaited");
+    }
+
+    /** What the fetcher does with the answer, or without; none that has nothing to fetch there any more is left. */
+    private void over(Fetch one, Function<AbstractRequest, AbstractResponse> answers) {
+        fetching.remove(one);
+        if (Replicas.connection(one.thread).asked != null) {
+            Replicas.connection(one.thread).answers = answers;
+            one.thread.goOn();
         }
     }
 
-    /** Before 4.2 it is told in the form of a LeaderAndIsr request, as ReplicaManager does. */
-    private boolean become(String what, PartitionRegistration now) {
-        OffsetCheckpoints none = (folder, topic) -> Optional.empty();
-        Some<Uuid> topicId = new Some<>(TOPIC_ID);
-        return Mirror.has(now, "toLeaderAndIsrPartitionState", 2)
-                ? Mirror.call(partition, what, Mirror.call(now, "toLeaderAndIsrPartitionState", TOPIC, false), none, topicId,
-                        Option.empty())
-                : Mirror.call(partition, what, now, false, none, topicId, Option.empty());
+    private void restart() {
+        told.putAll(Map.of("status", "Starting", "incarnation", ((Number) told("incarnation")).longValue() + 1,
+                "previousEpoch", told("cleanShutdown"), "cleanShutdown", UNDEFINED, "corrupt", UNDEFINED));
+        flushed = down.get("flushed").asLong();
+        down = null;
+        start();
     }
 
     private void produce(JsonNode in) {
@@ -367,24 +393,19 @@ public final class Broker extends Node {
     @Override
     protected void follow(JsonNode row) {
         boolean served = told("status").equals("Running") || told("status").equals("ShuttingDown");
+        long brokerEpoch = ((Number) told("brokerEpoch")).longValue();
         TOLD.forEach(name -> told.put(name, row.get(name)));
         told.put("status", row.get("status").asText());
-        boolean wasDown = down != null;
-        down = told("status").equals("Down") ? row : null;
-        if (down != null) {
-            if (!wasDown) {
-                log.discard();
-                image.begin();
+        if (told("status").equals("Down")) {
+            down = row;
+            if (row.get("cleanShutdown").asLong() == brokerEpoch) {
+                replicasHere.stop(brokerEpoch);
+            } else {
+                replicasHere.drop(log);
+                PartitionLog.damage(new File(folder, TOPIC.toString()), row.get("log").size(), row.get("corrupt").asLong());
             }
-            return;
-        }
-        if (wasDown) {
-            start();
-        }
-        log.bring(row, partition.getLeaderEpoch());
-        flushed = row.get("flushed").asLong();
-        lastFetchedEpoch = row.get("lastFetchedEpoch").asInt();
-        if (!served && told("status").equals("Running")) {
+            image.begin();
+        } else if (!served && told("status").equals("Running")) {
             publish(image.all());
         }
     }
@@ -430,7 +451,7 @@ public final class Broker extends Node {
         field("flushed", this::flushed);
         fields.put("corrupt", () -> told.get("corrupt"));
         field("epochCache", () -> log.epochCache());
-        fields.put("checkpoint", () -> told.get("checkpoint"));
+        field("checkpoint", () -> replicasHere.checkpointed().orElse(0L));
         field("producers", () -> log.producers());
         field("highWatermark", () -> log.kafka.highWatermark());
         field("role", () -> knows() ? leads() ? "Leader" : "Follower" : "None");
@@ -444,8 +465,9 @@ public final class Broker extends Node {
         field("parked", () -> parked.stream().sorted(Comparator.comparing(Waiting::offset)
                 .thenComparing(Waiting::required)).map(each -> Json.fields("request", each.request,
                 "offset", each.offset, "required", each.required)).distinct().toList());
-        field("lastFetchedEpoch", () -> lastFetchedEpoch);
-        fields.put("fetching", () -> told.get("fetching"));
+        field("lastFetchedEpoch", this::lastFetchedEpoch);
+        field("fetching", () -> fetching.stream().map(each -> Json.raw(each.request))
+                .sorted(Comparator.comparing(each -> Json.read(each.toString()).get("destination").asInt())).toList());
     }
 
     /** A field that nothing of Kafka's has while the broker is down. */
@@ -453,11 +475,26 @@ public final class Broker extends Node {
         fields.put(name, () -> down == null ? value.get() : down.get(name));
     }
 
-    /** The recovery point, but where it is only that the log begins there, behind what has been deleted. */
+    /**
+     * The recovery point, but where it is only that the log begins there, behind what has been deleted;
+     * and nothing is left to be flushed of a log that was begun anew, or of what a crash has left.
+     */
     private long flushed() {
-        long point = log.kafka.recoveryPoint();
-        flushed = point == log.kafka.logStartOffset() ? Math.min(flushed, point) : point;
+        long point = log.kafka.recoveryPoint(), start = log.kafka.logStartOffset(), before = end;
+        end = log.kafka.logEndOffset();
+        flushed = start > before ? start : Math.max(Math.min(flushed, end), point == start ? 0 : point);
         return flushed;
+    }
+
+    /** Of a fetcher; who fetches from nobody has none, and will begin with what the log has. */
+    private int lastFetchedEpoch() {
+        if (leads()) {
+            return NOBODY;
+        }
+        Optional<Integer> known = knows() ? replicasHere.fetchState()
+                .map(state -> Forms.<Integer>optional(Mirror.call(state, "lastFetchedEpoch"))).orElseGet(log::latestEpoch)
+                : Optional.empty();
+        return known.orElse(NOBODY);
     }
 
     private boolean knows() {
