@@ -51,9 +51,8 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * A broker, as far as it leads one partition: a Partition with its log, the metadata cache and what
- * sends AlterPartition. Its time stands still. What a follower does, and a broker's life, it is told
- * from outside, as steps that others have taken (`follow`).
+ * A broker, as far as it concerns one partition: its ReplicaManager with the partition, its log and
+ * its fetchers, the metadata cache, what sends AlterPartition, and its life. Its time stands still.
  */
 public final class Broker extends Node {
     static final Uuid TOPIC_ID = new Uuid(7, 7);
@@ -62,15 +61,14 @@ public final class Broker extends Node {
     private static final int NOBODY = -1;
     private static final long UNDEFINED = -1;
     private static final long LAG_MS = 500_000;
-    /** Of the row, what this host has from others. */
-    private static final List<String> TOLD = List.of("status", "incarnation", "brokerEpoch", "previousEpoch",
-            "cleanShutdown", "controllerRequest", "corrupt");
-
     /** A produce request that waits for copies, as DelayedProduce does. */
     private record Waiting(JsonNode request, long offset, long required) {}
 
     /** A fetch that is on its way, and whose it is. */
-    private record Fetch(String request, ReplicaFetcherThread thread) {}
+    private record Fetch(int leader, String request, ReplicaFetcherThread thread) {}
+
+    /** What is left of a process, on disk. corrupt: from where on it cannot be read; UNDEFINED: all can. */
+    private record Disk(List<Object> log, long logStart, long flushed, long corrupt, List<Object> epochCache, long checkpoint) {}
 
     private final List<Integer> replicas;
     private final int minInSync;
@@ -78,7 +76,6 @@ public final class Broker extends Node {
     private final File folder;
     private final MockTime time = new MockTime(0, 1_000_000L, 0);
     private final Image image;
-    private final Map<String, Object> told = new TreeMap<>();
     private final List<Waiting> parked = new ArrayList<>();
     private final List<Fetch> fetching = new ArrayList<>();
     private Replicas replicasHere;
@@ -86,10 +83,12 @@ public final class Broker extends Node {
     private PartitionLog log;
     private Proposals proposals;
     private boolean mayComplete;
+    private Life life;
+    private long incarnation;
     private long flushed;
     private long end;
-    /** The row of a broker that is down, which nothing of Kafka's knows. */
-    private JsonNode down;
+    /** Of a broker that is down; else null. */
+    private Disk down;
 
     /** The brokers of a partition that begins, and its controller. */
     public static List<Node> nodes(JsonNode constants) {
@@ -107,33 +106,27 @@ public final class Broker extends Node {
         fetchMaxRecords = constants.get("fetchMaxRecords").asInt();
         folder = new File(System.getProperty("witness.logs"), "" + id);
         image = new Image(id, replicas);
-        told.putAll(Map.of("status", "Running", "incarnation", 0, "brokerEpoch", 0, "previousEpoch", UNDEFINED,
-                "cleanShutdown", UNDEFINED, "controllerRequest", Json.fields("type", "None"),
-                "corrupt", UNDEFINED));
         tableOfInputs();
         tableOfFields();
         start();
+        life.begun(0);
         publish(image.all());
         begin();
     }
 
     /** A process, with what is on disk. */
     private void start() {
-        proposals = new Proposals(id, time, () -> ((Number) told("brokerEpoch")).longValue());
-        replicasHere = new Replicas(id, folder, minInSync, LAG_MS, image, proposals, time, () -> told("brokerEpoch"),
+        proposals = new Proposals(id, time, () -> life.brokerEpoch());
+        replicasHere = new Replicas(id, folder, minInSync, LAG_MS, image, proposals, time, () -> life.brokerEpoch(),
                 () -> mayComplete = true);
+        life = new Life(id, incarnation, replicasHere.logs.readBrokerEpochFromCleanShutdownFiles(), replicasHere.config,
+                time, image::offset);
         partition = replicasHere.load(time);
         log = new PartitionLog(partition.localLogOrException());
         parked.clear();
         fetching.clear();
         end = log.kafka.logEndOffset();
         flushed = Math.min(flushed, end);
-    }
-
-    private Object told(String name) {
-        Object value = told.get(name);
-        return value instanceof JsonNode number && number.isNumber() ? (Object) number.asLong()
-                : value instanceof Integer small ? (Object) small.longValue() : value;
     }
 
     @Override
@@ -161,7 +154,19 @@ public final class Broker extends Node {
         inputs.put("IsrShrinkTimeout", in -> up(() -> partition.maybeShrinkIsr()));
         inputs.put("SendAlterPartition", in -> down == null && proposals.canSend() ? this::propose : null);
         inputs.put("AlterPartitionResponse", in -> up(() -> ignored = proposals.answered(in) ? "" : "NotAwaited"));
-        inputs.put("ControllerRequestTimeout", in -> up(() -> proposals.lost(in.get("request"))));
+        inputs.put("ControllerRequestTimeout", in -> up(() -> {
+            if (life.awaits(in.get("request"))) {
+                life.timedOut();
+            } else {
+                proposals.lost(in.get("request"));
+            }
+        }));
+        inputs.put("SendRegistration", in -> down == null && life.canSend(true) ? this::communicate : null);
+        inputs.put("SendHeartbeat", in -> down == null && life.canSend(false) ? this::communicate : null);
+        inputs.put("RegisterBrokerResponse", in -> up(() -> ignored = life.answered(in) ? "" : "NotAwaited"));
+        inputs.put("HeartbeatResponse", in -> up(() -> heard(in)));
+        inputs.put("ControlledShutdown", in -> up(this::shutDown));
+        inputs.put("BrokerCrash", in -> up(() -> crash(in.get("keep").asInt(), in.get("corrupt").asLong())));
         inputs.put("BrokerFlush", in -> up(() -> {
             log.kafka.flush(true);
             replicasHere.logs.checkpointLogRecoveryOffsets();
@@ -189,7 +194,7 @@ public final class Broker extends Node {
     }
 
     private void publish(Image.Change change) {
-        if (told("status").equals("Starting") || change.topics() == null) {
+        if (status().equals("Starting") || change.topics() == null) {
             return;  // BrokerServer publishes nothing before it has caught up
         }
         replicasHere.manager.applyDelta(change.topics(), change.image());
@@ -210,7 +215,7 @@ public final class Broker extends Node {
                         "destination", thread.leader().brokerEndPoint().id(), "brokerEpoch", asked.replicaEpoch(),
                         "epoch", of.currentLeaderEpoch(), "fetchOffset", of.fetchOffset(),
                         "lastFetchedEpoch", of.lastFetchedEpoch()));
-                fetching.add(new Fetch(request, thread));
+                fetching.add(new Fetch(thread.leader().brokerEndPoint().id(), request, thread));
                 sent.add(new Message(thread.leader().brokerEndPoint().id(), request, null));
             }
         };
@@ -236,12 +241,76 @@ public final class Broker extends Node {
         }
     }
 
+    // --- Its life
+
+    private void communicate() {
+        Map<String, Object> request = life.communicate();
+        sent.add(new Message(((Number) request.get("destination")).intValue(), Json.text(request), null));
+    }
+
+    /** What BrokerServer does when its lifecycle manager says so: it begins to serve, or it ends. */
+    private void heard(JsonNode in) {
+        boolean starts = status().equals("Starting");
+        ignored = life.answered(in) ? "" : "NotAwaited";
+        if (starts && status().equals("Running")) {
+            publish(image.all());
+            life.readyToUnfence();
+        }
+        stopIfToldTo();
+    }
+
+    private void shutDown() {
+        replicasHere.manager.beginControlledShutdown();
+        life.beginControlledShutdown();
+        stopIfToldTo();
+    }
+
+    private void stopIfToldTo() {
+        if (life.state().equals("SHUTTING_DOWN")) {
+            Disk last = disk();
+            replicasHere.stop(life.brokerEpoch());
+            gone(new Disk(last.log, last.logStart, replicasHere.recoveryPoint(), UNDEFINED, last.epochCache,
+                    replicasHere.checkpointed().orElse(0L)));
+        }
+    }
+
+    /** keep, corrupt: what is left of the log, and from where on it cannot be read. */
+    private void crash(int keep, long corrupt) {
+        Disk last = disk();
+        replicasHere.drop(log);
+        PartitionLog.damage(new File(folder, TOPIC.toString()), keep, corrupt);
+        gone(new Disk(PartitionLog.left(last.log, keep, corrupt), last.logStart,
+                keep < last.log.size() ? keep : last.flushed, corrupt, last.epochCache, last.checkpoint));
+    }
+
+    private Disk disk() {
+        return new Disk(log.entries(), log.kafka.logStartOffset(), flushed(), UNDEFINED, log.epochCache(),
+                replicasHere.checkpointed().orElse(0L));
+    }
+
+    /** Nothing is left but what is on disk; the rest of a row is that of a process that has done nothing. */
+    private void gone(Disk left) {
+        down = left;
+        image.begin();
+        proposals = new Proposals(id, time, () -> UNDEFINED);
+        partition = replicasHere.untouched(time);
+        parked.clear();
+        fetching.clear();
+    }
+
     private void restart() {
-        told.putAll(Map.of("status", "Starting", "incarnation", ((Number) told("incarnation")).longValue() + 1,
-                "previousEpoch", told("cleanShutdown"), "cleanShutdown", UNDEFINED, "corrupt", UNDEFINED));
-        flushed = down.get("flushed").asLong();
+        incarnation++;
+        flushed = down.flushed;
         down = null;
         start();
+    }
+
+    private String status() {
+        return down != null ? "Down" : switch (life.state()) {
+            case "NOT_RUNNING", "STARTING" -> "Starting";
+            case "RECOVERY", "RUNNING" -> "Running";
+            default -> "ShuttingDown";
+        };
     }
 
     private void produce(JsonNode in) {
@@ -341,12 +410,11 @@ public final class Broker extends Node {
     }
 
     private void list(JsonNode in) {
-        if (!in.get("timestamp").asText().equals("Latest")) {
-            throw new Refusal("a witness is asked for the latest offset only");
-        }
+        boolean latest = in.get("timestamp").asText().equals("Latest");
         Map<String, Object> answer = answer("ListOffsetsResponse", in);
         try {
-            var found = partition.fetchOffsetForTimestamp(ListOffsetsRequest.LATEST_TIMESTAMP,
+            var found = partition.fetchOffsetForTimestamp(
+                    latest ? ListOffsetsRequest.LATEST_TIMESTAMP : ListOffsetsRequest.EARLIEST_TIMESTAMP,
                     new Some<>(IsolationLevel.READ_UNCOMMITTED), known(in.get("epoch").asInt()), true, Option.empty());
             answer.put("error", Errors.NONE.name());
             answer.put("offset", found.timestampAndOffsetOpt().orElseThrow().offset);
@@ -389,27 +457,6 @@ public final class Broker extends Node {
         sent.add(new Message(((Number) request.get("destination")).intValue(), Json.text(request), null));
     }
 
-    /** What another implementation has made of this broker. */
-    @Override
-    protected void follow(JsonNode row) {
-        boolean served = told("status").equals("Running") || told("status").equals("ShuttingDown");
-        long brokerEpoch = ((Number) told("brokerEpoch")).longValue();
-        TOLD.forEach(name -> told.put(name, row.get(name)));
-        told.put("status", row.get("status").asText());
-        if (told("status").equals("Down")) {
-            down = row;
-            if (row.get("cleanShutdown").asLong() == brokerEpoch) {
-                replicasHere.stop(brokerEpoch);
-            } else {
-                replicasHere.drop(log);
-                PartitionLog.damage(new File(folder, TOPIC.toString()), row.get("log").size(), row.get("corrupt").asLong());
-            }
-            image.begin();
-        } else if (!served && told("status").equals("Running")) {
-            publish(image.all());
-        }
-    }
-
     // --- A step
 
     @Override
@@ -442,37 +489,41 @@ public final class Broker extends Node {
     // --- The row
 
     private void tableOfFields() {
-        TOLD.subList(0, 5).forEach(name -> fields.put(name, () -> told.get(name)));
-        field("image", image::form);
-        fields.put("controllerRequest", () -> told.get("controllerRequest"));
-        field("alterRequest", () -> proposals.inFlight());
-        field("log", () -> log.entries());
-        field("logStart", () -> log.kafka.logStartOffset());
-        field("flushed", this::flushed);
-        fields.put("corrupt", () -> told.get("corrupt"));
-        field("epochCache", () -> log.epochCache());
-        field("checkpoint", () -> replicasHere.checkpointed().orElse(0L));
-        field("producers", () -> log.producers());
-        field("highWatermark", () -> log.kafka.highWatermark());
-        field("role", () -> knows() ? leads() ? "Leader" : "Follower" : "None");
-        field("leader", () -> knows() ? partition.leaderReplicaIdOpt().get() : NOBODY);
-        field("leaderEpoch", () -> knows() ? partition.getLeaderEpoch() : UNDEFINED);
-        field("partitionEpoch", () -> knows() ? partition.getPartitionEpoch() : UNDEFINED);
-        field("epochStart", () -> partition.leaderEpochStartOffsetOpt().getOrElse(() -> UNDEFINED));
-        field("isr", () -> new TreeSet<>(committed()));
-        field("pending", this::pending);
-        field("remotes", () -> byBroker(this::remote));
-        field("parked", () -> parked.stream().sorted(Comparator.comparing(Waiting::offset)
+        fields.put("status", this::status);
+        fields.put("incarnation", () -> incarnation);
+        field("brokerEpoch", () -> life.brokerEpoch(), disk -> UNDEFINED);
+        field("previousEpoch", () -> life.previousEpoch(), disk -> UNDEFINED);
+        fields.put("cleanShutdown", () -> replicasHere.cleanShutdown());
+        fields.put("image", image::form);
+        field("controllerRequest", () -> life.inFlight(), disk -> Json.fields("type", "None"));
+        fields.put("alterRequest", () -> proposals.inFlight());
+        field("log", () -> log.entries(), Disk::log);
+        field("logStart", () -> log.kafka.logStartOffset(), Disk::logStart);
+        field("flushed", this::flushed, Disk::flushed);
+        field("corrupt", () -> UNDEFINED, Disk::corrupt);
+        field("epochCache", () -> log.epochCache(), Disk::epochCache);
+        field("checkpoint", () -> replicasHere.checkpointed().orElse(0L), Disk::checkpoint);
+        field("producers", () -> log.producers(), disk -> List.of());
+        field("highWatermark", () -> log.kafka.highWatermark(), disk -> 0);
+        fields.put("role", () -> knows() ? leads() ? "Leader" : "Follower" : "None");
+        fields.put("leader", () -> knows() ? partition.leaderReplicaIdOpt().get() : NOBODY);
+        fields.put("leaderEpoch", () -> knows() ? partition.getLeaderEpoch() : UNDEFINED);
+        fields.put("partitionEpoch", () -> knows() ? partition.getPartitionEpoch() : UNDEFINED);
+        fields.put("epochStart", () -> partition.leaderEpochStartOffsetOpt().getOrElse(() -> UNDEFINED));
+        fields.put("isr", () -> new TreeSet<>(committed()));
+        fields.put("pending", this::pending);
+        fields.put("remotes", () -> byBroker(this::remote));
+        fields.put("parked", () -> parked.stream().sorted(Comparator.comparing(Waiting::offset)
                 .thenComparing(Waiting::required)).map(each -> Json.fields("request", each.request,
                 "offset", each.offset, "required", each.required)).distinct().toList());
-        field("lastFetchedEpoch", this::lastFetchedEpoch);
-        field("fetching", () -> fetching.stream().map(each -> Json.raw(each.request))
-                .sorted(Comparator.comparing(each -> Json.read(each.toString()).get("destination").asInt())).toList());
+        field("lastFetchedEpoch", this::lastFetchedEpoch, disk -> NOBODY);
+        fields.put("fetching", () -> fetching.stream().sorted(Comparator.comparing(Fetch::leader))
+                .map(each -> Json.raw(each.request)).toList());
     }
 
-    /** A field that nothing of Kafka's has while the broker is down. */
-    private void field(String name, Supplier<Object> value) {
-        fields.put(name, () -> down == null ? value.get() : down.get(name));
+    /** A field that is read elsewhere while the broker is down. */
+    private void field(String name, Supplier<Object> value, Function<Disk, Object> left) {
+        fields.put(name, () -> down == null ? value.get() : left.apply(down));
     }
 
     /**

@@ -116,6 +116,11 @@ final class Image {
         return found;
     }
 
+    /** Where the metadata log goes on. */
+    long offset() {
+        return offset;
+    }
+
     /** As the specification has it. */
     Map<String, Object> form() {
         Map<Integer, Object> brokers = new TreeMap<>();

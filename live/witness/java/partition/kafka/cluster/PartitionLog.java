@@ -22,7 +22,9 @@ import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -30,6 +32,7 @@ import java.util.concurrent.Callable;
 /** The log of a replica: Kafka's own, in files. A fetch carries so many records at least, where Kafka counts bytes. */
 final class PartitionLog {
     private static final int NONE = -1;
+    private static final int CORRUPT = -2;
 
     final UnifiedLog kafka;
 
@@ -110,6 +113,18 @@ final class PartitionLog {
             }
             return null;
         });
+    }
+
+    /** The entries of which a crash leaves so many, as they are read then. */
+    @SuppressWarnings("unchecked")
+    static List<Object> left(List<Object> entries, int keep, long corrupt) {
+        List<Object> found = new ArrayList<>(entries.subList(0, keep));
+        for (int at = (int) corrupt; corrupt != NONE && at < keep; at++) {
+            Map<String, Object> bad = new LinkedHashMap<>((Map<String, Object>) found.get(at));
+            bad.put("value", CORRUPT);
+            found.set(at, bad);
+        }
+        return found;
     }
 
     // --- Out of Kafka

@@ -16,6 +16,7 @@ import org.apache.kafka.server.purgatory.DelayedOperation;
 import org.apache.kafka.server.purgatory.TopicPartitionOperationKey;
 import org.apache.kafka.server.quota.QuotaType;
 import org.apache.kafka.server.util.Scheduler;
+import org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -25,10 +26,15 @@ import scala.jdk.javaapi.CollectionConverters;
 
 import java.io.File;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Delayed;
 import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
@@ -39,6 +45,8 @@ import java.util.function.Supplier;
 final class Replicas {
     private static final String CHECKPOINT = "replication-offset-checkpoint";
     private static final BrokerTopicStats STATS = new BrokerTopicStats();
+    /** A run begins with three of them, which take longer to read than what is done with them. */
+    private static final Map<String, KafkaConfig> CONFIGS = new HashMap<>();
     /** Parameters of ReplicaManager that may be left out; the most that a version has. */
     private static final int LEFT_OUT = 12;
     /** What is to be done at once is; what Kafka does from time to time is not. */
@@ -54,15 +62,29 @@ final class Replicas {
             if (delay == 0 && period < 0) {
                 task.run();
             }
-            return null;
+            return new Never();
         }
 
         @Override
         public void resizeThreadPool(int size) { }
     };
 
+    /** What would be done from time to time. */
+    private static final class Never extends CompletableFuture<Void> implements ScheduledFuture<Void> {
+        @Override
+        public long getDelay(TimeUnit unit) {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public int compareTo(Delayed other) {
+            return 0;
+        }
+    }
+
     final ReplicaManager manager;
     final LogManager logs;
+    final KafkaConfig config;
     private final File folder;
     private final OffsetCheckpointFile checkpoint;
 
@@ -70,7 +92,7 @@ final class Replicas {
     Replicas(int id, File folder, int minInSync, long lagMs, Image image, Proposals proposals, Time time,
              Supplier<Object> brokerEpoch, Runnable asked) {
         this.folder = folder;
-        KafkaConfig config = config(id, folder, minInSync, lagMs);
+        config = CONFIGS.computeIfAbsent(folder + " " + minInSync, each -> config(id, folder, minInSync, lagMs));
         Metrics metrics = new Metrics(time);
         LogDirFailureChannel channel = new LogDirFailureChannel(1);
         Object nothing = CollectionConverters.asScala(List.of()).toSeq();
@@ -88,12 +110,12 @@ final class Replicas {
             parts.add(Option.empty());
         }
         manager = Mirror.made(ReplicaManager.class, parts.toArray());
-        checkpoint = file(channel);
+        checkpoint = file(CHECKPOINT);
         watch(asked);
     }
 
-    private OffsetCheckpointFile file(LogDirFailureChannel channel) {
-        return PartitionLog.tried(() -> new OffsetCheckpointFile(new File(folder, CHECKPOINT), channel));
+    private OffsetCheckpointFile file(String name) {
+        return PartitionLog.tried(() -> new OffsetCheckpointFile(new File(folder, name), new LogDirFailureChannel(1)));
     }
 
     private static KafkaConfig config(int id, File folder, int minInSync, long lagMs) {
@@ -138,13 +160,27 @@ final class Replicas {
      */
     Partition load(Time time) {
         logs.startup(CollectionConverters.asScala(java.util.Set.<String>of()), logs.startup$default$2());
-        Partition partition = Partition.apply(Broker.TOPIC, time, manager, new Some<>(Broker.TOPIC_ID));
+        Partition partition = untouched(time);
         partition.createLogIfNotExists(true, false, (folder, topic) -> checkpointed(), new Some<>(Broker.TOPIC_ID), Option.empty());
         PartitionLog.tried(() -> {
-            checkpoint.write(java.util.Map.of(Broker.TOPIC, partition.localLogOrException().highWatermark()));
+            checkpoint.write(Map.of(Broker.TOPIC, partition.localLogOrException().highWatermark()));
             return null;
         });
         return partition;
+    }
+
+    Partition untouched(Time time) {
+        return Partition.apply(Broker.TOPIC, time, manager, new Some<>(Broker.TOPIC_ID));
+    }
+
+    /** What the file says with which a process leaves that was told to; there is none while one runs. */
+    long cleanShutdown() {
+        return new CleanShutdownFileHandler(folder.getPath()).read().orElse(-1);
+    }
+
+    /** What the file says of it. */
+    long recoveryPoint() {
+        return file("recovery-point-offset-checkpoint").read().get(Broker.TOPIC);
     }
 
     Optional<Long> checkpointed() {
