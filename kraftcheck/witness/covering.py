@@ -46,8 +46,7 @@ ALLOWED = "the specs allow what Kafka does in the row that it is in"
 WRONG = "refused"
 BEHIND = "only reached through such edges"
 GRAPH_HEADS = (
-    *("graph", ">states", ">edges", ">by Kafka", ">by others", ">moves", ">seconds"),
-    *(">edges/min", "result"),
+    *("graph", ">states", ">edges", ">by Kafka", ">moves", ">seconds", ">edges/min", "result"),
 )
 
 
@@ -70,9 +69,6 @@ class Walker(Interface):
 
     def same(self, model: Result, kafka: Outcome) -> bool:
         """Whether they are equal in all that is compared."""
-
-    def by_others(self, step: Step) -> bool:
-        """Whether others than Kafka's classes take it."""
 
     def allowed(self, before: Any) -> str:
         """Why Kafka may differ in this row although the specs accept what it does."""
@@ -103,7 +99,6 @@ class OnKafka:
 
     edges: int
     taken: set[int] = field(default_factory=set)
-    others: set[int] = field(default_factory=set)
     parted: dict[int, Parted] = field(default_factory=dict)
     passed: set[int] = field(default_factory=set)
     moves: int = 0
@@ -169,8 +164,6 @@ def _take(
             found.passed.add(edge)
             continue
         found.taken.add(edge)
-        if walker.by_others(step):
-            found.others.add(edge)
 
 
 def _parted(
@@ -273,8 +266,7 @@ def cover(
         )
         code = exits.VIOLATED if found.wrong else exits.HOLDS
         minute = round(60 * len(found.taken) / found.seconds)
-        others = len(found.others)
-        cells: list[Any] = [model.states, model.edges, len(found.taken) - others, others]
+        cells: list[Any] = [model.states, model.edges, len(found.taken)]
         cells += [found.moves, found.seconds, minute]
         screen.line(columns.row([model.name, *cells, exits.VERDICTS[code]]))
         for why, edges in found.why.most_common():
@@ -319,7 +311,6 @@ def _of_graph(model: CoverModel, found: OnKafka, code: int) -> dict[str, Any]:
         "states": model.states,
         "edges": model.edges,
         "taken": len(found.taken),
-        "by_others": len(found.others),
         "not_taken": dict(sorted(found.why.items())),
         "walks": found.walks,
         "moves": found.moves,

@@ -99,15 +99,13 @@ def host_of(
 
 class Driven(NamedTuple):
     """What runs have done. places: of each step in the trace its run, and how many moves had been
-    made by then. scripts: all moves, by run. thrown: what ended processes, in words. followed: how
-    many steps others than Kafka's classes have taken, by run. differing: those that the reference
-    would not have taken so, if they were compared.
+    made by then. scripts: all moves, by run. thrown: what ended processes, in words. differing:
+    those that the reference would not have taken so, if they were compared.
     """
 
     places: list[tuple[int, int]]
     scripts: list[Script]
     thrown: list[str]
-    followed: list[int]
     differing: list[Differing]
 
 
@@ -127,7 +125,7 @@ def drive(
     """Makes so many runs from the first on, and writes their steps. Raises BadInput: Kafka cannot
     be driven.
     """
-    driven = Driven([], [], [], [], [])
+    driven = Driven([], [], [], [])
     protocol = component.protocol
     constants = component.constants(component.settings(nodes, seed))
 
@@ -149,7 +147,6 @@ def drive(
                 driven.places.extend((run, made) for _, made in schedule.lines)
                 file.writelines(of_run(text, run) for text, _ in schedule.lines)
                 driven.thrown.extend(f"run {run}: {each}" for each in schedule.thrown)
-                driven.followed.append(schedule.followed)
                 driven.scripts.append(_script(protocol, schedule))
                 told(run + 1 - first)
         return driven
@@ -201,11 +198,9 @@ def by_chance(
     facts = [
         ("runs", f"{runs:,} of {nodes} {protocol.alike}, seed {seed}"),
         ("steps", f"{len(driven.places):,} in {seconds:.1f} s, judged in {judging:.1f} s"),
-        ("", shared(sum(driven.followed))),
     ]
     told = {
         **how,
-        "steps_of_others": sum(driven.followed),
         protocol.alike: nodes,
         "driven_seconds": round(seconds, 3),
         "differing": of_differing(driven.differing) if differential else None,
@@ -224,11 +219,6 @@ def of_differing(differing: Sequence[Differing]) -> list[dict[str, Any]]:
         }
         for each in differing
     ]
-
-
-def shared(followed: int) -> str:
-    """How many steps others than Kafka have taken, in words."""
-    return f"of them {followed:,} taken by the kit's reference, not by Kafka" if followed else ""
 
 
 def judged(

@@ -23,15 +23,13 @@ class Impossible(Exception):
 
 class Schedule(Protocol):
     """A run of which nodes are Kafka's. moves: in words, so far. lines: its steps as lines of a
-    trace, each with how many moves had been made by then. followed: how many of them others than
-    Kafka's classes have taken. thrown: what ended processes, in Kafka's words. differing: if they
-    are compared, the steps that the reference would not have taken so; their lines are counted from
-    1, of this run.
+    trace, each with how many moves had been made by then. thrown: what ended processes, in Kafka's
+    words. differing: if they are compared, the steps that the reference would not have taken so;
+    their lines are counted from 1, of this run.
     """
 
     moves: list[str]
     lines: list[tuple[str, int]]
-    followed: int
     thrown: list[str]
     differing: list[Differing]
 

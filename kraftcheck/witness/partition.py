@@ -1,9 +1,4 @@
-"""A partition of which the controller is Kafka's, and the brokers as far as they lead.
-
-What a leader and the controller do, Kafka's classes do. A follower's fetches and a broker's life
-are the reference's, in the same run: Kafka's broker is then brought to where a step of the
-reference has led (`follow`, live/witness/java), so that both are held against one spec, and a run
-goes on whatever Kafka does. What is left out is in docs/witness.md.
+"""A partition of which brokers and controller are Kafka's. What is left out is in docs/witness.md.
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """
@@ -21,7 +16,7 @@ from kraftcheck.witness import covering, driving, replaying
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
-from kraftcheck.witness.partition_graphs import Walk, is_cleared, is_kafkas
+from kraftcheck.witness.partition_graphs import Walk, is_cleared
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
 from reference.partition.messages import (
@@ -58,7 +53,7 @@ METHODS: Final = {
     "HandleSessionTimeout": "ReplicationControlManager.maybeFenceOneStaleBroker",
     "HandleElectLeaders": "ReplicationControlManager.electLeaders",
     "HandleControllerFailover": "ClusterControlManager.activate",
-    "HandleMetadataUpdate": "Partition.makeLeader, makeFollower",
+    "HandleMetadataUpdate": "ReplicaManager.applyDelta, Partition.makeLeader, makeFollower",
     "HandleProduceRequest": "Partition.appendRecordsToLeader",
     "HandleProduceTimeout": "DelayedProduce",
     "HandleReplicaFetchRequest": "Partition.fetchRecords, updateFollowerFetchState",
@@ -70,11 +65,22 @@ METHODS: Final = {
     "HandleSendAlterPartition": "DefaultAlterPartitionManager.sendRequest",
     "HandleAlterPartitionResponse": "Partition.submitAlterPartition",
     "HandleBrokerFlush": "UnifiedLog.flush",
+    "HandleCheckpointHighWatermark": "ReplicaManager.checkpointHighWatermarks",
+    "HandleSendReplicaFetch": "AbstractFetcherThread.maybeFetch",
+    "HandleReplicaFetchResponse": "AbstractFetcherThread.processFetchRequest",
+    "HandleReplicaFetchTimeout": "AbstractFetcherThread.processFetchRequest",
+    "HandleSendRegistration": "BrokerLifecycleManager.sendBrokerRegistration",
+    "HandleRegisterBrokerResponse": "BrokerLifecycleManager.BrokerRegistrationResponseEvent",
+    "HandleSendHeartbeat": "BrokerLifecycleManager.sendBrokerHeartbeat",
+    "HandleHeartbeatResponse": "BrokerLifecycleManager.BrokerHeartbeatResponseEvent",
+    "HandleControllerRequestTimeout": "BrokerLifecycleManager, NodeToControllerChannelManager",
+    "HandleControlledShutdown": "BrokerLifecycleManager.beginControlledShutdown",
+    "HandleBrokerRestart": "LogManager.loadLogs, LogLoader.load",
 }
 
 
 class _Machine(PartitionMachine):
-    """Nodes of which some steps are asked for elsewhere."""
+    """Nodes whose steps are asked for elsewhere."""
 
     def __init__(
         self, memo: PartitionMemo, constants: PartitionConstants, taken: Callable[..., Any]
@@ -98,7 +104,7 @@ class _Memo(PartitionMemo):
 
 
 class KafkaPartition(PartitionSchedule):
-    """As PartitionSchedule, with a witness in place of the reference's leaders and controller."""
+    """As PartitionSchedule, with a witness in place of the reference's brokers and controller."""
 
     def __init__(self, options: PartitionOptions, host: Host, compares: bool = False) -> None:
         self.compares = compares
@@ -106,8 +112,6 @@ class KafkaPartition(PartitionSchedule):
         self.lines: list[tuple[str, int]] = []
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
-        self.followed = 0
-        """How many of the steps are the reference's."""
         self.moves = []
         self._host = host
         self._speech = Speech(constants_of(options))
@@ -116,16 +120,10 @@ class KafkaPartition(PartitionSchedule):
         super().__init__(options, memo=_Memo(self._taken))
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
-        if is_kafkas(node, input):
-            made = self._told(node, self._speech.text(input))
-            if self.compares and made is not None:
-                self._compare(made, input, reference(node, row, input))
-            return made
-        outcome = reference(node, row, input)
-        if outcome is None:
-            return None
-        self.followed += 1
-        return self._told(node, f"follow {self._speech.step_text(input, outcome)}")
+        made = self._told(node, self._speech.text(input))
+        if self.compares and made is not None:
+            self._compare(made, input, reference(node, row, input))
+        return made
 
     def _compare(self, kafka: Outcome, input: Any, reference: Any) -> None:
         found = compared(kafka, [] if reference is None else [reference])

@@ -1,8 +1,4 @@
-"""How a partition of which half is Kafka's is told a walk through a graph, and which half that is.
-
-What Kafka's classes do not do is done by the reference, and Kafka's broker is brought to where that
-has led, as in runs by chance (partition.py). Such edges are counted apart.
-"""
+"""How a partition that is Kafka's is told a walk through a graph."""
 
 from __future__ import annotations
 
@@ -16,21 +12,10 @@ from reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
     AlterPartitionRequest,
-    AlterPartitionResponse,
-    BrokerFlush,
-    ConsumerFetchRequest,
     ControllerRequestTimeout,
-    DeleteRecordsRequest,
     ElectLeaders,
     Input,
-    IsrShrinkTimeout,
-    ListOffsetsRequest,
     MetadataUpdate,
-    ProduceRequest,
-    ProduceTimeout,
-    ReplicaFetchRequest,
-    ReplicaLagTimeout,
-    SendAlterPartition,
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow
 from traces.cover.composition import Result
@@ -38,23 +23,6 @@ from traces.cover.matching import Matcher, Step
 from traces.cover.partition import PartitionComposition
 
 SENT_AGAIN: Final = "metadata cleared what is proposed, and Kafka sends it all the same"
-BY_KAFKA: Final = (
-    *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
-    *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
-    *(ConsumerFetchRequest, DeleteRecordsRequest, BrokerFlush),
-)
-"""Inputs of brokers that Kafka's classes handle; for two more see `is_kafkas`."""
-
-
-def is_kafkas(node: int, input: Input) -> bool:
-    """Whether a step is Kafka's; else it is the reference's."""
-    if node == CONTROLLER:
-        return True
-    if isinstance(input, ListOffsetsRequest):
-        return input.timestamp == "Latest"
-    if isinstance(input, ControllerRequestTimeout):
-        return isinstance(input.request, AlterPartitionRequest)
-    return isinstance(input, BY_KAFKA)
 
 
 def is_cleared(row: BrokerRow, input: Input) -> bool:
@@ -104,11 +72,10 @@ class Walk:
 
     def _lines(self, step: Step) -> Sequence[str]:
         """A controller is brought to where the model is if it has come to another row."""
-        follow = f"{step.node} follow {self._speech.step_text(step.input, step.result)}"
-        if self.by_others(step):
-            return (follow,)
         told = self._told(step.node, step.input)
-        return (told, follow) if step.node == CONTROLLER else (told,)
+        if step.node != CONTROLLER:
+            return (told,)
+        return told, f"{step.node} follow {self._speech.step_text(step.input, step.result)}"
 
     def _told(self, node: int, input: Input) -> str:
         return f"{node} {self._speech.text(input)}"
@@ -132,9 +99,6 @@ class Walk:
             and {*model.sent} == {*kafka.sent}
             and model.ignored == kafka.ignored
         )
-
-    def by_others(self, step: Step) -> bool:
-        return not is_kafkas(step.node, step.input)
 
     def allowed(self, before: Any) -> str:
         return ALLOWED

@@ -79,9 +79,6 @@ class Walk:
             and model.ignored == kafka.ignored
         )
 
-    def by_others(self, step: Step) -> bool:
-        return False
-
     def allowed(self, before: Any) -> str:
         return FLUSHED_TOGETHER if before.flushed < len(before.log) else ALLOWED
 

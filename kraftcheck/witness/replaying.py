@@ -26,7 +26,7 @@ from kraftcheck.zoo import schedules
 from reference.steered.scripts import Script
 from traces.foreign.profiles import Profile
 
-BUG_HEADS = ("schedule", "with its bug", ">moves", ">steps", ">by others", "on Kafka", "entries")
+BUG_HEADS = ("schedule", "with its bug", ">moves", ">steps", "on Kafka", "entries")
 
 
 class Played(NamedTuple):
@@ -115,7 +115,6 @@ def replay(
         for line in comparing.told(made.differing, component.methods, driving.DIFFERING):
             screen.line(line)
     facts = [("moves", f"{followed.made} of {len(script.moves)} made, {len(schedule.lines)} steps")]
-    facts += [("", driving.shared(schedule.followed))]
     facts += [("violated", f"{failure.name}: {failure.sentence}")] if failure else []
     told = {
         "schedule": str(path),
@@ -145,7 +144,7 @@ def bugs(component: Component, *, kafka: Kafka, out: Path, jar: str | None, scre
     if not every:
         raise BadInput(f"no schedule of a {machine} is stored")
     place = artifacts.claim(out)
-    columns = Columns(BUG_HEADS, [(n, s.violates, "00 of 00", *["0000"] * 2) for n, s in every])
+    columns = Columns(BUG_HEADS, [(n, s.violates, "00 of 00", "0000") for n, s in every])
     screen.line(columns.head)
     codes, documents = [], []
     for file, script in every:
@@ -171,7 +170,6 @@ def _of_bug(name: str, script: Script, made: Played) -> dict[str, Any]:
         "made": followed.made,
         "left_out": followed.left_out,
         "steps": len(followed.schedule.lines),
-        "steps_of_others": followed.schedule.followed,
         "violates": made.violates,
         "refused": actions(made.found),
         "known": {met.name: len(met.lines) for met in made.found.met},
@@ -187,7 +185,7 @@ def _cells(of: dict[str, Any]) -> Sequence[Any]:
     moves = f"{of['made']} of {of['moves']}"
     known = ", ".join(of["known"]) or "none"
     violates = of["with_its_bug"] or "nothing"
-    return [of["schedule"], violates, moves, of["steps"], of["steps_of_others"], on_kafka, known]
+    return [of["schedule"], violates, moves, of["steps"], on_kafka, known]
 
 
 def actions(found: Witnessed) -> dict[str, int]:

@@ -76,7 +76,6 @@ class KafkaSchedule(Schedule):
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
         """What ended the process of a voter, in Kafka's words."""
-        self.followed = 0
         self._host = host
         self._speech = Speech(constants)
         self._follows: list[Taken] = []

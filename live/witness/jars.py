@@ -30,7 +30,8 @@ class Component(NamedTuple):
 
     node: the class whose `nodes` makes them. broker: whether it takes the broker's jars
     (live/kafka) beside those of the witness. host: the program. all_versions: whether it can be
-    compiled against all that are known, and not only that of our clusters.
+    compiled against all that are known, and not only that of our clusters. instead: the folder of
+    classes that take the place of Kafka's, of a user's build as well: threads and connections.
     """
 
     node: str
@@ -38,13 +39,14 @@ class Component(NamedTuple):
     folder: str
     host: str = "kraftcheck.witness.Host"
     all_versions: bool = False
+    instead: str = ""
 
 
 _VOTER: Final = Component("org.apache.kafka.raft.Voter", False, "quorum", all_versions=True)
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
-    "partition": Component("kafka.cluster.Broker", True, "partition", all_versions=True),
+    "partition": Component("kafka.cluster.Broker", True, "partition", all_versions=True, instead="single"),
     "storage": Component("", True, "storage", host="kraftcheck.storage.Logs"),
     "reassignment": Component("org.apache.kafka.controller.Assignments", True, "reassignment"),
 }
@@ -107,8 +109,11 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
     jars = [f"{Artifacts('witness', _POM, checksums, version).libraries()}/*"]
     if component.broker:
         jars.append(f"{broker(version).libraries()}/*")
+    instead = [component.instead] if component.instead else []
+    before = [str(_compiled(version, [each], jars)) for each in instead]
     first = [] if own is None else _own(own)
-    entries = (*first, str(_compiled(version, component.folder, jars)), *jars)
+    host = _compiled(version, ["host", component.folder], [*before, *jars])
+    entries = (*before, *first, str(host), *jars)
     return ClassPath(version, entries, own, component.node, component.host)
 
 
@@ -122,11 +127,11 @@ def _own(folder: Path) -> list[str]:
     return [*([str(folder)] if classes else []), *map(str, jars)]
 
 
-def _compiled(version: str, of: str, jars: list[str]) -> Path:
-    """The folder with the host's classes for this version and protocol."""
+def _compiled(version: str, folders: list[str], jars: list[str]) -> Path:
+    """The folder with the classes of these folders of sources, for this version."""
     sources = {
         path.relative_to(_SOURCES): _as_of(version, path.read_text(encoding="utf-8"))
-        for name in ("host", of)
+        for name in folders
         for path in sorted((_SOURCES / name).rglob("*.java"))
     }
     digest = hashlib.sha256()

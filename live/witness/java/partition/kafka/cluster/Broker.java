@@ -1,6 +1,7 @@
 package kafka.cluster;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import kafka.server.ReplicaFetcherThread;
 import kraftcheck.witness.Json;
 import kraftcheck.witness.Message;
 import kraftcheck.witness.Mirror;
@@ -11,17 +12,19 @@ import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.message.FetchRequestData.FetchPartition;
 import org.apache.kafka.common.message.FetchResponseData.EpochEndOffset;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.replica.ClientMetadata;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.ListOffsetsRequest;
 import org.apache.kafka.common.utils.MockTime;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.controller.Controller;
-import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.RequestLocal;
-import org.apache.kafka.server.partition.AlterPartitionListener;
 import org.apache.kafka.server.partition.PendingExpandIsr;
 import org.apache.kafka.server.partition.PendingPartitionChange;
 import org.apache.kafka.server.replica.Replica;
@@ -30,7 +33,6 @@ import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
-import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpoints;
 import org.apache.kafka.storage.internals.log.LeaderHwChange;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
@@ -49,9 +51,8 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * A broker, as far as it leads one partition: a Partition with its log, the metadata cache and what
- * sends AlterPartition. Its time stands still. What a follower does, and a broker's life, it is told
- * from outside, as steps that others have taken (`follow`).
+ * A broker, as far as it concerns one partition: its ReplicaManager with the partition, its log and
+ * its fetchers, the metadata cache, what sends AlterPartition, and its life. Its time stands still.
  */
 public final class Broker extends Node {
     static final Uuid TOPIC_ID = new Uuid(7, 7);
@@ -60,12 +61,14 @@ public final class Broker extends Node {
     private static final int NOBODY = -1;
     private static final long UNDEFINED = -1;
     private static final long LAG_MS = 500_000;
-    /** Of the row, what this host has from others. */
-    private static final List<String> TOLD = List.of("status", "incarnation", "brokerEpoch", "previousEpoch",
-            "cleanShutdown", "controllerRequest", "corrupt", "checkpoint", "fetching");
-
     /** A produce request that waits for copies, as DelayedProduce does. */
     private record Waiting(JsonNode request, long offset, long required) {}
+
+    /** A fetch that is on its way, and whose it is. */
+    private record Fetch(int leader, String request, ReplicaFetcherThread thread) {}
+
+    /** What is left of a process, on disk. corrupt: from where on it cannot be read; UNDEFINED: all can. */
+    private record Disk(List<Object> log, long logStart, long flushed, long corrupt, List<Object> epochCache, long checkpoint) {}
 
     private final List<Integer> replicas;
     private final int minInSync;
@@ -73,17 +76,19 @@ public final class Broker extends Node {
     private final File folder;
     private final MockTime time = new MockTime(0, 1_000_000L, 0);
     private final Image image;
-    private final Map<String, Object> told = new TreeMap<>();
     private final List<Waiting> parked = new ArrayList<>();
+    private final List<Fetch> fetching = new ArrayList<>();
+    private Replicas replicasHere;
     private Partition partition;
     private PartitionLog log;
     private Proposals proposals;
-    private int lastFetchedEpoch;
     private boolean mayComplete;
+    private Life life;
+    private long incarnation;
     private long flushed;
-    private int starts;
-    /** The row of a broker that is down, which nothing of Kafka's knows. */
-    private JsonNode down;
+    private long end;
+    /** Of a broker that is down; else null. */
+    private Disk down;
 
     /** The brokers of a partition that begins, and its controller. */
     public static List<Node> nodes(JsonNode constants) {
@@ -101,56 +106,38 @@ public final class Broker extends Node {
         fetchMaxRecords = constants.get("fetchMaxRecords").asInt();
         folder = new File(System.getProperty("witness.logs"), "" + id);
         image = new Image(id, replicas);
-        told.putAll(Map.of("status", "Running", "incarnation", 0, "brokerEpoch", 0, "previousEpoch", UNDEFINED,
-                "cleanShutdown", UNDEFINED, "controllerRequest", Json.fields("type", "None"),
-                "corrupt", UNDEFINED, "checkpoint", 0, "fetching", List.of()));
         tableOfInputs();
         tableOfFields();
         start();
+        life.begun(0);
         publish(image.all());
         begin();
     }
 
+    /** A process, with what is on disk. */
     private void start() {
-        log = new PartitionLog(new File(folder, starts++ + "/" + TOPIC), time, minInSync);
-        proposals = new Proposals(id, time, () -> ((Number) told("brokerEpoch")).longValue());
+        proposals = new Proposals(id, time, () -> life.brokerEpoch());
+        replicasHere = new Replicas(id, folder, minInSync, LAG_MS, image, proposals, time, () -> life.brokerEpoch(),
+                () -> mayComplete = true);
+        life = new Life(id, incarnation, replicasHere.logs.readBrokerEpochFromCleanShutdownFiles(), replicasHere.config,
+                time, image::offset);
+        partition = replicasHere.load(time);
+        log = new PartitionLog(partition.localLogOrException());
         parked.clear();
-        flushed = 0;
-        lastFetchedEpoch = NOBODY;
-        partition = new Partition(TOPIC, LAG_MS, id, () -> told("brokerEpoch"), time, new AlterPartitionListener() {
-            @Override
-            public void markIsrExpand() { }
-
-            @Override
-            public void markIsrShrink() { }
-
-            @Override
-            public void markFailed() { }
-        }, new DelayedOperations(Option.empty(), TOPIC, null, null, null, null) {
-            @Override
-            public void checkAndCompleteAll() {
-                mayComplete = true;
-            }
-
-            @Override
-            public int numDelayedDelete() {
-                return 0;
-            }
-        }, image.cache, null, proposals.manager, new Some<>(TOPIC_ID));
-        partition.log_$eq(new Some<>(log.kafka));
-    }
-
-    private Object told(String name) {
-        Object value = told.get(name);
-        return value instanceof JsonNode number && number.isNumber() ? (Object) number.asLong()
-                : value instanceof Integer small ? (Object) small.longValue() : value;
+        fetching.clear();
+        end = log.kafka.logEndOffset();
+        flushed = Math.min(flushed, end);
     }
 
     @Override
     public void end() {
-        if (log != null) {
-            log.discard();
+        if (down == null) {
+            replicasHere.drop(log);
         }
+        PartitionLog.tried(() -> {
+            Utils.delete(folder);
+            return null;
+        });
     }
 
     // --- Inputs
@@ -167,11 +154,28 @@ public final class Broker extends Node {
         inputs.put("IsrShrinkTimeout", in -> up(() -> partition.maybeShrinkIsr()));
         inputs.put("SendAlterPartition", in -> down == null && proposals.canSend() ? this::propose : null);
         inputs.put("AlterPartitionResponse", in -> up(() -> ignored = proposals.answered(in) ? "" : "NotAwaited"));
-        inputs.put("ControllerRequestTimeout", in -> up(() -> proposals.lost(in.get("request"))));
+        inputs.put("ControllerRequestTimeout", in -> up(() -> {
+            if (life.awaits(in.get("request"))) {
+                life.timedOut();
+            } else {
+                proposals.lost(in.get("request"));
+            }
+        }));
+        inputs.put("SendRegistration", in -> down == null && life.canSend(true) ? this::communicate : null);
+        inputs.put("SendHeartbeat", in -> down == null && life.canSend(false) ? this::communicate : null);
+        inputs.put("RegisterBrokerResponse", in -> up(() -> ignored = life.answered(in) ? "" : "NotAwaited"));
+        inputs.put("HeartbeatResponse", in -> up(() -> heard(in)));
+        inputs.put("ControlledShutdown", in -> up(this::shutDown));
+        inputs.put("BrokerCrash", in -> up(() -> crash(in.get("keep").asInt(), in.get("corrupt").asLong())));
         inputs.put("BrokerFlush", in -> up(() -> {
             log.kafka.flush(true);
-            flushed = log.kafka.recoveryPoint();
+            replicasHere.logs.checkpointLogRecoveryOffsets();
         }));
+        inputs.put("CheckpointHighWatermark", in -> up(() -> replicasHere.manager.checkpointHighWatermarks()));
+        inputs.put("SendReplicaFetch", in -> down == null ? fetch(replicasHere.fetcher()) : null);
+        inputs.put("ReplicaFetchResponse", in -> up(() -> fetched(in)));
+        inputs.put("ReplicaFetchTimeout", in -> awaited(in.get("request")).<Runnable>map(one -> () -> over(one, null)).orElse(null));
+        inputs.put("BrokerRestart", in -> down == null ? null : this::restart);
     }
 
     private Runnable up(Runnable call) {
@@ -189,33 +193,124 @@ public final class Broker extends Node {
         return true;
     }
 
-    /** What ReplicaManager.applyDelta does with what changed of the partition. */
     private void publish(Image.Change change) {
-        if (told("status").equals("Starting")) {
+        if (status().equals("Starting") || change.topics() == null) {
             return;  // BrokerServer publishes nothing before it has caught up
         }
-        PartitionRegistration now = change.partition();
-        if (now == null) {
-            return;
+        replicasHere.manager.applyDelta(change.topics(), change.image());
+        partition = replicasHere.manager.getPartitionOrException(TOPIC);
+    }
+
+    /** A round of the fetcher's work, up to where it waits for an answer. */
+    private Runnable fetch(ReplicaFetcherThread thread) {
+        if (thread == null || Replicas.connection(thread).asked != null) {
+            return null;
         }
-        if (change.leads()) {
-            become("makeLeader", now);
-            lastFetchedEpoch = leads() ? NOBODY : lastFetchedEpoch;
-        } else {
-            boolean anew = become("makeFollower", now);
-            lastFetchedEpoch = anew ? log.latestEpoch().orElse(NOBODY) : lastFetchedEpoch;
-            mayComplete = true;
+        return () -> {
+            thread.goOn();
+            FetchRequest asked = Replicas.connection(thread).asked;
+            if (asked != null) {
+                FetchPartition of = asked.data().topics().get(0).partitions().get(0);
+                String request = Json.text(Json.fields("type", "ReplicaFetchRequest", "source", asked.replicaId(),
+                        "destination", thread.leader().brokerEndPoint().id(), "brokerEpoch", asked.replicaEpoch(),
+                        "epoch", of.currentLeaderEpoch(), "fetchOffset", of.fetchOffset(),
+                        "lastFetchedEpoch", of.lastFetchedEpoch()));
+                fetching.add(new Fetch(thread.leader().brokerEndPoint().id(), request, thread));
+                sent.add(new Message(thread.leader().brokerEndPoint().id(), request, null));
+            }
+        };
+    }
+
+    private Optional<Fetch> awaited(JsonNode request) {
+        return fetching.stream().filter(each -> Json.read(each.request).equals(request)).findFirst();
+    }
+
+    private void fetched(JsonNode in) {
+        awaited(in.get("request")).ifPresentOrElse(
+                one -> over(one, request -> request instanceof FetchRequest ? Forms.fetched(in)
+                        : Forms.listed(in, (ListOffsetsRequest) request)),
+                () -> ignored = "NotAwaited");
+    }
+
+    /** What the fetcher does with the answer, or without; none that has nothing to fetch there any more is left. */
+    private void over(Fetch one, Function<AbstractRequest, AbstractResponse> answers) {
+        fetching.remove(one);
+        if (Replicas.connection(one.thread).asked != null) {
+            Replicas.connection(one.thread).answers = answers;
+            one.thread.goOn();
         }
     }
 
-    /** Before 4.2 it is told in the form of a LeaderAndIsr request, as ReplicaManager does. */
-    private boolean become(String what, PartitionRegistration now) {
-        OffsetCheckpoints none = (folder, topic) -> Optional.empty();
-        Some<Uuid> topicId = new Some<>(TOPIC_ID);
-        return Mirror.has(now, "toLeaderAndIsrPartitionState", 2)
-                ? Mirror.call(partition, what, Mirror.call(now, "toLeaderAndIsrPartitionState", TOPIC, false), none, topicId,
-                        Option.empty())
-                : Mirror.call(partition, what, now, false, none, topicId, Option.empty());
+    // --- Its life
+
+    private void communicate() {
+        Map<String, Object> request = life.communicate();
+        sent.add(new Message(((Number) request.get("destination")).intValue(), Json.text(request), null));
+    }
+
+    /** What BrokerServer does when its lifecycle manager says so: it begins to serve, or it ends. */
+    private void heard(JsonNode in) {
+        boolean starts = status().equals("Starting");
+        ignored = life.answered(in) ? "" : "NotAwaited";
+        if (starts && status().equals("Running")) {
+            publish(image.all());
+            life.readyToUnfence();
+        }
+        stopIfToldTo();
+    }
+
+    private void shutDown() {
+        replicasHere.manager.beginControlledShutdown();
+        life.beginControlledShutdown();
+        stopIfToldTo();
+    }
+
+    private void stopIfToldTo() {
+        if (life.state().equals("SHUTTING_DOWN")) {
+            Disk last = disk();
+            replicasHere.stop(life.brokerEpoch());
+            gone(new Disk(last.log, last.logStart, replicasHere.recoveryPoint(), UNDEFINED, last.epochCache,
+                    replicasHere.checkpointed().orElse(0L)));
+        }
+    }
+
+    /** keep, corrupt: what is left of the log, and from where on it cannot be read. */
+    private void crash(int keep, long corrupt) {
+        Disk last = disk();
+        replicasHere.drop(log);
+        PartitionLog.damage(new File(folder, TOPIC.toString()), keep, corrupt);
+        gone(new Disk(PartitionLog.left(last.log, keep, corrupt), last.logStart,
+                keep < last.log.size() ? keep : last.flushed, corrupt, last.epochCache, last.checkpoint));
+    }
+
+    private Disk disk() {
+        return new Disk(log.entries(), log.kafka.logStartOffset(), flushed(), UNDEFINED, log.epochCache(),
+                replicasHere.checkpointed().orElse(0L));
+    }
+
+    /** Nothing is left but what is on disk; the rest of a row is that of a process that has done nothing. */
+    private void gone(Disk left) {
+        down = left;
+        image.begin();
+        proposals = new Proposals(id, time, () -> UNDEFINED);
+        partition = replicasHere.untouched(time);
+        parked.clear();
+        fetching.clear();
+    }
+
+    private void restart() {
+        incarnation++;
+        flushed = down.flushed;
+        down = null;
+        start();
+    }
+
+    private String status() {
+        return down != null ? "Down" : switch (life.state()) {
+            case "NOT_RUNNING", "STARTING" -> "Starting";
+            case "RECOVERY", "RUNNING" -> "Running";
+            default -> "ShuttingDown";
+        };
     }
 
     private void produce(JsonNode in) {
@@ -315,12 +410,11 @@ public final class Broker extends Node {
     }
 
     private void list(JsonNode in) {
-        if (!in.get("timestamp").asText().equals("Latest")) {
-            throw new Refusal("a witness is asked for the latest offset only");
-        }
+        boolean latest = in.get("timestamp").asText().equals("Latest");
         Map<String, Object> answer = answer("ListOffsetsResponse", in);
         try {
-            var found = partition.fetchOffsetForTimestamp(ListOffsetsRequest.LATEST_TIMESTAMP,
+            var found = partition.fetchOffsetForTimestamp(
+                    latest ? ListOffsetsRequest.LATEST_TIMESTAMP : ListOffsetsRequest.EARLIEST_TIMESTAMP,
                     new Some<>(IsolationLevel.READ_UNCOMMITTED), known(in.get("epoch").asInt()), true, Option.empty());
             answer.put("error", Errors.NONE.name());
             answer.put("offset", found.timestampAndOffsetOpt().orElseThrow().offset);
@@ -363,32 +457,6 @@ public final class Broker extends Node {
         sent.add(new Message(((Number) request.get("destination")).intValue(), Json.text(request), null));
     }
 
-    /** What another implementation has made of this broker. */
-    @Override
-    protected void follow(JsonNode row) {
-        boolean served = told("status").equals("Running") || told("status").equals("ShuttingDown");
-        TOLD.forEach(name -> told.put(name, row.get(name)));
-        told.put("status", row.get("status").asText());
-        boolean wasDown = down != null;
-        down = told("status").equals("Down") ? row : null;
-        if (down != null) {
-            if (!wasDown) {
-                log.discard();
-                image.begin();
-            }
-            return;
-        }
-        if (wasDown) {
-            start();
-        }
-        log.bring(row, partition.getLeaderEpoch());
-        flushed = row.get("flushed").asLong();
-        lastFetchedEpoch = row.get("lastFetchedEpoch").asInt();
-        if (!served && told("status").equals("Running")) {
-            publish(image.all());
-        }
-    }
-
     // --- A step
 
     @Override
@@ -421,43 +489,63 @@ public final class Broker extends Node {
     // --- The row
 
     private void tableOfFields() {
-        TOLD.subList(0, 5).forEach(name -> fields.put(name, () -> told.get(name)));
-        field("image", image::form);
-        fields.put("controllerRequest", () -> told.get("controllerRequest"));
-        field("alterRequest", () -> proposals.inFlight());
-        field("log", () -> log.entries());
-        field("logStart", () -> log.kafka.logStartOffset());
-        field("flushed", this::flushed);
-        fields.put("corrupt", () -> told.get("corrupt"));
-        field("epochCache", () -> log.epochCache());
-        fields.put("checkpoint", () -> told.get("checkpoint"));
-        field("producers", () -> log.producers());
-        field("highWatermark", () -> log.kafka.highWatermark());
-        field("role", () -> knows() ? leads() ? "Leader" : "Follower" : "None");
-        field("leader", () -> knows() ? partition.leaderReplicaIdOpt().get() : NOBODY);
-        field("leaderEpoch", () -> knows() ? partition.getLeaderEpoch() : UNDEFINED);
-        field("partitionEpoch", () -> knows() ? partition.getPartitionEpoch() : UNDEFINED);
-        field("epochStart", () -> partition.leaderEpochStartOffsetOpt().getOrElse(() -> UNDEFINED));
-        field("isr", () -> new TreeSet<>(committed()));
-        field("pending", this::pending);
-        field("remotes", () -> byBroker(this::remote));
-        field("parked", () -> parked.stream().sorted(Comparator.comparing(Waiting::offset)
+        fields.put("status", this::status);
+        fields.put("incarnation", () -> incarnation);
+        field("brokerEpoch", () -> life.brokerEpoch(), disk -> UNDEFINED);
+        field("previousEpoch", () -> life.previousEpoch(), disk -> UNDEFINED);
+        fields.put("cleanShutdown", () -> replicasHere.cleanShutdown());
+        fields.put("image", image::form);
+        field("controllerRequest", () -> life.inFlight(), disk -> Json.fields("type", "None"));
+        fields.put("alterRequest", () -> proposals.inFlight());
+        field("log", () -> log.entries(), Disk::log);
+        field("logStart", () -> log.kafka.logStartOffset(), Disk::logStart);
+        field("flushed", this::flushed, Disk::flushed);
+        field("corrupt", () -> UNDEFINED, Disk::corrupt);
+        field("epochCache", () -> log.epochCache(), Disk::epochCache);
+        field("checkpoint", () -> replicasHere.checkpointed().orElse(0L), Disk::checkpoint);
+        field("producers", () -> log.producers(), disk -> List.of());
+        field("highWatermark", () -> log.kafka.highWatermark(), disk -> 0);
+        fields.put("role", () -> knows() ? leads() ? "Leader" : "Follower" : "None");
+        fields.put("leader", () -> knows() ? partition.leaderReplicaIdOpt().get() : NOBODY);
+        fields.put("leaderEpoch", () -> knows() ? partition.getLeaderEpoch() : UNDEFINED);
+        fields.put("partitionEpoch", () -> knows() ? partition.getPartitionEpoch() : UNDEFINED);
+        fields.put("epochStart", () -> partition.leaderEpochStartOffsetOpt().getOrElse(() -> UNDEFINED));
+        fields.put("isr", () -> new TreeSet<>(committed()));
+        fields.put("pending", this::pending);
+        fields.put("remotes", () -> byBroker(this::remote));
+        fields.put("parked", () -> parked.stream().sorted(Comparator.comparing(Waiting::offset)
                 .thenComparing(Waiting::required)).map(each -> Json.fields("request", each.request,
                 "offset", each.offset, "required", each.required)).distinct().toList());
-        field("lastFetchedEpoch", () -> lastFetchedEpoch);
-        fields.put("fetching", () -> told.get("fetching"));
+        field("lastFetchedEpoch", this::lastFetchedEpoch, disk -> NOBODY);
+        fields.put("fetching", () -> fetching.stream().sorted(Comparator.comparing(Fetch::leader))
+                .map(each -> Json.raw(each.request)).toList());
     }
 
-    /** A field that nothing of Kafka's has while the broker is down. */
-    private void field(String name, Supplier<Object> value) {
-        fields.put(name, () -> down == null ? value.get() : down.get(name));
+    /** A field that is read elsewhere while the broker is down. */
+    private void field(String name, Supplier<Object> value, Function<Disk, Object> left) {
+        fields.put(name, () -> down == null ? value.get() : left.apply(down));
     }
 
-    /** The recovery point, but where it is only that the log begins there, behind what has been deleted. */
+    /**
+     * The recovery point, but where it is only that the log begins there, behind what has been deleted;
+     * and nothing is left to be flushed of a log that was begun anew, or of what a crash has left.
+     */
     private long flushed() {
-        long point = log.kafka.recoveryPoint();
-        flushed = point == log.kafka.logStartOffset() ? Math.min(flushed, point) : point;
+        long point = log.kafka.recoveryPoint(), start = log.kafka.logStartOffset(), before = end;
+        end = log.kafka.logEndOffset();
+        flushed = start > before ? start : Math.max(Math.min(flushed, end), point == start ? 0 : point);
         return flushed;
+    }
+
+    /** Of a fetcher; who fetches from nobody has none, and will begin with what the log has. */
+    private int lastFetchedEpoch() {
+        if (leads()) {
+            return NOBODY;
+        }
+        Optional<Integer> known = knows() ? replicasHere.fetchState()
+                .map(state -> Forms.<Integer>optional(Mirror.call(state, "lastFetchedEpoch"))).orElseGet(log::latestEpoch)
+                : Optional.empty();
+        return known.orElse(NOBODY);
     }
 
     private boolean knows() {

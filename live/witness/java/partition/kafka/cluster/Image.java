@@ -3,19 +3,25 @@ package kafka.cluster;
 import com.fasterxml.jackson.databind.JsonNode;
 import kraftcheck.witness.Json;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord.BrokerEndpoint;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord.BrokerEndpointCollection;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
-import org.apache.kafka.image.LocalReplicaChanges;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.image.TopicsDelta;
+import org.apache.kafka.image.writer.ImageReWriter;
+import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.common.MetadataVersion;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -27,10 +33,8 @@ import java.util.TreeMap;
 final class Image {
     private static final int FIRST_OFFSET = 1;
 
-    /** What of the partition a broker is told; null: nothing. */
-    record Change(PartitionRegistration partition, boolean leads) {
-        static final Change NONE = new Change(null, false);
-    }
+    /** What a broker is told. topics: what changes of them; null: nothing does. */
+    record Change(TopicsDelta topics, MetadataImage image) {}
 
     final KRaftMetadataCache cache;
     private final int id;
@@ -49,6 +53,8 @@ final class Image {
     void begin() {
         image = MetadataImage.EMPTY;
         List<ApiMessage> records = new ArrayList<>(List.of(
+                new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
+                        .setFeatureLevel(MetadataVersion.LATEST_PRODUCTION.featureLevel()),
                 new TopicRecord().setName(Broker.TOPIC.topic()).setTopicId(Broker.TOPIC_ID)));
         replicas.forEach(each -> records.add(broker(each, 0, false, false)));
         records.add(new PartitionRecord().setPartitionId(Broker.TOPIC.partition()).setTopicId(Broker.TOPIC_ID).setReplicas(replicas).setIsr(replicas)
@@ -68,8 +74,9 @@ final class Image {
 
     /** All of it, as if nothing had been known before. */
     Change all() {
-        PartitionRegistration now = image.topics().getPartition(Broker.TOPIC_ID, Broker.TOPIC.partition());
-        return new Change(now, now.leader == id);
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
+        image.write(new ImageReWriter(delta), new ImageWriterOptions.Builder(image).build());
+        return new Change(delta.topicsDelta(), image);
     }
 
     private Change apply(List<ApiMessage> records) {
@@ -77,13 +84,7 @@ final class Image {
         records.forEach(delta::replay);
         image = delta.apply(new MetadataProvenance(offset, 0, 0, true));
         cache.setImage(image);
-        if (delta.topicsDelta() == null) {
-            return Change.NONE;
-        }
-        LocalReplicaChanges mine = delta.topicsDelta().localChanges(id);
-        boolean leads = mine.leaders().containsKey(Broker.TOPIC);
-        LocalReplicaChanges.PartitionInfo now = (leads ? mine.leaders() : mine.followers()).get(Broker.TOPIC);
-        return now == null ? Change.NONE : new Change(now.partition(), leads);
+        return new Change(delta.topicsDelta(), image);
     }
 
     private static ApiMessage broker(JsonNode record) {
@@ -93,7 +94,9 @@ final class Image {
     }
 
     private static ApiMessage broker(int id, long epoch, boolean fenced, boolean stopping) {
-        return new RegisterBrokerRecord().setBrokerId(id).setBrokerEpoch(epoch).setFenced(fenced)
+        BrokerEndpointCollection listens = new BrokerEndpointCollection();
+        listens.add(new BrokerEndpoint().setName("PLAINTEXT").setHost("localhost").setPort(1));
+        return new RegisterBrokerRecord().setBrokerId(id).setEndPoints(listens).setBrokerEpoch(epoch).setFenced(fenced)
                 .setInControlledShutdown(stopping).setIncarnationId(new Uuid(id, epoch + 1));
     }
 
@@ -111,6 +114,11 @@ final class Image {
         List<Integer> found = new ArrayList<>();
         list.forEach(each -> found.add(each.asInt()));
         return found;
+    }
+
+    /** Where the metadata log goes on. */
+    long offset() {
+        return offset;
     }
 
     /** As the specification has it. */

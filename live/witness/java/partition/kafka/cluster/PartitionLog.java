@@ -4,72 +4,44 @@ import com.fasterxml.jackson.databind.JsonNode;
 import kraftcheck.witness.Json;
 import kraftcheck.witness.Mirror;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.record.internal.FileLogInputStream;
+import org.apache.kafka.common.record.internal.FileRecords;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.record.internal.Records;
 import org.apache.kafka.common.record.internal.SimpleRecord;
-import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.server.storage.log.FetchIsolation;
-import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.BatchMetadata;
-import org.apache.kafka.storage.internals.log.LogConfig;
-import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
-import org.apache.kafka.storage.internals.log.LogOffsetsListener;
-import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
-import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
-import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
-import scala.Some;
 
+import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
-import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
 
 /** The log of a replica: Kafka's own, in files. A fetch carries so many records at least, where Kafka counts bytes. */
 final class PartitionLog {
-    private static final int NEVER_MS = 1_000_000_000;
     private static final int NONE = -1;
-    private static final BrokerTopicStats STATS = new BrokerTopicStats();
-    /** What Kafka leaves to threads in the background is not done. */
-    private static final Scheduler NOBODY = (Scheduler) Proxy.newProxyInstance(PartitionLog.class.getClassLoader(),
-            new Class<?>[] {Scheduler.class}, (self, method, arguments) -> null);
+    private static final int CORRUPT = -2;
 
     final UnifiedLog kafka;
-    private final File folder;
 
-    PartitionLog(File folder, Time time, int minInSync) {
-        this.folder = folder;
-        Object config = new LogConfig(Map.of("min.insync.replicas", "" + minInSync, "segment.index.bytes", "1024"));
-        Object producers = new ProducerStateManagerConfig(NEVER_MS, false);
-        Object channel = new LogDirFailureChannel(1);
-        kafka = Mirror.has(UnifiedLog.class, "create", 13)
-                ? Mirror.called(UnifiedLog.class, "create", folder, config, 0L, 0L, NOBODY, STATS, time, NEVER_MS,
-                        producers, NEVER_MS, channel, true, Optional.of(Broker.TOPIC_ID))
-                // Scala, until 4.0.
-                : Mirror.called(UnifiedLog.class, "apply", folder, config, 0L, 0L, NOBODY, STATS, time, NEVER_MS,
-                        producers, NEVER_MS, channel, true, new Some<>(Broker.TOPIC_ID), true,
-                        new ConcurrentHashMap<>(), false, LogOffsetsListener.NO_OP_OFFSETS_LISTENER);
-    }
-
-    void discard() {
-        kafka.closeHandlers();
-        tried(() -> {
-            Utils.delete(folder);
-            return null;
-        });
+    PartitionLog(UnifiedLog kafka) {
+        this.kafka = kafka;
     }
 
     /** What may throw an IOException, in one version or another. */
-    private static <T> T tried(Callable<T> work) {
+    static <T> T tried(Callable<T> work) {
         try {
             return work.call();
         } catch (RuntimeException e) {
@@ -92,56 +64,67 @@ final class PartitionLog {
                         (short) request.get("producerEpoch").asInt(), request.get("sequence").asInt(), all);
     }
 
-    /**
-     * The log becomes that of a row, by the calls that a follower and its recovery make. epoch: that
-     * this replica knows; what a follower gains is of no later one.
-     */
-    void bring(JsonNode row, int epoch) {
-        List<Object> mine = entries();
-        List<JsonNode> other = new ArrayList<>();
-        row.get("log").forEach(other::add);
-        int start = row.get("logStart").asInt();
-        if (mine.size() < start) {
-            // Nothing is left of what this replica has, or it is one that has just been started.
-            Object none = Mirror.has(UnifiedLog.class, "create", 13) ? Optional.empty() : scala.Option.empty();
-            Mirror.call(kafka, "truncateFullyAndStartAt", (long) start, none);
-            mine = entries();
-        }
-        int same = Math.min(start, mine.size());
-        while (same < Math.min(mine.size(), other.size())
-                && Json.read(Json.text(Json.fields("is", mine.get(same)))).get("is").equals(other.get(same))) {
-            same++;
-        }
-        // A cut where nothing is left to be cut concerns the epochs all the same (KAFKA-10706).
-        if (same < mine.size() || epochCache().size() > row.get("epochCache").size() && start == kafka.logStartOffset()) {
-            Mirror.call(kafka, "truncateTo", (long) same);
-        }
-        boolean anew = mine.size() == start && latestEpoch().isEmpty();
-        if (anew) {
-            row.get("epochCache").forEach(each ->
-                    kafka.assignEpochStartOffset(each.get("epoch").asInt(), each.get("start").asLong()));
-        }
-        for (int at = same; at < other.size();) {
-            JsonNode first = other.get(at);
+    /** What a leader sends, the first record being at this offset. */
+    static MemoryRecords records(JsonNode records, long from) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (int at = 0; at < records.size();) {
+            JsonNode first = records.get(at);
             int last = at;
-            while (other.get(last).get("sequence").asInt() != other.get(last).get("last").asInt()) {
+            while (records.get(last).get("sequence").asInt() != records.get(last).get("last").asInt()) {
                 last++;
             }
-            SimpleRecord[] records = other.subList(at, last + 1).stream()
-                    .map(each -> new SimpleRecord(each.get("value").asText().getBytes())).toArray(SimpleRecord[]::new);
+            SimpleRecord[] batch = new SimpleRecord[last + 1 - at];
+            for (int i = 0; i < batch.length; i++) {
+                batch[i] = new SimpleRecord(records.get(at + i).get("value").asText().getBytes());
+            }
             int written = first.get("epoch").asInt();
-            kafka.appendAsFollower(first.get("producer").asLong() == RecordBatch.NO_PRODUCER_ID
-                    ? MemoryRecords.withRecords((long) at, Compression.NONE, written, records)
-                    : MemoryRecords.withIdempotentRecords((long) at, Compression.NONE, first.get("producer").asLong(),
-                            (short) first.get("producerEpoch").asInt(), first.get("first").asInt(), written, records),
-                    anew ? Integer.MAX_VALUE : epoch);
+            MemoryRecords made = first.get("producer").asLong() == RecordBatch.NO_PRODUCER_ID
+                    ? MemoryRecords.withRecords(from + at, Compression.NONE, written, batch)
+                    : MemoryRecords.withIdempotentRecords(from + at, Compression.NONE, first.get("producer").asLong(),
+                            (short) first.get("producerEpoch").asInt(), first.get("first").asInt(), written, batch);
+            all.writeBytes(Utils.toArray(made.buffer()));
             at = last + 1;
         }
-        tried(() -> kafka.updateHighWatermark(row.get("highWatermark").asLong()));
-        kafka.maybeIncrementLogStartOffset(start, LogStartOffsetIncrementReason.LeaderOffsetIncremented);
-        if (row.get("flushed").asLong() > kafka.recoveryPoint()) {
-            kafka.flushUptoOffsetExclusive(row.get("flushed").asLong());
+        return MemoryRecords.readableRecords(ByteBuffer.wrap(all.toByteArray()));
+    }
+
+    /** What a crash leaves of the files: so many records, which cannot be read from one on (NONE: all can). */
+    static void damage(File folder, long keep, long corrupt) {
+        File[] segments = folder.listFiles((where, name) -> name.endsWith(".log"));
+        tried(() -> {
+            for (File segment : segments) {
+                try (RandomAccessFile bytes = new RandomAccessFile(segment, "rw");
+                        FileRecords read = FileRecords.open(segment)) {
+                    long at = 0;
+                    for (FileLogInputStream.FileChannelRecordBatch batch : read.batches()) {
+                        if (batch.baseOffset() >= keep) {
+                            break;
+                        }
+                        at += batch.sizeInBytes();
+                        if (corrupt != NONE && batch.baseOffset() >= corrupt) {
+                            bytes.seek(at - 1);
+                            int last = bytes.read();
+                            bytes.seek(at - 1);
+                            bytes.write(~last);
+                        }
+                    }
+                    bytes.setLength(at);
+                }
+            }
+            return null;
+        });
+    }
+
+    /** The entries of which a crash leaves so many, as they are read then. */
+    @SuppressWarnings("unchecked")
+    static List<Object> left(List<Object> entries, int keep, long corrupt) {
+        List<Object> found = new ArrayList<>(entries.subList(0, keep));
+        for (int at = (int) corrupt; corrupt != NONE && at < keep; at++) {
+            Map<String, Object> bad = new LinkedHashMap<>((Map<String, Object>) found.get(at));
+            bad.put("value", CORRUPT);
+            found.set(at, bad);
         }
+        return found;
     }
 
     // --- Out of Kafka

@@ -3,18 +3,13 @@ package kafka.cluster;
 import com.fasterxml.jackson.databind.JsonNode;
 import kafka.server.DefaultAlterPartitionManager;
 import kraftcheck.witness.Json;
-import org.apache.kafka.clients.ClientResponse;
-import org.apache.kafka.clients.NodeApiVersions;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionRequestData.BrokerState;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
 import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AlterPartitionRequest;
 import org.apache.kafka.common.requests.AlterPartitionResponse;
 import org.apache.kafka.common.utils.Time;
-import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
-import org.apache.kafka.server.common.NodeToControllerChannelManager;
 import org.apache.kafka.server.util.Scheduler;
 
 import java.util.ArrayDeque;
@@ -23,7 +18,6 @@ import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.Supplier;
 
@@ -39,38 +33,12 @@ final class Proposals {
 
     final DefaultAlterPartitionManager manager;
     private final int id;
-    /** What waits on the channel or is under way, and who hears the answer. */
-    private AlterPartitionRequestData request;
-    private ControllerRequestCompletionHandler handler;
+    private final Channel channel = new Channel();
     private Map<String, Object> inFlight;
     private final Deque<Runnable> later = new ArrayDeque<>();
 
     Proposals(int id, Time time, Supplier<Long> brokerEpoch) {
         this.id = id;
-        NodeToControllerChannelManager channel = new NodeToControllerChannelManager() {
-            @Override
-            public void start() { }
-
-            @Override
-            public void shutdown() { }
-
-            @Override
-            public Optional<NodeApiVersions> controllerApiVersions() {
-                return Optional.empty();
-            }
-
-            @Override
-            public void sendRequest(AbstractRequest.Builder<? extends AbstractRequest> builder,
-                                    ControllerRequestCompletionHandler callback) {
-                request = ((AlterPartitionRequest) builder.build()).data();
-                handler = callback;
-            }
-
-            @Override
-            public long getTimeoutMs() {
-                return Long.MAX_VALUE;
-            }
-        };
         Scheduler scheduler = new Scheduler() {
             @Override
             public void startup() { }
@@ -96,15 +64,16 @@ final class Proposals {
     }
 
     boolean canSend() {
-        return inFlight == null && (request != null || !later.isEmpty());
+        return inFlight == null && (channel.request != null || !later.isEmpty());
     }
 
     /** The request, as it leaves. */
     Map<String, Object> send() {
-        while (request == null) {
+        while (channel.request == null) {
             later.remove().run();
         }
         later.clear();
+        AlterPartitionRequestData request = ((AlterPartitionRequest) channel.request).data();
         var partition = request.topics().get(0).partitions().get(0);
         inFlight = Json.fields("type", "AlterPartitionRequest", "source", id, "destination", CONTROLLER,
                 "brokerEpoch", request.brokerEpoch(), "leaderEpoch", partition.leaderEpoch(),
@@ -142,11 +111,8 @@ final class Proposals {
                             .setLeaderEpoch(answer.get("leaderEpoch").asInt())
                             .setPartitionEpoch(answer.get("partitionEpoch").asInt()).setIsr(isr))));
         }
-        ControllerRequestCompletionHandler hears = handler;
-        request = null;
         inFlight = null;
-        hears.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null,
-                new AlterPartitionResponse(data)));
+        channel.answered(new AlterPartitionResponse(data));
         return true;
     }
 
