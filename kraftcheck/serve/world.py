@@ -333,11 +333,16 @@ class World:
             if not heap or heap[0][0] != due:
                 # Another event came before this one, and took the lane along.
                 continue
-            if due > self.now:
-                self.now = due
-            lane.advance()
-            if heap:
-                heappush(heads, (heap[0][0], number, lane))
+            while True:
+                if due > self.now:
+                    self.now = due
+                lane.advance()
+                if not heap:
+                    break
+                due = heap[0][0]
+                if self.stirred or due > now or (heads and heads[0] < (due, number)):
+                    heappush(heads, (due, number, lane))
+                    break
             if self.stirred:
                 done()
         if goes_on is None and now > self.now:
