@@ -159,6 +159,9 @@ class ServedPartition(PartitionSimulation):
         return self._machine.brokers
 
     def travel(self, node: int, sent: Any) -> None:
+        if len(sent) == 1 and sent[0][0] != CLIENTS:
+            self.network.send(self.now, node, sent)
+            return
         for one in sent:
             if one[0] == CLIENTS and one[1].value.request.client != PROBE:
                 self.world.stirred = True
