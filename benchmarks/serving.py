@@ -1,13 +1,15 @@
 """A served cluster against what a test waits for: its start, batches a second, one record, tests.
 
 `kraftcheck serve` in a process of its own, confluent-kafka in this one. Batches are of one record
-of 16 kB, acks=all, three replicas. Rates are the wall's, with both processes running; CPU is that
-of the serving process, which says more on a machine that is busy. A test is 20 records written,
-read and judged, on a fresh cluster.
+of 16 kB, acks=all, three replicas; of each thing the median of some rounds, which all contestants
+run in turn, so that a busy machine is busy for all. Rates are the wall's, with both processes
+running; CPU is that of the serving process, which says more on a machine that is busy. A test is 20
+records written, read and judged, on a fresh cluster.
 
-Beside it, in the same run: the mock that librdkafka has, which replicates nothing, in the client's
-own process; and an Apache Kafka, if its address is given (`python -m benchmarks serving`, with
-KRAFTCHECK_KAFKA=HOST:PORT), with as many replicas as it has brokers, three at most.
+Beside it, in the same rounds: itself with logs that stay (`--data`); the mock that librdkafka has,
+which replicates nothing, in the client's own process; and an Apache Kafka of one JVM, as
+`kraftcheck cluster up --layout single` starts it, with one replica. Where there is no Java, or no
+Kafka to be had, that is said.
 """
 
 from __future__ import annotations
@@ -15,13 +17,18 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kraftcheck.serve.admin import Cluster, Process
+from live.artifacts import ArtifactError
+from live.cluster import Cluster as KafkaCluster
+from live.cluster import ClusterError
 
+ROUNDS = 3
 BATCHES = 2000
 SINGLE = 500
 TESTS = 50
@@ -66,12 +73,6 @@ def single(servers: dict[str, Any]) -> list[float]:
     return sorted(taken[10:])
 
 
-def beside(servers: dict[str, Any]) -> tuple[float, float]:
-    """Batches a second, and the median of single records in milliseconds."""
-    rate = batches(servers)
-    return rate, median(single(servers))
-
-
 def small_test(cluster: Cluster) -> None:
     cluster.create_topic("t")
     servers = {"bootstrap.servers": cluster.bootstrap_servers}
@@ -90,29 +91,70 @@ def small_test(cluster: Cluster) -> None:
     assert cluster.end().verdict == "holds"
 
 
-def main() -> None:
+def started() -> tuple[Process, float]:
+    """And the seconds that it took."""
     start = time.perf_counter()
     process = Process("--judge", "0")
-    print(f"start                     {time.perf_counter() - start:8.2f} s")
-    cluster = process.cluster
-    servers = {"bootstrap.servers": cluster.bootstrap_servers}
-    for topic in ("batches", "single"):
-        cluster.create_topic(topic)
-    before = cpu(process.pid)
-    rate = batches(servers)
-    each = 1e6 * (cpu(process.pid) - before) / BATCHES
-    print(f"16 kB batches, acks=all   {rate:8,.0f} a second, {each:,.0f} us of CPU each")
-    cuts = quantiles(single(servers), n=100)
-    print(f"one record, acks=all      {cuts[49]:8.2f} ms p50, {cuts[98]:.2f} ms p99")
-    others: dict[str, dict[str, Any]] = {"librdkafka's mock": MOCK}
-    if kafka := os.environ.get("KRAFTCHECK_KAFKA"):
-        others["Apache Kafka"] = {"bootstrap.servers": kafka}
-    for name, where in others.items():
-        its_rate, its_median = beside(where)
+    return process, time.perf_counter() - start
+
+
+def kafka(folder: Path) -> tuple[KafkaCluster | None, float]:
+    """And the seconds until it had started."""
+    start = time.perf_counter()
+    try:
+        cluster = KafkaCluster.up(folder, "single")
+    except (ArtifactError, ClusterError, OSError) as error:
+        print(f"no Apache Kafka           {error}")
+        return None, 0.0
+    return cluster, time.perf_counter() - start
+
+
+def measured(contestants: dict[str, dict[str, Any]]) -> None:
+    """Prints the medians of all, and the first one's against them."""
+    rates: dict[str, list[float]] = {name: [] for name in contestants}
+    ones: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(ROUNDS):
+        for name, servers in contestants.items():
+            rates[name].append(batches(servers))
+            ones[name].append(median(single(servers)))
+    rate, one = (median(next(iter(of.values()))) for of in (rates, ones))
+    for name in contestants:
+        its_rate, its_one = median(rates[name]), median(ones[name])
         print(
-            f"{name:<25} {its_rate:8,.0f} a second, {its_median:.2f} ms p50;"
-            f" here {rate / its_rate:.2f} of its rate, {cuts[49] / its_median:.1f} of its time"
+            f"{name:<25} {its_rate:8,.0f} batches a second, one record {its_one:.2f} ms;"
+            f" served {rate / its_rate:.2f} of its rate, {one / its_one:.1f} of its time"
         )
+
+
+def main() -> None:
+    process, seconds = started()
+    print(f"start                     {seconds:8.2f} s")
+    cluster = process.cluster
+    with TemporaryDirectory() as folder:
+        keeping = Process("--judge", "0", "--data", f"{folder}/data")
+        real, seconds = kafka(Path(folder, "kafka"))
+        contestants = {
+            "served": {"bootstrap.servers": cluster.bootstrap_servers},
+            "served, --data": {"bootstrap.servers": keeping.cluster.bootstrap_servers},
+            "librdkafka's mock": MOCK,
+        }
+        if real is not None:
+            print(f"Apache Kafka's start      {seconds:8.2f} s")
+            contestants["Apache Kafka"] = {"bootstrap.servers": real.bootstrap}
+        for each in (cluster, keeping.cluster):
+            for topic in ("batches", "single"):
+                each.create_topic(topic)
+        try:
+            measured(contestants)
+        finally:
+            if real is not None:
+                real.down()
+        keeping.cluster.end()
+        keeping.close()
+    before = cpu(process.pid)
+    batches({"bootstrap.servers": cluster.bootstrap_servers})
+    each = 1e6 * (cpu(process.pid) - before) / BATCHES
+    print(f"served                    {each:8,.0f} us of CPU a batch")
     start = time.perf_counter()
     verdict = cluster.end()
     print(

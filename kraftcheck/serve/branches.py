@@ -47,6 +47,8 @@ class BranchLog:
     def __getitem__(self, at: Any) -> Any:
         """A beginning (`[:end]`) is a log, any other slice a tuple."""
         if isinstance(at, slice):
+            if at.start is None and at.step is None and 0 <= at.stop <= self._end:
+                return self if at.stop == self._end else BranchLog(self._branch, at.stop)
             start, stop, step = at.indices(self._end)
             if at.start is None and step == 1:
                 return self if stop == self._end else BranchLog(self._branch, stop)

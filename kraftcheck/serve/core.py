@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
+from weakref import ref
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
 from kraftcheck.serve.batches import Batch
@@ -197,7 +198,8 @@ class Core:
     def wait(self, waiting: Waiting, timeout_ms: int) -> Waiting:
         """Has it expire after so many real milliseconds, as its client counts them."""
         delay = 1000 * max(0, timeout_ms) * self.setup.speed
-        self.world.call(delay, self._expire, waiting)
+        # Mostly it is over long before, and is then kept by nobody.
+        self.world.call(delay, self._expire, ref(waiting))
         return waiting
 
     def after(self, real_ms: int, what: Callable[[], None]) -> None:
@@ -220,8 +222,9 @@ class Core:
         self._hurries = any([w.hurries for w in waiting])
         self.world.stirred = True
 
-    def _expire(self, waiting: Waiting) -> None:
-        if waiting in self._waiting:
+    def _expire(self, known: ref[Waiting]) -> None:
+        waiting = known()
+        if waiting is not None and waiting in self._waiting:
             waiting.expire()
             self._finish([w for w in self._waiting if w is waiting and w.is_ready()])
 

@@ -99,13 +99,18 @@ class Restoring:
 
     def _said_of_groups(self, data: bytes) -> None:
         """A record of the log of offsets, as its coordinator read it."""
-        batch = _batch(data)
-        found = list(records_of(header_of(data)))
-        if batch.value is None and found and found[0].value is not None:
-            batch.value = _record(found[0].value)
-        batch.base = header_of(data).base
-        if batch.value is not None:
-            self._kept.take(None, batch)
+        head = header_of(data)
+        if head.is_control:
+            batch = _batch(data)
+        else:
+            found = list(records_of(head))
+            value = _record(found[0].value) if found and found[0].value is not None else None
+            if value is None:
+                return
+            # Of a transaction, if it has a producer; coordinators do not number what they write.
+            batch = wrapped(value, head.producer, head.producer_epoch)
+        batch.base = head.base
+        self._kept.take(None, batch)
 
     def _end(self) -> str:
         for (name, index), open_ in self._open.items():

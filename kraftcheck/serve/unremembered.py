@@ -74,7 +74,9 @@ class _Machine(PartitionMachine):
         if outcome is None:
             return None
         row = outcome.row
-        sent: Sent = tuple([(m.destination, _known(m)) for m in outcome.sent])
+        sent: Sent = ()
+        if outcome.sent:
+            sent = tuple([(m.destination, _known(m)) for m in outcome.sent])
         if node == CONTROLLER:
             after = State(self, node, _UNKNOWN, row, True, (), state.steps)
             return self.new_step(state, input, after, sent, outcome)

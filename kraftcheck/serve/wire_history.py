@@ -152,9 +152,9 @@ class WireHistory:
         self._asked: dict[int, tuple[int, list[tuple[Log, int, Append]]]] = {}
         """By connection: since when its request is there, and what it appends."""
         self._sessions: dict[tuple[int, int], dict[tuple[Any, int], int]] = {}
+        """Of brokers' fetch sessions: from where each partition is read."""
         self._restored: dict[tuple[int, int], Transaction] = {}
         """By partition and producer, of an earlier cluster, what has no marker yet."""
-        """Of brokers' fetch sessions: from where each partition is read."""
         self.across = Across(self._partition)
 
     # --- What comes in and goes out

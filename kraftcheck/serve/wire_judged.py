@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kraftcheck.serve.wire_across import Said, of_groups, of_transactions
 from kraftcheck.serve.wire_history import Append, Batch, Log, Read, WireHistory
 from kraftcheck.serve.world import ServedPartition
-from reference.clients.promises import Configuration, Envelope, promised
+from reference.clients.promises import Configuration, Envelope, Promise, promised, together
 from reference.partition.sim.options import configuration_of
 from traces.checkers.assessment import Report
 from traces.checkers.check import check_log
@@ -49,7 +49,7 @@ def findings(seen: WireHistory, internal: Iterable[ServedPartition]) -> Iterator
             where = f"{log.partition.topic.name}-{log.partition.index}"
             configuration, envelope = _configuration([log]), log.partition.losses.envelope()
             history = _history(where, _keyed(operations, where))
-            promise = promised(configuration, envelope)
+            promise = _promise(configuration, [log], envelope)
             report = check_log(history, promise, configuration, gaps=True, complete=log.is_read)
             yield _of_report(where, report)
     if any(each.transaction for log in seen.logs.values() for each in log.appends):
@@ -72,7 +72,7 @@ def _transactions(
         late_requests=any(each.is_late for each in seen.across.transactions),
     )
     envelope = _together([*[log.partition for log in logs], *internal])
-    promise = promised(configuration, envelope)
+    promise = _promise(configuration, logs, envelope)
     # Whoever reads to the end of what is committed has not read what is open.
     report = check_log(_history("transactions", operations), promise, configuration, gaps=True)
     return _of_report("transactions", report)
@@ -117,6 +117,14 @@ def _configuration(logs: Iterable[Log]) -> Configuration:
         min_insync_replicas=min(each.min_insync_replicas for each in options),
         replication_factor=min(each.replicas for each in options),
         unclean_election=any(each.unclean for each in options),
+    )
+
+
+def _promise(configuration: Configuration, logs: Iterable[Log], envelope: Envelope) -> Promise:
+    """Where producers of different acks write, what each of them leaves of it."""
+    acks = {a for log in logs for a in log.acks} or {-1}
+    return together(
+        [promised(replace(configuration, acks=_ACKS[a]), envelope) for a in sorted(acks)]
     )
 
 

@@ -159,6 +159,9 @@ class ServedPartition(PartitionSimulation):
         return self._machine.brokers
 
     def travel(self, node: int, sent: Any) -> None:
+        if len(sent) == 1 and sent[0][0] != CLIENTS:
+            self.network.send(self.now, node, sent)
+            return
         for one in sent:
             if one[0] == CLIENTS and one[1].value.request.client != PROBE:
                 self.world.stirred = True
@@ -333,11 +336,16 @@ class World:
             if not heap or heap[0][0] != due:
                 # Another event came before this one, and took the lane along.
                 continue
-            if due > self.now:
-                self.now = due
-            lane.advance()
-            if heap:
-                heappush(heads, (heap[0][0], number, lane))
+            while True:
+                if due > self.now:
+                    self.now = due
+                lane.advance()
+                if not heap:
+                    break
+                due = heap[0][0]
+                if self.stirred or due > now or (heads and heads[0] < (due, number)):
+                    heappush(heads, (due, number, lane))
+                    break
             if self.stirred:
                 done()
         if goes_on is None and now > self.now:

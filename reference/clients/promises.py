@@ -13,7 +13,7 @@ not know what happened asks with `ANYTHING_CLEAN`.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -488,6 +488,21 @@ def promised(configuration: Configuration, envelope: Envelope = NOTHING) -> Prom
         allowed=allowed,
         rows=tuple(row.id for row in rows),
         because=because,
+    )
+
+
+def together(promises: Sequence[Promise]) -> Promise:
+    """The promise for what several configurations write to, such as producers of different acks:
+    what all of them promise. promises: one at least.
+    """
+    weakest = min(promises, key=lambda each: (not each.nothing, each.level))
+    allowed = {what: why for each in reversed(promises) for what, why in each.allowed.items()}
+    return weakest._replace(
+        durable=all(each.durable for each in promises),
+        ordered=all(each.ordered for each in promises),
+        exactly_once=all(each.exactly_once for each in promises),
+        allowed=allowed,
+        rows=tuple({row: None for each in promises for row in each.rows}),
     )
 
 

@@ -176,9 +176,12 @@ class PartitionWorld:
                 self._undelivered += 1
         elif kind == TIMER:
             if self.pace.is_due(node, what):
+                wanted = self._states[node].wants
                 self.act(node, what)
-                # Wanted still, if the step did not change that.
-                self.pace.look(node, self._states[node])
+                after = self._states[node]
+                if after.wants is wanted:
+                    # Wanted still, and nobody has looked.
+                    self.pace.look(node, after)
         else:
             what(node)
 
@@ -230,7 +233,7 @@ class PartitionWorld:
             self._note_controller(world.controller, after.controller)
             if self._options.watched:
                 violated = checker.after_controller_step(world, after)
-        elif (step.inert and checker.is_settled) or not self._options.watched:
+        elif not self._options.watched or (step.inert and checker.is_settled):
             # Nobody has looked at the rows as they were, so they may change in place.
             rows: Any = world.rows
             rows[node] = step.after.row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import struct
 from collections.abc import Callable, Iterable
 from random import Random
@@ -12,6 +13,7 @@ import pytest
 from kraftcheck.serve import world
 from kraftcheck.serve.apis import ERRORS, SERVED, versions
 from kraftcheck.serve.codec import Message, description
+from kraftcheck.serve.data import Produce
 from tests.kraftcheck.serve.test_codec import made
 from tests.kraftcheck.serve.wire import Wire, answer, bases, batch, frame
 
@@ -63,6 +65,13 @@ def test_a_time_is_looked_up_in_the_records(wire: Wire) -> None:
     assert {time: wire.offset(time)["offset"] for time in asked} == asked
     assert wire.offset(-3)["offset"] == 3
     assert wire.offset(-2)["offset"] == 0
+
+
+def test_what_was_answered_is_kept_by_nobody(wire: Wire) -> None:
+    """Its timeout is far away, of the cluster's own time: a queue of them would be the longest."""
+    wire.produce(batch(b"a"))
+    gc.collect()
+    assert not [each for each in gc.get_objects() if isinstance(each, Produce)]
 
 
 # --- Producers

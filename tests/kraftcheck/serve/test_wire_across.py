@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,14 +11,16 @@ from typing import Any
 import pytest
 
 from kraftcheck.serve import coordinator as coordinators
-from kraftcheck.serve import data, last_client, offsets, producers
+from kraftcheck.serve import data, last_client, offsets, producers, restoring
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Ended
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
+from kraftcheck.serve.logs import wrapped
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.wire_history import WireHistory
 from kraftcheck.serve.wire_judged import findings
+from tests.kraftcheck.serve.test_data import begun
 from tests.kraftcheck.serve.test_groups import coordinator
 from tests.kraftcheck.serve.test_transactions import Producer
 from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
@@ -290,6 +293,81 @@ def test_a_coordinator_that_was_replaced_may_not_know(tmp_path: Path) -> None:
     wire.do("join", broker=old)
     found = judged(tape(tmp_path / "tape", wire))
     assert (found.verdict, found.reasons) == ("holds", [])
+
+
+# --- What a cluster began with (`serve --data`)
+
+
+def answer_less(monkeypatch: Any) -> None:
+    """A restored offset is told as the one before it."""
+    right = restoring.Restoring._committed
+
+    def wrong(self: Any, topic: Any, record: Any) -> None:
+        append = self._append
+
+        def one_less(partition: Any, own: Any) -> str:
+            said = own.value._replace(offset=own.value.offset - 1)
+            wrong: str = append(partition, wrapped(said))
+            return wrong
+
+        monkeypatch.setattr(self, "_append", one_less)
+        right(self, topic, record)
+        monkeypatch.setattr(self, "_append", append)
+
+    monkeypatch.setattr(restoring.Restoring, "_committed", wrong)
+
+
+def lose_restored(monkeypatch: Any) -> None:
+    """The batch of the last transaction was shown to the judge, and is not there."""
+    right = restoring.Restoring._append
+
+    def wrong(self: Any, partition: Any, taken: Any) -> str:
+        if taken.is_transactional and taken.value is None and taken.producer_epoch == 2:
+            taken.stamp(4, 1)
+            return ""
+        wrong: str = right(self, partition, taken)
+        return wrong
+
+    monkeypatch.setattr(restoring.Restoring, "_append", wrong)
+
+
+@pytest.mark.parametrize(
+    ("plant", "where", "words"),
+    [
+        (None, "", ()),
+        (leave_out_aborted, "transactions", ("G1a",)),
+        (answer_less, "committed offsets", ("unknown-offset", "stale-offset")),
+        (answer_unasked, "committed offsets", ("unknown-offset",)),
+        (lose_restored, "t-0", ("unseen",)),
+    ],
+)
+def test_what_was_restored_is_judged(
+    plant: Plant | None,
+    where: str,
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Transactions and committed offsets of a cluster that was killed, and what is told of them by
+    the one that begins with them. Without a fault nothing is said; nothing open is restored.
+    """
+    kept, wire = begun(tmp_path / "data")
+    simple(wire)
+    kept.keep(wire.core.world)
+    del kept, wire  # As a kill: nothing is closed.
+    if plant is not None:
+        plant(monkeypatch)
+    record = BytesIO()
+    _, wire = begun(tmp_path / "data", record)
+    wire.fetch(0, isolation_level=1)
+    for group in "gx":
+        committed(wire, group)
+    wire.taped.finish(wire.now)
+    (tmp_path / "tape").write_bytes(record.getvalue())
+    said = judged(tmp_path / "tape")
+    told = [each for each in said.reasons if each.startswith(f"of {where}, ")]
+    assert said.verdict == ("violated" if where else "holds"), said.reasons
+    assert not where or any(word in each for each in told for word in words), said.reasons
 
 
 # --- Any session of correct clients

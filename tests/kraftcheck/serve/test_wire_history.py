@@ -13,7 +13,7 @@ from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.wire_history import WireHistory
 from kraftcheck.serve.wire_judged import Found, findings
 from kraftcheck.serve.world import World
-from tests.kraftcheck.serve.wire import Wire, batch
+from tests.kraftcheck.serve.wire import Wire, batch, frame
 
 
 def session(path: Path) -> Path:
@@ -112,6 +112,31 @@ def test_an_acknowledgement_of_what_is_not_there(
 
     monkeypatch.setattr(data.Produce, "append", wrong)
     planted(tmp_path / "tape")
+
+
+def test_of_two_kinds_of_producers_what_both_are_promised(tmp_path: Path) -> None:
+    """Who waits for the leader alone is told an offset that another record gets, after a failover;
+    who waits for nobody is not told any (a session under the plan of seed 10).
+    """
+    wire = Wire()
+    wire.create()
+    wire.taped.arrive("frame", wire.now, wire.leader(), unanswered(batch(b"a")))
+    wire.wait(1)
+    old = wire.leader()
+    assert wire.do("cut", broker=old) == ""
+    assert wire.produce(batch(b"b"), old, acks=1)["base_offset"] == 1
+    wire.wait(60)
+    assert wire.produce(batch(b"c"))["base_offset"] == 1
+    wire.taped.finish(wire.now)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    (found,) = found_in(path)
+    assert (found.where, found.verdict, found.why) == ("t-0", "holds", "")
+
+
+def unanswered(data: bytes) -> bytes:
+    topics = [{"name": "t", "partition_data": [{"index": 0, "records": data}]}]
+    return frame("Produce", 9, {"acks": 0, "timeout_ms": 5000, "topic_data": topics})
 
 
 def test_what_was_denied_says_nothing(tmp_path: Path) -> None:
