@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import click
+from confluent_kafka import KafkaException
 
 from live.artifacts import ArtifactError, version
 from live.cluster import Cluster, ClusterError
@@ -45,6 +46,9 @@ def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., Non
                 main(**options)
             except (ArtifactError, IslandError, ClusterError) as error:
                 click.echo(f"{name}: {error}", err=True)
+                sys.exit(3)
+            except KafkaException as error:
+                click.echo(f"{name}: {error.args[0].str()}", err=True)
                 sys.exit(3)
 
         return wrapped

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from live.artifacts import KAFKA, ArtifactError, Artifacts, broker, cache, version_of
+from live.artifacts import KAFKA, ArtifactError, Artifacts, broker, cache, first, version_of
 
 _HERE: Final = Path(__file__).resolve().parent
 _POM: Final = _HERE / "pom.xml"
@@ -107,19 +107,8 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
     jars = [f"{Artifacts('witness', _POM, checksums, version).libraries()}/*"]
     if component.broker:
         jars.append(f"{broker(version).libraries()}/*")
-    first = [] if own is None else _own(own)
-    entries = (*first, str(_compiled(version, component.folder, jars)), *jars)
+    entries = (*first(own), str(_compiled(version, component.folder, jars)), *jars)
     return ClassPath(version, entries, own, component.node, component.host)
-
-
-def _own(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        raise ArtifactError(f"{folder}: no folder of jars")
-    jars = sorted(folder.glob("*.jar"))
-    classes = next(folder.rglob("*.class"), None)
-    if not jars and classes is None:
-        raise ArtifactError(f"{folder}: neither jars nor class files in it")
-    return [*([str(folder)] if classes else []), *map(str, jars)]
 
 
 def _compiled(version: str, of: str, jars: list[str]) -> Path:
