@@ -129,10 +129,16 @@ class Partition:
         ends = "  ".join(f"{host}: {self._size(host)}" for host in sorted(self._order))
         click.echo(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}")
 
-    def create(self, *, asking: str, min_insync: int = 2, partitions: int = 1) -> None:
-        """The first of the order leads. partitions: how many the topic has, all alike."""
+    def create(
+        self, *, asking: str, min_insync: int = 2, partitions: int = 1, config: Sequence[str] = ()
+    ) -> None:
+        """The first of the order leads. partitions: how many the topic has, all alike. config: what
+        else is set for it, as NAME=VALUE.
+        """
         order = ",".join([":".join(self._numbers(self._order))] * partitions)
-        words = ["--replica-assignment", order, "--config", f"min.insync.replicas={min_insync}"]
+        words = ["--replica-assignment", order]
+        for each in (f"min.insync.replicas={min_insync}", *config):
+            words += ["--config", each]
         self.ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
         time.sleep(3)
 

@@ -481,10 +481,15 @@ def _position(segment: bytes, offset: int) -> int:
 
 
 def began(pid: int) -> int | None:
-    """When the process began, in ticks since the machine did; None: there is none, or a zombie."""
+    """When the process began, in ticks since the machine did; None: there is none, or a zombie.
+
+    One whose first thread has ended while others are at work has its files and ports still, and is
+    none.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
         return None
     fields = text.rpartition(")")[2].split()
-    return None if fields[0] == "Z" else int(fields[19])
+    state, threads = fields[0], int(fields[17])
+    return None if state == "Z" and threads < 2 else int(fields[19])
