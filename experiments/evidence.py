@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from experiments.ext4 import disk
-from experiments.tools import TOPIC, click_errors
+from experiments.tools import JARS, TOPIC, click_errors
 from live import datalog, facts, grouplog, metadata, txnlog
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, RECORDING
@@ -128,7 +128,7 @@ def options(name: str, control: str | None) -> Callable[[Callable[..., None]], c
     """
     folder = click.Path(path_type=Path)
     common = [
-        click.option("--jars", type=folder, help="Jars or classes that come before Kafka's."),
+        JARS,
         click.option("--out", type=folder, help="A new folder for the recordings."),
         click.option("--repeat", type=click.IntRange(1), default=1, show_default=True),
     ]

@@ -33,6 +33,11 @@ NO_JAVA = (
 PATIENT = "request.timeout.ms=120000\ndelivery.timeout.ms=240000\n"
 
 
+JARS = click.option(
+    "--jars", type=click.Path(path_type=Path), help="Jars or classes that come before Kafka's."
+)
+
+
 def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """What keeps an experiment from being tried is one line, and exit code 3."""
 
