@@ -34,6 +34,9 @@ public class Transact {
                 System.out.println("{\"did\":\"%s\",\"offset\":%d}".formatted(line, offset));
                 line = input.readLine();
             } while (line != null);
+        } catch (RuntimeException error) { // which Java's launcher of sources may fail to print
+            System.out.println(error);
+            System.exit(1);
         }
     }
 }

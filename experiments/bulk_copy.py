@@ -33,18 +33,16 @@ if it could not be tried.
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Producer
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT, Confluent, ConfluentSender
@@ -223,27 +221,23 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
     return wrong > 0
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="The follower copies each batch as it comes.")
+@evidence.options("bulk_copy", control="The follower copies each batch as it comes.")
 @click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
 @click.option("--load", type=click.Choice(list(LOADS)), default="uneven", show_default=True)
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("bulk_copy")
-def main(control: bool, unforced: int | None, load: str, repeat: int, out: Path | None) -> None:
+def main(control: bool, unforced: int | None, load: str, **how: Any) -> None:
     """Try whether a broker that copied transactions in bulk shows aborted records."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        if unforced:
-            tried = partial(compared, restarts=unforced, load=load)
-        folder = out or Path(name)
-        try:
-            shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
-        except KafkaException as error:
-            raise ClusterError(error.args[0].str()) from None
-    if not unforced:
-        click.echo("VIOLATED: aborted records were read" if shown else "no aborted record was read")
-    sys.exit(int(shown > 0))
+    tried = partial(run, control=control)
+    if unforced:
+        tried = partial(compared, restarts=unforced, load=load)
+    evidence.settle(
+        tried,
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="aborted records were read",
+        otherwise="no aborted record was read",
+        **how,
+    )
 
 
 if __name__ == "__main__":

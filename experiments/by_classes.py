@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from live.artifacts import libraries
+from live.artifacts import class_path
 from live.cluster import ClusterError
 from live.witness.jars import program
 
@@ -19,13 +19,16 @@ Outcome = Mapping[str, Any]
 """case, found, control."""
 
 
-def outcomes(java: str, cases: Mapping[str, str], entries: Sequence[str] = ()) -> list[Outcome]:
+def outcomes(
+    java: str, cases: Mapping[str, str], jars: Path | None, entries: Sequence[str] = ()
+) -> list[Outcome]:
     """Of each case, what came out and what its control gives.
 
     java: a file of this folder, which says one line of JSON for each case. cases: by name, what
-    they are. entries: of the class path, beside the broker's jars. Raises ClusterError: it failed.
+    they are. jars: what comes before Kafka's. entries: of the class path, beside the broker's jars.
+    Raises ClusterError: it failed.
     """
-    path = ":".join([f"{libraries()}/*", *entries])
+    path = ":".join([class_path(jars), *entries])
     source = str(Path(__file__).resolve().parent / java)
     words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", path, source]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -35,9 +38,14 @@ def outcomes(java: str, cases: Mapping[str, str], entries: Sequence[str] = ()) -
     return found
 
 
-def tell(cases: Mapping[str, str], of: Callable[[], list[Outcome]], repeat: int) -> NoReturn:
+def tell(
+    cases: Mapping[str, str],
+    of: Callable[[Path | None], list[Outcome]],
+    repeat: int,
+    jars: Path | None,
+) -> NoReturn:
     """Says each case, and ends with 1 if any came out otherwise than its control."""
-    runs = [of() for _ in range(repeat)]
+    runs = [of(jars) for _ in range(repeat)]
     for each in zip(*runs, strict=True):
         found, control = ({run[name] for run in each} for name in ("found", "control"))
         differs = sum(run["found"] != run["control"] for run in each)

@@ -21,16 +21,15 @@ Ends with 1 if the last producer cannot begin, with 0 if it can.
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import threading
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, Program, click_errors
+from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, TRANSACT
 from live.cluster import Cluster, ClusterError
 
@@ -76,17 +75,18 @@ def begun(cluster: Cluster, *steps: str) -> str:
     return "can begin"
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="transaction.version is set to 1.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click_errors("downgraded")
-def main(control: bool, repeat: int) -> None:
+@evidence.options("downgraded", control="transaction.version is set to 1.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a transactional id can be used after a downgrade of transaction.version."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        shown = evidence.repeated(tried, repeat, Path(name), "one-controller", SETTINGS, REASONS)
-    click.echo("VIOLATED: the id cannot be used" if shown else "it can be used")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="the id cannot be used",
+        otherwise="it can be used",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, NoReturn
 
 import click
 import msgspec
 
 from experiments.ext4 import disk
-from experiments.tools import TOPIC
+from experiments.tools import JARS, TOPIC, click_errors
 from live import datalog, facts, grouplog, metadata, txnlog
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, RECORDING
@@ -84,14 +86,18 @@ def repeated(
     reasons: Sequence[str],
     guests: Sequence[str] = (),
     disks: Sequence[str] = (),
+    jars: Path | None = None,
 ) -> int:
     """Runs on so many new clusters, one after the other. Returns how often the find showed.
 
     guests: hosts for clients; where there are some, each node has a host of its own. disks: nodes
-    that have a disk of their own, whose power can be cut (ext4.py).
+    that have a disk of their own, whose power can be cut (ext4.py). jars: these come
+    before Kafka's.
 
     Raises ClusterError: there are recordings in that folder already.
     """
+    if jars is not None:
+        click.echo(f"not Kafka's own: what is in {jars}")
     for reason in reasons:
         click.echo(f"not Kafka's default: {reason}")
     shown = 0
@@ -104,7 +110,8 @@ def repeated(
         with ExitStack() as closing:
             for node in disks:
                 closing.enter_context(disk(where / node))
-            cluster = Cluster.up(where, layout, bool(guests), settings, guests, patience=120)
+            islands = bool(guests)
+            cluster = Cluster.up(where, layout, islands, settings, guests, 120, own=jars)
             closing.callback(cluster.down)
             found = run(cluster, folder)
         if (folder / HISTORY).exists():
@@ -113,3 +120,44 @@ def repeated(
         click.echo(f"run {turn} of {times}: {'shown' if found else 'not shown'}\n")
     click.echo(f"shown in {shown} of {times} runs; recordings in {out}")
     return shown
+
+
+def options(name: str, control: str | None) -> Callable[[Callable[..., None]], click.Command]:
+    """The command line of an experiment, with what all of them have; what `settle` does not know
+    is the script's own. control: in what its control differs; None: it says so itself.
+    """
+    folder = click.Path(path_type=Path)
+    common = [
+        JARS,
+        click.option("--out", type=folder, help="A new folder for the recordings."),
+        click.option("--repeat", type=click.IntRange(1), default=1, show_default=True),
+    ]
+    if control is not None:
+        common.append(click.option("--control", is_flag=True, help=control))
+
+    def decorated(main: Callable[..., None]) -> click.Command:
+        wrapped = click_errors(name)(main)
+        for option in common:
+            wrapped = option(wrapped)
+        return click.command()(wrapped)
+
+    return decorated
+
+
+def settle(
+    run: Run,
+    layout: str,
+    settings: Mapping[str, str],
+    reasons: Sequence[str],
+    *,
+    shown: str,
+    otherwise: str,
+    repeat: int,
+    out: Path | None,
+    **how: Any,
+) -> NoReturn:
+    """Runs as `repeated`, says what came out, and ends with 1 if it was shown, else with 0."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        count = repeated(run, repeat, out or Path(name), layout, settings, reasons, **how)
+    click.echo(f"VIOLATED: {shown}" if count else otherwise)
+    sys.exit(int(count > 0))

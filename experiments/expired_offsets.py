@@ -24,17 +24,14 @@ Ends with 1 if the group was not given a record, with 0 if it was, with 3 if it 
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
-
-import click
+from typing import Any
 
 from experiments import evidence
 from experiments.group import JOIN_S, Protocol, joined, poll, tell
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
@@ -91,19 +88,18 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
     return given < 2
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="A group of the classic protocol.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("expired_offsets")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("expired_offsets", control="A group of the classic protocol.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a group's offsets outlive its last member, as the retention says."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, protocol="classic" if control else "consumer")
-        folder = out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
-    click.echo("VIOLATED: a record was not given to the group" if shown else "all were given")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, protocol="classic" if control else "consumer"),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="a record was not given to the group",
+        otherwise="all were given",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import os
 import shutil
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,7 +53,20 @@ def cut_power(at: Path) -> None:
     finally:
         os.close(folder)
     _run("umount", str(at))
+    _await_released(_image(at))
     _mount(at)
+
+
+def _await_released(image: Path) -> None:
+    """Until nothing has it. Else the next mount is of the file system that has gone down.
+
+    Raises ClusterError: something has it after a while, as another mount namespace may.
+    """
+    for _ in range(100):
+        if not _run("losetup", "--associated", str(image)):
+            return
+        time.sleep(0.1)
+    raise ClusterError(f"{image.name} is mounted elsewhere too: its power cannot be cut")
 
 
 def _image(at: Path) -> Path:
@@ -63,9 +77,10 @@ def _mount(at: Path) -> None:
     _run("mount", "-o", "loop", str(_image(at)), str(at))
 
 
-def _run(*words: str) -> None:
+def _run(*words: str) -> str:
     if shutil.which(words[0]) is None:
         raise ClusterError(f"no `{words[0]}` command: install e2fsprogs and mount")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ClusterError(f"{' '.join(words)}: {' '.join(done.stderr.split())}")
+    return done.stdout

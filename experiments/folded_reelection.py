@@ -1,6 +1,6 @@
 """Z67 on a real cluster: an acked record is lost by a leader that missed another leader.
 
-    .venv/bin/python -m experiments.folded_reelection [--apart]
+    .venv/bin/python -m experiments.folded_reelection [--control] [--repeat N]
 
 Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk.
 
@@ -14,36 +14,40 @@ Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lo
    producer is acked. G, in the ISR, holds nothing.
 5. A dies, G is elected from the ISR: the acked record is gone, and F truncates its copy.
 
-With --apart A hears of each election when it happens, and nothing is lost: the control.
+The control: A hears of each election when it happens, and nothing is lost.
 
 Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from experiments.tools import Partition, click_errors
+from experiments import evidence
+from experiments.tools import Partition
 from live.cluster import Cluster
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 PRODUCER, ADMIN = "producer", "admin"
 SETTINGS = {
-    # Nobody is fenced and nobody leaves the ISR while links are cut by hand.
     "broker.session.timeout.ms": "600000",
     "replica.lag.time.max.ms": "600000",
     "replica.socket.timeout.ms": "3000",
     "auto.leader.rebalance.enable": "false",
-    "unclean.leader.election.enable": "false",
 }
+REASONS = (
+    "broker.session.timeout.ms, replica.lag.time.max.ms of ten minutes, "
+    "replica.socket.timeout.ms=3000: nobody is fenced or leaves the ISR while links are cut",
+    "auto.leader.rebalance.enable=false: the leader moves when the script says so",
+)
 
 
-def run(cluster: Cluster, apart: bool) -> bool:
+def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
     """Whether the record was acked and then lost."""
     partition = Partition(cluster, PRODUCER, ADMIN, (A, F, G))
 
@@ -62,12 +66,12 @@ def run(cluster: Cluster, apart: bool) -> bool:
     cluster.cut(A, CONTROLLER)
     partition.elect((F, A, G), asking=(F, G))
     partition.say("A cut from the controller, F elected")
-    if apart:
+    if control:
         hear("A has heard of the first election")
     cluster.cut(A, G)
     partition.elect((A, F, G), asking=(F, G))
     partition.say("G cut from A, A elected again")
-    if not apart:
+    if not control:
         hear("A has heard of both elections")
     cluster.heal(A, F)
     acked = partition.await_acks(producer)
@@ -81,20 +85,19 @@ def run(cluster: Cluster, apart: bool) -> bool:
     return bool(acked) and not values
 
 
-@click.command()
-@click.option("--apart", is_flag=True, help="A hears of each election when it happens.")
-@click_errors("folded_reelection")
-def main(apart: bool) -> None:
+@evidence.options("folded_reelection", control="A hears of each election when it happens.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a leader that missed another leader acks what it should not."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        guests = (PRODUCER, ADMIN)
-        cluster = Cluster.up(Path(name), "one-controller", True, SETTINGS, guests)
-        try:
-            lost = run(cluster, apart)
-        finally:
-            cluster.down()
-    click.echo("VIOLATED: an acked record was lost" if lost else "no acked record was lost")
-    sys.exit(int(lost))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        guests=(PRODUCER, ADMIN),
+        shown="an acked record was lost",
+        otherwise="no acked record was lost",
+        **how,
+    )
 
 
 if __name__ == "__main__":

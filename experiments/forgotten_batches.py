@@ -30,17 +30,16 @@ Ends with 1 if records were doubled, with 0 if not, with 3 if it could not be tr
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOOLS, TOPIC, Partition, click_errors
+from experiments.tools import TOOLS, TOPIC, Partition
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
@@ -113,7 +112,7 @@ def _field(line: str, name: str) -> int:
     return int(line.split(f"{name}: ")[1].split()[0])
 
 
-def restarted(cluster: Cluster, how: str, restarts: int) -> bool:
+def restarted(cluster: Cluster, _folder: Path, how: str, restarts: int) -> bool:
     """Whether a busy producer doubles records while its broker is restarted."""
     (host,) = hosts = ["n1"]
     partition = Partition(cluster, host, host, hosts)
@@ -143,29 +142,25 @@ def restarted(cluster: Cluster, how: str, restarts: int) -> bool:
     return doubled > 0
 
 
-@click.command()
+@evidence.options("forgotten_batches", control="Nobody is restarted.")
 @click.option("--how", type=click.Choice(HOW), default="stopped", show_default=True)
-@click.option("--control", is_flag=True, help="Nobody is restarted.")
 @click.option("--unforced", type=click.IntRange(1), help="Restarts, with nothing held up.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("forgotten_batches")
-def main(how: str, control: bool, unforced: int | None, repeat: int, out: Path | None) -> None:
+def main(how: str, control: bool, unforced: int | None, **common: Any) -> None:
     """Try whether a producer's retry is written twice after its leader loaded a snapshot."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        if unforced:
-            if how == "follower" or control:
-                raise ClusterError("--unforced is for --how stopped or killed, without --control")
-            cluster = Cluster.up(Path(name), "single", settings=SETTINGS, patience=120)
-            try:
-                sys.exit(int(restarted(cluster, how, unforced)))
-            finally:
-                cluster.down()
-        layout = "one-controller" if how == "follower" else "single"
-        tried = partial(run, how=how, control=control)
-        shown = evidence.repeated(tried, repeat, out or Path(name), layout, SETTINGS, REASONS)
-    click.echo("VIOLATED: records were written twice" if shown else "each record is there once")
-    sys.exit(int(shown > 0))
+    tried = partial(run, how=how, control=control)
+    if unforced:
+        if how == "follower" or control:
+            raise ClusterError("--unforced is for --how stopped or killed, without --control")
+        tried = partial(restarted, how=how, restarts=unforced)
+    evidence.settle(
+        tried,
+        "one-controller" if how == "follower" else "single",
+        SETTINGS,
+        REASONS,
+        shown="records were written twice",
+        otherwise="each record is there once",
+        **common,
+    )
 
 
 if __name__ == "__main__":

@@ -24,10 +24,9 @@ Ends with 1 if a partition was nobody's, with 0 if none was, with 3 if it could 
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,7 +42,7 @@ from experiments.orphaned_partition import (
     describe,
 )
 from experiments.released_early import coordinator, other
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
@@ -94,8 +93,7 @@ def run(cluster: Cluster, folder: Path, wait: float, control: bool) -> bool:
     return len(read) < PARTITIONS
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="No broker is killed.")
+@evidence.options("forgotten_rebalance", control="No broker is killed.")
 @click.option(
     "--wait",
     type=click.FloatRange(WAIT_S),
@@ -103,17 +101,17 @@ def run(cluster: Cluster, folder: Path, wait: float, control: bool) -> bool:
     show_default=True,
     help="Seconds after the member has left.",
 )
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("forgotten_rebalance")
-def main(control: bool, wait: float, repeat: int, out: Path | None) -> None:
+def main(control: bool, wait: float, **how: Any) -> None:
     """Try whether who stays in a group that was migrated back takes over what a member leaves."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, wait=wait, control=control)
-        folder = out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", QUICK, [REASON])
-    click.echo("VIOLATED: a partition was nobody's" if shown else "all were taken over")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, wait=wait, control=control),
+        "one-controller",
+        QUICK,
+        [REASON],
+        shown="a partition was nobody's",
+        otherwise="all were taken over",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -24,16 +24,15 @@ Ends with 1 if the broker does not start, with 0 if it does, with 3 if it could 
 from __future__ import annotations
 
 import shutil
-import sys
-import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from confluent_kafka import Producer
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
 
@@ -90,18 +89,18 @@ def segments(cluster: Cluster) -> list[int]:
     return sorted(int(file.stem) for file in folder.glob("*.log"))
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="The broker is stopped, not killed.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("full_index")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("full_index", control="The broker is stopped, not killed.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a broker starts after a kill, where an index is full."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried, folder = partial(run, control=control), out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "single", {}, REASONS)
-    click.echo("VIOLATED: the broker does not start" if shown else "the broker starts")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "single",
+        {},
+        REASONS,
+        shown="the broker does not start",
+        otherwise="the broker starts",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What Kafka's group coordinator does in places where a group may come to harm, without a cluster.
 
-    .venv/bin/python -m experiments.groups_by_classes [--case NAME]... [--repeat N]
+    .venv/bin/python -m experiments.groups_by_classes [--case NAME]... [--repeat N] [--jars DIR]
 
 Coordinators.java drives CoordinatorRuntime, its timers and GroupCoordinatorShard of Apache Kafka,
 unpatched: logs, clocks, high watermarks and members are those of the program. Each case has one
@@ -21,8 +21,8 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from experiments.tools import click_errors
-from live.artifacts import libraries
+from experiments.tools import JARS, click_errors
+from live.artifacts import class_path
 from live.cluster import ClusterError
 from live.witness.jars import program
 
@@ -97,9 +97,9 @@ CASES: Final = {
 }
 
 
-def runs(names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def runs(names: Sequence[str], jars: Path | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """What came of each. Raises ClusterError: the program failed."""
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", f"{libraries()}/*"]
+    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", class_path(jars)]
     done = subprocess.run(
         [*words, str(COORDINATORS), *names], capture_output=True, text=True, check=False
     )
@@ -112,13 +112,14 @@ def runs(names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 @click.command()
 @click.option("--case", "names", type=click.Choice(list(CASES)), multiple=True, help="All unless.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@JARS
 @click_errors("groups_by_classes")
-def main(names: tuple[str, ...], repeat: int) -> None:
+def main(names: tuple[str, ...], repeat: int, jars: Path | None) -> None:
     """Try what may go wrong in a group on Kafka's own coordinator."""
     wanted = {name: CASES[name] for name in names or CASES}
     asked = [of for name, case in wanted.items() for of in (name, *case.controls)]
     shown = dict.fromkeys(asked, 0)
-    for at, (name, came) in enumerate(runs(asked * repeat)):
+    for at, (name, came) in enumerate(runs(asked * repeat, jars)):
         shown[name] += came["shown"]
         for step in came["steps"] if at < len(asked) and name in names else ():
             click.echo(f"         {step['what']}: {step['came']}")

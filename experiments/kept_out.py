@@ -22,15 +22,14 @@ Ends with 1 if the second one gives up after max.block.ms (a minute), with 0 if 
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, Program, click_errors
+from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID
 from live.cluster import Cluster
 
@@ -59,17 +58,18 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return bool(told["second"] != "initialised")
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="transaction.version is 1.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click_errors("kept_out")
-def main(control: bool, repeat: int) -> None:
+@evidence.options("kept_out", control="transaction.version is 1.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a producer that was replaced can keep its successor out."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        shown = evidence.repeated(tried, repeat, Path(name), "one-controller", SETTINGS, REASONS)
-    click.echo("VIOLATED: the second producer is kept out" if shown else "it can begin")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="the second producer is kept out",
+        otherwise="it can begin",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -33,16 +33,15 @@ from __future__ import annotations
 import math
 import re
 import subprocess
-import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, Program, click_errors
+from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, TRANSACT
 from experiments.uncommitted_decision import STATES, until, within
 from live.cluster import Cluster, ClusterError
@@ -122,18 +121,19 @@ def third(cluster: Cluster, partition: Partition, writer: Program) -> str:
     return "committed"
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="The second transaction has a part in t-0 too.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click_errors("late_marker")
-def main(control: bool, repeat: int) -> None:
+@evidence.options("late_marker", control="The second transaction has a part in t-0 too.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a marker that comes again has a later transaction refused."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        words = (repeat, Path(name), "one-controller", SETTINGS, REASONS, (CLIENT, ADMIN))
-        shown = evidence.repeated(tried, *words)
-    click.echo("VIOLATED: a transaction is aborted for nothing" if shown else "committed")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        guests=(CLIENT, ADMIN),
+        shown="a transaction is aborted for nothing",
+        otherwise="committed",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -31,17 +31,16 @@ tried.
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, KEY, Writer, numbers
 from live.clients import Setting, read_all
 from live.cluster import Cluster
@@ -152,25 +151,25 @@ def outcomes(history: Path) -> tuple[dict[int, int], set[int], dict[int, int]]:
     return committed, aborted, read
 
 
-@click.command()
+@evidence.options("leaderless_marker", control="The transaction is ended when its partition leads.")
 @click.option(
     "--first", type=click.Choice(["commit", "abort"]), default="commit", show_default=True
 )
-@click.option("--control", is_flag=True, help="The transaction is ended when its partition leads.")
 @click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("leaderless_marker")
-def main(first: str, control: bool, unforced: int | None, repeat: int, out: Path | None) -> None:
+def main(first: str, control: bool, unforced: int | None, **how: Any) -> None:
     """Try whether a transaction that ends while a partition has no leader ends there at all."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, first=first, control=control)
-        if unforced:
-            tried = partial(restarted, restarts=unforced)
-        folder = out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
-    click.echo("VIOLATED: what was read is not what was committed" if shown else "as committed")
-    sys.exit(int(shown > 0))
+    tried = partial(run, first=first, control=control)
+    if unforced:
+        tried = partial(restarted, restarts=unforced)
+    evidence.settle(
+        tried,
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="what was read is not what was committed",
+        otherwise="as committed",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -24,18 +24,15 @@ Ends with 1 if L leads in step 4, with 0 if F does, with 3 if it could not be tr
 from __future__ import annotations
 
 import re
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from experiments import evidence
 from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
-from experiments.tools import click_errors
 from live.cluster import Cluster, ClusterError
 
 RESIGNED: Final = re.compile(r"Completed transition to ResignedState")
@@ -79,17 +76,19 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return outlived
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="The other one has the new set in time.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click_errors("leads_on")
-def main(control: bool, repeat: int) -> None:
+@evidence.options("leads_on", control="The other one has the new set in time.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a controller that was removed goes on leading."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        shown = evidence.repeated(tried, repeat, Path(name), "voters", {}, (), guests=("client",))
-    click.echo("VIOLATED: who was removed leads on" if shown else "who was removed resigned")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "voters",
+        {},
+        (),
+        guests=("client",),
+        shown="who was removed leads on",
+        otherwise="who was removed resigned",
+        **how,
+    )
 
 
 if __name__ == "__main__":

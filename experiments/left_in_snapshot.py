@@ -24,17 +24,16 @@ tried.
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, Program, click_errors
+from experiments.tools import TOPIC, Partition, Program
 from experiments.uncommitted_decision import within
 from live.cluster import Cluster, ClusterError
 
@@ -101,18 +100,20 @@ def await_that(there: Callable[[], bool], seconds: float, what: str) -> None:
         raise ClusterError(f"not within {seconds:.0f} seconds: {what}")
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="The metadata log keeps its beginning.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click_errors("left_in_snapshot")
-def main(control: bool, repeat: int) -> None:
+@evidence.options("left_in_snapshot", control="The metadata log keeps its beginning.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a broker that loads a snapshot goes on leading what it has lost."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        settings, reasons = ({}, ()) if control else (SHORT, REASONS)
-        words = (repeat, Path(name), "one-controller", settings, reasons, (CLIENT, ADMIN))
-        shown = evidence.repeated(partial(run, control=control), *words)
-    click.echo("VIOLATED: acked records are lost" if shown else "no acked record is lost")
-    sys.exit(int(shown > 0))
+    settings, reasons = ({}, ()) if control else (SHORT, REASONS)
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        settings,
+        reasons,
+        guests=(CLIENT, ADMIN),
+        shown="acked records are lost",
+        otherwise="no acked record is lost",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -22,18 +22,17 @@ Ends with 1 if what was committed is not read, with 0 if it is.
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, Writer, numbers
 from live.clients import Setting, read_all
 from live.cluster import Cluster
@@ -84,19 +83,18 @@ def limit(admin: AdminClient, size: int) -> None:
     time.sleep(2)
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="The setting is as it was before the commit.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("lost_response")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("lost_response", control="The setting is as it was before the commit.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a transaction ends whose marker is refused for an odd reason."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        words = (repeat, out or Path(name), "one-controller", SETTINGS, REASONS)
-        shown = evidence.repeated(tried, *words)
-    click.echo("VIOLATED: what was committed is not read" if shown else "as committed")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="what was committed is not read",
+        otherwise="as committed",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -20,17 +20,16 @@ Ends with 1 if a record was written twice, with 0 if not.
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from confluent_kafka import Producer
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, read_all
 from live.cluster import Cluster
 from live.confluent import SILENT
@@ -87,18 +86,18 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return len(set(values)) < len(values)
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="The records' timestamps are of now.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("old_records")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("old_records", control="The records' timestamps are of now.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a retry of old records is recognised."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        shown = evidence.repeated(tried, repeat, out or Path(name), "single", SETTINGS, REASONS)
-    click.echo("VIOLATED: a record was written twice" if shown else "each record is there once")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "single",
+        SETTINGS,
+        REASONS,
+        shown="a record was written twice",
+        otherwise="each record is there once",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -25,17 +25,16 @@ Ends with 1 if a partition was nobody's, with 0 if none was, with 3 if it could 
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
 from experiments.group import Protocol, joined, poll, tell
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
@@ -116,8 +115,7 @@ def describe(partition: Partition, asking: str) -> None:
     tell(partition, asking, "--state", "--verbose")
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="Kafka's default policy, bidirectional.")
+@evidence.options("orphaned_partition", control="Kafka's default policy, bidirectional.")
 @click.option(
     "--wait",
     type=click.FloatRange(WAIT_S),
@@ -125,21 +123,21 @@ def describe(partition: Partition, asking: str) -> None:
     show_default=True,
     help="Seconds after the member of the consumer protocol has left.",
 )
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("orphaned_partition")
-def main(control: bool, wait: float, repeat: int, out: Path | None) -> None:
+def main(control: bool, wait: float, **how: Any) -> None:
     """Try whether those who stay in a migrated group take over what a member leaves behind."""
     settings, reasons = QUICK, [REASON]
     if not control:
         settings = {**QUICK, POLICY: "upgrade"}
         reasons = [REASON, f"broker {POLICY}=upgrade: no way back"]
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        folder = out or Path(name)
-        tried = partial(run, wait=wait)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", settings, reasons)
-    click.echo("VIOLATED: a partition was nobody's" if shown else "all were taken over")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, wait=wait),
+        "one-controller",
+        settings,
+        reasons,
+        shown="a partition was nobody's",
+        otherwise="all were taken over",
+        **how,
+    )
 
 
 if __name__ == "__main__":

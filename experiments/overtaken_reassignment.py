@@ -30,17 +30,16 @@ tried.
 from __future__ import annotations
 
 import json
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
@@ -126,19 +125,19 @@ def ask_for(
             click.echo(f"         {line.strip()}")
 
 
-@click.command()
+@evidence.options("overtaken_reassignment", control="What is under way is given up first.")
 @click.option("--how", type=click.Choice(list(FIRST)), default="back", show_default=True)
-@click.option("--control", is_flag=True, help="What is under way is given up first.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("overtaken_reassignment")
-def main(how: str, control: bool, repeat: int, out: Path | None) -> None:
+def main(how: str, control: bool, **common: Any) -> None:
     """Try whether a reassignment that overtakes another one ends as it was asked to."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, how=how, control=control)
-        shown = evidence.repeated(tried, repeat, out or Path(name), "spare", {}, ())
-    click.echo("VIOLATED: it did not end as asked" if shown else "it ended as asked")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, how=how, control=control),
+        "spare",
+        {},
+        (),
+        shown="it did not end as asked",
+        otherwise="it ended as asked",
+        **common,
+    )
 
 
 if __name__ == "__main__":

@@ -28,19 +28,18 @@ Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not 
 from __future__ import annotations
 
 import re
-import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
 from experiments.copying import COPIES, REASONS, SETTINGS, Application
 from experiments.group import GROUP, tell
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
@@ -126,18 +125,18 @@ def parts(of: Application) -> str:
     return ", ".join(f"{numbers.count(at)} of {TOPIC}-{at}" for at in sorted({*numbers})) or "none"
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="No broker is stopped.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("released_early")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("released_early", control="No broker is stopped.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a partition that a member is taking is given to another one."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried, folder = partial(run, control=control), out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
-    click.echo("VIOLATED: records were copied twice" if shown else "each was copied once")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="records were copied twice",
+        otherwise="each was copied once",
+        **how,
+    )
 
 
 if __name__ == "__main__":

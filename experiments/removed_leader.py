@@ -27,14 +27,12 @@ Ends with 1 if nobody leads in step 4, with 0 if somebody does, with 3 if it cou
 from __future__ import annotations
 
 import shutil
-import sys
-import tempfile
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import TimeoutError as Late
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from confluent_kafka import KafkaException
@@ -43,7 +41,6 @@ from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
 from experiments.controllers import METADATA, SPARE, VOTERS, Quorum
-from experiments.tools import click_errors
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
 
@@ -149,18 +146,20 @@ def given(cluster: Cluster, giver: str, taker: str) -> None:
     click.echo(f"         {taker} is given {giver}'s metadata log, and started")
 
 
-@click.command()
+@evidence.options("removed_leader", control=None)
 @click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder.")
-@click_errors("removed_leader")
-def main(control: str, repeat: int, out: Path | None) -> None:
+def main(control: str, **how: Any) -> None:
     """Try whether somebody leads once the leader of two voters is removed."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried, folder = partial(run, control=control), out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "voters", {}, (), guests=("client",))
-    click.echo("VIOLATED: nobody leads again" if shown else "somebody leads")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "voters",
+        {},
+        (),
+        guests=("client",),
+        shown="nobody leads again",
+        otherwise="somebody leads",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -26,18 +26,17 @@ Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not 
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
 from experiments.copying import COPIES, REASONS, SETTINGS, Application
 from experiments.group import Protocol, tell
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
@@ -87,19 +86,18 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
     return len(copied) > RECORDS
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="Consumers use the classic protocol.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("restamped_commit")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("restamped_commit", control="Consumers use the classic protocol.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a member that was removed from its group may commit what it read before."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, protocol="classic" if control else "consumer")
-        folder = out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
-    click.echo("VIOLATED: records were copied twice" if shown else "each was copied once")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, protocol="classic" if control else "consumer"),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="records were copied twice",
+        otherwise="each was copied once",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -25,13 +25,10 @@ Ends with 1 if both were given a record, with 0 if not, with 3 if it could not b
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
-
-import click
+from typing import Any
 
 from experiments import evidence
 from experiments.forgotten_rebalance import CONFIGURATION
@@ -44,7 +41,7 @@ from experiments.orphaned_partition import (
     await_read,
     describe,
 )
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
@@ -100,18 +97,18 @@ def given(member: Member) -> list[tuple[int, int]]:
     return [(got.partition, got.offset) for got in records]
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="M has given the partition up before.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("restarted_as_classic")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("restarted_as_classic", control="M has given the partition up before.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a static member is given what another one has yet to give up."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried, folder = partial(run, control=control), out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", QUICK, REASONS)
-    click.echo("VIOLATED: both were given a record" if shown else "no record was given to both")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        QUICK,
+        REASONS,
+        shown="both were given a record",
+        otherwise="no record was given to both",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Z111, Z125, Z126, Z128 on Kafka's own classes: what a snapshot of the metadata comes to.
 
-    .venv/bin/python -m experiments.snapshots_by_classes [--repeat N]
+    .venv/bin/python -m experiments.snapshots_by_classes [--repeat N] [--jars DIR]
 
 FromSnapshots.java gives classes of Apache Kafka, unpatched, a snapshot where they most often have
 records, or a record right behind one; each case has its control.
@@ -11,12 +11,13 @@ be tried.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import click
 
 from experiments.by_classes import Outcome, outcomes, tell
-from experiments.tools import click_errors
+from experiments.tools import JARS, click_errors
 from live.witness.jars import class_path
 
 CASES: Final = {
@@ -27,16 +28,17 @@ CASES: Final = {
 }
 
 
-def from_snapshots() -> list[Outcome]:
-    return outcomes("FromSnapshots.java", CASES, class_path().entries)
+def from_snapshots(jars: Path | None = None) -> list[Outcome]:
+    return outcomes("FromSnapshots.java", CASES, jars, class_path().entries)
 
 
 @click.command()
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@JARS
 @click_errors("snapshots_by_classes")
-def main(repeat: int) -> None:
+def main(repeat: int, jars: Path | None) -> None:
     """Try what classes make of a snapshot, and of the record behind one."""
-    tell(CASES, from_snapshots, repeat)
+    tell(CASES, from_snapshots, repeat, jars)
 
 
 if __name__ == "__main__":

@@ -25,15 +25,14 @@ Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could 
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
@@ -103,18 +102,18 @@ def elected(partition: Partition) -> str:
         return partition.describe(B1)
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="Nobody is eligible while b1 is replaced.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("stale_eligible")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("stale_eligible", control="Nobody is eligible while b1 is replaced.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a broker that is no replica any more stays eligible to lead."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        shown = evidence.repeated(tried, repeat, out or Path(name), "spare", {}, ())
-    click.echo("VIOLATED: acknowledged records are gone" if shown else "all are there")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "spare",
+        {},
+        (),
+        shown="acknowledged records are gone",
+        otherwise="all are there",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -32,11 +32,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from confluent_kafka.admin import AdminClient
@@ -44,7 +43,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
 from experiments.controllers import BROKER, METADATA, SPARE, VOTERS, Quorum
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
@@ -123,18 +122,19 @@ def tell(quorum: Quorum, name: str) -> None:
     click.echo(f"         {name}: voters {', '.join(voters)}, at offset {at}")
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="Who cut its tail is started anew.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("stale_voters")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("stale_voters", control="Who cut its tail is started anew.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a controller goes on with voters that were replaced."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried, folder = partial(run, control=control), out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "voters", {}, (), guests=("client",))
-    click.echo("VIOLATED: what was committed is gone" if shown else "all is there")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "voters",
+        {},
+        (),
+        guests=("client",),
+        shown="what was committed is gone",
+        otherwise="all is there",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import click
+from confluent_kafka import KafkaException
 
 from live.artifacts import ArtifactError, version
 from live.cluster import Cluster, ClusterError
@@ -32,6 +33,11 @@ NO_JAVA = (
 PATIENT = "request.timeout.ms=120000\ndelivery.timeout.ms=240000\n"
 
 
+JARS = click.option(
+    "--jars", type=click.Path(path_type=Path), help="Jars or classes that come before Kafka's."
+)
+
+
 def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """What keeps an experiment from being tried is one line, and exit code 3."""
 
@@ -45,6 +51,9 @@ def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., Non
                 main(**options)
             except (ArtifactError, IslandError, ClusterError) as error:
                 click.echo(f"{name}: {error}", err=True)
+                sys.exit(3)
+            except KafkaException as error:
+                click.echo(f"{name}: {error.args[0].str()}", err=True)
                 sys.exit(3)
 
         return wrapped
@@ -125,10 +134,16 @@ class Partition:
         ends = "  ".join(f"{host}: {self._size(host)}" for host in sorted(self._order))
         click.echo(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}")
 
-    def create(self, *, asking: str, min_insync: int = 2, partitions: int = 1) -> None:
-        """The first of the order leads. partitions: how many the topic has, all alike."""
+    def create(
+        self, *, asking: str, min_insync: int = 2, partitions: int = 1, config: Sequence[str] = ()
+    ) -> None:
+        """The first of the order leads. partitions: how many the topic has, all alike. config: what
+        else is set for it, as NAME=VALUE.
+        """
         order = ",".join([":".join(self._numbers(self._order))] * partitions)
-        words = ["--replica-assignment", order, "--config", f"min.insync.replicas={min_insync}"]
+        words = ["--replica-assignment", order]
+        for each in (f"min.insync.replicas={min_insync}", *config):
+            words += ["--config", each]
         self.ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
         time.sleep(3)
 

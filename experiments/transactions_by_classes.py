@@ -1,6 +1,6 @@
 """Z72, Z75, Z87 and Z200 on Kafka's own classes: what comes late in transactions.
 
-    .venv/bin/python -m experiments.transactions_by_classes [--repeat N]
+    .venv/bin/python -m experiments.transactions_by_classes [--repeat N] [--jars DIR]
 
 LateForTransactions.java drives classes of Apache Kafka, unpatched; each case has its control, in
 which nothing is late, or each transaction has an epoch of its own.
@@ -11,12 +11,13 @@ be tried.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import click
 
 from experiments.by_classes import Outcome, outcomes, tell
-from experiments.tools import click_errors
+from experiments.tools import JARS, click_errors
 
 CASES: Final = {
     "young": "Z200: a transaction that has just begun, whose predecessor took too long",
@@ -27,16 +28,17 @@ CASES: Final = {
 }
 
 
-def late_for_transactions() -> list[Outcome]:
-    return outcomes("LateForTransactions.java", CASES)
+def late_for_transactions(jars: Path | None = None) -> list[Outcome]:
+    return outcomes("LateForTransactions.java", CASES, jars)
 
 
 @click.command()
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@JARS
 @click_errors("transactions_by_classes")
-def main(repeat: int) -> None:
+def main(repeat: int, jars: Path | None) -> None:
     """Try what classes make of an end, or of a commit of offsets, that comes late."""
-    tell(CASES, late_for_transactions, repeat)
+    tell(CASES, late_for_transactions, repeat, jars)
 
 
 if __name__ == "__main__":

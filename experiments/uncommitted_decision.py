@@ -29,17 +29,16 @@ producer commits).
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import Partition, click_errors
+from experiments.tools import Partition
 from experiments.transact import Writer, numbers
 from live import txnlog
 from live.clients import Setting, read_all
@@ -127,19 +126,19 @@ def within(there: Callable[[], bool], seconds: float) -> bool:
     return True
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="Nobody leads who holds what is not committed.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("uncommitted_decision")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("uncommitted_decision", control="Nobody leads who holds what is not committed.")
+def main(control: bool, **how: Any) -> None:
     """Try whether a coordinator acts on a decision that is not committed."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
-        words = (repeat, out or Path(name), "one-controller", SETTINGS, REASONS, (CLIENT, ADMIN))
-        shown = evidence.repeated(tried, *words)
-    click.echo("VIOLATED: what was committed is not read" if shown else "as committed")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        guests=(CLIENT, ADMIN),
+        shown="what was committed is not read",
+        otherwise="as committed",
+        **how,
+    )
 
 
 if __name__ == "__main__":

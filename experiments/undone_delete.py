@@ -22,19 +22,18 @@ Ends with 1 if deleted records were read, with 0 if not, with 3 if it could not 
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
+from live.cluster import Cluster
 from live.confluent import MUTE, SILENT
 from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
@@ -94,22 +93,19 @@ def ask_start(setting: Setting) -> int:
     return int(start)
 
 
-@click.command()
+@evidence.options("undone_delete", control="Brokers are stopped, not killed.")
 @click.option("--replicas", type=click.Choice(list(LAYOUTS)), default="1", show_default=True)
-@click.option("--control", is_flag=True, help="Brokers are stopped, not killed.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("undone_delete")
-def main(replicas: str, control: bool, repeat: int, out: Path | None) -> None:
+def main(replicas: str, control: bool, **how: Any) -> None:
     """Try whether an acknowledged DeleteRecords outlives a kill."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried, layout = partial(run, control=control), LAYOUTS[replicas]
-        try:
-            shown = evidence.repeated(tried, repeat, out or Path(name), layout, {}, ())
-        except KafkaException as error:
-            raise ClusterError(error.args[0].str()) from None
-    click.echo("VIOLATED: deleted records were read" if shown else "what was deleted is gone")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        LAYOUTS[replicas],
+        {},
+        (),
+        shown="deleted records were read",
+        otherwise="what was deleted is gone",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -27,16 +27,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence, ext4
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
@@ -93,18 +92,19 @@ def tell(cluster: Cluster, host: str) -> None:
             click.echo(f"         {host}: {line[:200]}")
 
 
-@click.command()
-@click.option("--control", is_flag=True, help="All is written to the disk before the power cut.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
-@click_errors("zeroed_time")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+@evidence.options("zeroed_time", control="All is written to the disk before the power cut.")
+def main(control: bool, **how: Any) -> None:
     """Try whether records outlive a clean stop and a power cut."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried, folder = partial(run, control=control), out or Path(name)
-        shown = evidence.repeated(tried, repeat, folder, "one-controller", {}, (), disks=(B1,))
-    click.echo("VIOLATED: acknowledged records are gone" if shown else "all are there")
-    sys.exit(int(shown > 0))
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        {},
+        (),
+        disks=(B1,),
+        shown="acknowledged records are gone",
+        otherwise="all are there",
+        **how,
+    )
 
 
 if __name__ == "__main__":

@@ -91,6 +91,27 @@ def libraries() -> Path:
     return KAFKA.libraries()
 
 
+def class_path(own: Path | None = None) -> str:
+    """Of the broker and its tools. own: a folder with jars or classes that come before theirs.
+
+    Raises ArtifactError as `libraries` does, or: neither is in that folder.
+    """
+    return ":".join([*first(own), f"{libraries()}/*"])
+
+
+def first(own: Path | None) -> list[str]:
+    """What comes first on a class path. Raises ArtifactError: no jars and no classes are there."""
+    if own is None:
+        return []
+    if not own.is_dir():
+        raise ArtifactError(f"{own}: no folder of jars")
+    jars = sorted(own.glob("*.jar"))
+    classes = next(own.rglob("*.class"), None)
+    if not jars and classes is None:
+        raise ArtifactError(f"{own}: neither jars nor class files in it")
+    return [*([str(own)] if classes else []), *map(str, jars)]
+
+
 def check(folder: Path, known: Path = CHECKSUMS) -> None:
     """Raises ArtifactError: a jar is missing, unknown, or has another hash."""
     expected = {}

@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from live.artifacts import libraries, version
+from live.artifacts import class_path, version
 from live.islands import Islands
 from live.witness.jars import program
 from system import children
@@ -92,7 +92,9 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What `cluster.json` holds. guests, paused: names of hosts. cuts: pairs of them."""
+    """What `cluster.json` holds. guests, paused: names of hosts. cuts: pairs of them. own: a folder
+    with jars or classes that come before Kafka's.
+    """
 
     version: str
     layout: str
@@ -102,6 +104,7 @@ class State(msgspec.Struct, frozen=True):
     guests: tuple[str, ...] = ()
     paused: tuple[str, ...] = ()
     cuts: tuple[tuple[str, str], ...] = ()
+    own: str | None = None
 
 
 class Cluster:
@@ -125,12 +128,14 @@ class Cluster:
         guests: Sequence[str] = (),
         patience: float = START_SECONDS,
         lasts: bool = False,
+        own: Path | None = None,
     ) -> Cluster:
         """Formats and starts a new cluster, and waits until every node has started.
 
         guests: further hosts on the islands' network, for clients. patience: seconds that a node
-        may take to start. lasts: nodes go on when this process has ended. Raises ClusterError,
-        ArtifactError, IslandError; nothing is left running then.
+        may take to start. lasts: nodes go on when this process has ended. own: jars or classes
+        that come before Kafka's. Raises ClusterError, ArtifactError, IslandError; nothing is left
+        running then.
         """
         if (directory / STATE).exists():
             raise ClusterError(f"{directory / STATE}: there is a cluster; take it down first")
@@ -142,9 +147,11 @@ class Cluster:
         directory.mkdir(parents=True, exist_ok=True)
         more = dict(settings or {})
         state = State(version(), layout, islands, more, tuple(nodes), tuple(guests))
+        if own is not None:
+            state = msgspec.structs.replace(state, own=str(own.resolve()))
         cluster = cls(directory, state)
         cluster.patience, cluster._lasts = patience, lasts
-        libraries()
+        cluster._class_path()
         cluster._refuse_taken_ports()
         try:
             if islands:
@@ -355,7 +362,8 @@ class Cluster:
         return self.directory / f"{name}.{suffix}"
 
     def _class_path(self) -> str:
-        return f"{libraries()}/*"
+        own = self._state.own
+        return class_path(Path(own) if own else None)
 
     def _save(self, state: State) -> None:
         self._state = state
@@ -473,10 +481,15 @@ def _position(segment: bytes, offset: int) -> int:
 
 
 def began(pid: int) -> int | None:
-    """When the process began, in ticks since the machine did; None: there is none, or a zombie."""
+    """When the process began, in ticks since the machine did; None: there is none, or a zombie.
+
+    One whose first thread has ended while others are at work has its files and ports still, and is
+    none.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
         return None
     fields = text.rpartition(")")[2].split()
-    return None if fields[0] == "Z" else int(fields[19])
+    state, threads = fields[0], int(fields[17])
+    return None if state == "Z" and threads < 2 else int(fields[19])

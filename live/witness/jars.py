@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from live.artifacts import KAFKA, ArtifactError, Artifacts, broker, cache, version_of
+from live.artifacts import KAFKA, ArtifactError, Artifacts, broker, cache, first, version_of
 
 _HERE: Final = Path(__file__).resolve().parent
 _POM: Final = _HERE / "pom.xml"
@@ -46,7 +46,9 @@ _VOTER: Final = Component("org.apache.kafka.raft.Voter", False, "quorum", all_ve
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
-    "partition": Component("kafka.cluster.Broker", True, "partition", all_versions=True, instead="single"),
+    "partition": Component(
+        "kafka.cluster.Broker", True, "partition", all_versions=True, instead="single"
+    ),
     "storage": Component("", True, "storage", host="kraftcheck.storage.Logs"),
     "reassignment": Component("org.apache.kafka.controller.Assignments", True, "reassignment"),
 }
@@ -111,20 +113,9 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
         jars.append(f"{broker(version).libraries()}/*")
     instead = [component.instead] if component.instead else []
     before = [str(_compiled(version, [each], jars)) for each in instead]
-    first = [] if own is None else _own(own)
     host = _compiled(version, ["host", component.folder], [*before, *jars])
-    entries = (*before, *first, str(host), *jars)
+    entries = (*before, *first(own), str(host), *jars)
     return ClassPath(version, entries, own, component.node, component.host)
-
-
-def _own(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        raise ArtifactError(f"{folder}: no folder of jars")
-    jars = sorted(folder.glob("*.jar"))
-    classes = next(folder.rglob("*.class"), None)
-    if not jars and classes is None:
-        raise ArtifactError(f"{folder}: neither jars nor class files in it")
-    return [*([str(folder)] if classes else []), *map(str, jars)]
 
 
 def _compiled(version: str, folders: list[str], jars: list[str]) -> Path:

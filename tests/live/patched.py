@@ -6,10 +6,7 @@ What a test needs it says by the marker `kafka`; without it the test is skipped,
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 import subprocess
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,21 +15,13 @@ import msgspec
 
 from kraftcheck.witness.driving import Component, drive
 from kraftcheck.witness.kafka import Kafka
-from live.artifacts import cache
+from live.sources import VERSION, unpack
 from live.witness.jars import class_path
 from tla_utils import Value, diagnose
 from traces.foreign.batch import judge_steps
 from traces.foreign.profiles import read_profile
 from traces.foreign.reading import read_foreign
 
-VERSION: Final = "4.3.1"
-SOURCES: Final = {
-    "kafka-metadata": "9fe4862c73e501e4e35dc9acb161acab1c77114ed73948f5405337aab74afcce",
-    "kafka-raft": "62a12abd61b24dba55fdc7a6bb3544432f3f8a3753ffc6efddf1a04b208460cb",
-    "kafka-server": "d102d63fdd7d05e2f216140b3542d2d70b26d55d8c753d49304892dfc7f027ee",
-    "kafka-storage": "5f59832cad1f03045555fd12f333cd21cfebab5e1255128a753f4073fba10fad",
-}
-"""Of the jars with the sources, sha256."""
 EXPLAINED: Final = 8
 """Of how many refused steps of a plant it is said what is wrong."""
 COMPILE: Final = Path(__file__).with_name("Compile.java")
@@ -58,19 +47,9 @@ class Plant(NamedTuple):
 
 
 def sources(folder: Path, *artifacts: str) -> Path:
-    """The sources of these artifacts of Kafka, in the folder; fetched into the cache once."""
+    """The sources of these artifacts of Kafka, in the folder."""
     for artifact in artifacts:
-        jar = cache() / "sources" / f"{artifact}-{VERSION}-sources.jar"
-        if not jar.is_file():
-            what = f"org.apache.kafka:{artifact}:{VERSION}:jar:sources"
-            words = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={what}"]
-            subprocess.run([*words, f"-DoutputDirectory={folder}"], check=True, capture_output=True)
-            jar.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(folder / jar.name, jar)
-        digest = hashlib.sha256(jar.read_bytes()).hexdigest()
-        assert digest == SOURCES[artifact], f"{jar} is another: remove it"
-        with zipfile.ZipFile(jar) as packed:
-            packed.extractall(folder / "sources")
+        unpack(artifact, folder / "sources")
     return folder / "sources"
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -74,6 +76,30 @@ def test_the_dead_have_no_beginning() -> None:
     process.wait()
     assert began(process.pid) is None
     assert began(os.getpid()) is not None
+
+
+def test_who_has_lost_its_first_thread_only_is_not_dead() -> None:
+    """As a broker that is killed amid a sync: its ports and files are taken."""
+    lines = (
+        "import ctypes, threading, time",
+        "threading.Thread(target=time.sleep, args=(60,)).start()",
+        "libc = ctypes.CDLL(None)",
+        "libc.syscall(60, 0)",  # exit, of x86-64: this thread only
+    )
+    if platform.machine() != "x86_64":
+        pytest.skip("the number of a system call is known of x86-64 only")
+    process = subprocess.Popen([sys.executable, "-c", "\n".join(lines)])
+    try:
+        deadline = time.monotonic() + 30
+        stat = Path(f"/proc/{process.pid}/stat")
+        while stat.read_text("utf-8").rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert began(process.pid) is not None
+    finally:
+        process.kill()
+        process.wait()
+    assert began(process.pid) is None
 
 
 def batch(offset: int, size: int) -> bytes:

@@ -13,8 +13,9 @@ from kraftcheck.witness.driving import Component, drive
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
+from live.sources import VERSION
 from live.witness import jars
-from tests.live.patched import VERSION, Plant, compiled, sources
+from tests.live.patched import Plant, compiled, sources
 from tests.live.test_witness_partition import HOSTS
 from tests.live.test_witness_partition import PLANTS as OF_PARTITION
 from tests.live.test_witness_plants import PLANTS as OF_QUORUM

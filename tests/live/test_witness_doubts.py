@@ -15,8 +15,8 @@ from kraftcheck.witness.driving import host_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
+from live.sources import VERSION
 from reference.steered.scripts import Script, read
-from tests.live.patched import VERSION
 
 pytestmark = [
     pytest.mark.slow,

@@ -16,10 +16,11 @@ from kraftcheck.witness.partition import BROKERS, METHODS
 from kraftcheck.witness.releases import find
 from kraftcheck.witness.speech import header
 from kraftcheck.zoo.schedules import FOLDER
+from live.sources import VERSION
 from live.witness import jars
 from reference.partition.protocol import PARTITION
 from reference.steered.scripts import read
-from tests.live.patched import VERSION, Plant, compiled, edited, seen, sources
+from tests.live.patched import Plant, compiled, edited, seen, sources
 from traces.foreign.batch import judge_steps
 from traces.foreign.reading import ForeignTrace, read_foreign
 

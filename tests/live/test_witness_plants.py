@@ -15,8 +15,9 @@ from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import header
 from kraftcheck.zoo.schedules import FOLDER
+from live.sources import VERSION
 from reference.steered.scripts import read
-from tests.live.patched import VERSION, Plant, compiled, seen, sources
+from tests.live.patched import Plant, compiled, seen, sources
 from traces.foreign.batch import judge_steps
 from traces.foreign.reading import read_foreign
 

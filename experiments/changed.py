@@ -1,0 +1,85 @@
+"""Kafka's classes with the smallest change that mends a find, compiled from its own sources.
+
+    .venv/bin/python -m experiments.changed Z166 DIR
+    .venv/bin/python -m experiments.downgraded --jars DIR
+
+The changes are in `changes/`, one file each, as `diff -u` writes them and `patch` reads them; a
+file begins with the name of its artifact. DIR is given the classes of the files that are changed.
+With DIR first on the class path the experiment should not show the find any more.
+
+Ends with 0, or with 3 if it could not be done.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from experiments.tools import click_errors
+from live.artifacts import Artifacts, libraries, version
+from live.cluster import ClusterError
+from live.sources import unpack
+from live.witness.jars import program
+
+CHANGES: Final = Path(__file__).resolve().parent / "changes"
+KNOWN: Final = sorted(path.stem for path in CHANGES.glob("*.diff"))
+_SCALA: Final = CHANGES / "scala"
+_FILE: Final = re.compile(r"^\+\+\+ b/([^/]+)/(\S+)", re.MULTILINE)
+
+
+def classes(name: str, into: Path) -> Path:
+    """The folder with the changed classes. Raises ArtifactError, ClusterError."""
+    change = CHANGES / f"{name}.diff"
+    files = _FILE.findall(change.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+        for artifact in sorted({artifact for artifact, _ in files}):
+            unpack(artifact, Path(folder) / artifact)
+        _run(["patch", "-s", "-p1", "-d", folder, "-i", str(change)])
+        sources = [str(Path(folder) / artifact / file) for artifact, file in files]
+        jars = ":".join(map(str, sorted(libraries().glob("*.jar"))))
+        for language, compiler in (("java", _javac), ("scala", _scalac)):
+            of = [source for source in sources if source.endswith(f".{language}")]
+            if of:
+                _run([*compiler(), "-nowarn", "-cp", jars, "-d", str(into), *of])
+    return into
+
+
+def _javac() -> list[str]:
+    return [program("javac"), "-proc:none"]
+
+
+def _scalac() -> list[str]:
+    """Of the version that Kafka was compiled with."""
+    scala = Artifacts("scala", _SCALA / "pom.xml", _SCALA / "checksums.txt", version())
+    return [program("java"), "-cp", f"{scala.libraries()}/*", "scala.tools.nsc.Main"]
+
+
+def _run(words: Sequence[str]) -> None:
+    if shutil.which(words[0]) is None:
+        raise ClusterError(f"no `{words[0]}` command: a change of Kafka's sources needs it")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = " ".join((done.stdout + done.stderr).split())
+        raise ClusterError(f"{Path(words[0]).name}: {said[:300]}")
+
+
+@click.command()
+@click.argument("name", type=click.Choice(KNOWN))
+@click.argument("into", type=click.Path(path_type=Path, file_okay=False))
+@click_errors("changed")
+def main(name: str, into: Path) -> None:
+    """Compile what mends a find into a folder."""
+    into.mkdir(parents=True, exist_ok=True)
+    classes(name, into)
+    click.echo(f"{sum(1 for _ in into.rglob('*.class'))} classes in {into}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""What ext4 keeps of files that nobody synced, if the power goes: H3, H4 and H9, without a cluster.
+
+    .venv/bin/python -m experiments.written_back [--case hole|marker|tail] [--repeat N] [--control]
+
+What a broker would make of a disk like that is known (docs/storage.md). The question is whether a
+disk becomes like that. Many files are written as a broker writes its own, then the power is cut
+(ext4.py), at a moment by chance. No Kafka is needed; what it does in between is left out where it
+would sync.
+
+hole    A rolled segment is as it was at the end of an earlier batch, the next one has records: a
+        log whose recovery finds nothing wrong, and that lacks records. Nobody flushes the first
+        one, as if its flush behind the roll came late.
+marker  The marker of a clean stop is removed, and records are appended. The marker is there again,
+        and they are as well: whole, or torn.
+tail    Records are cut, the recovery point is written down (synced), and others of the same size
+        are appended. Behind one of these an old one follows.
+
+The control: somebody syncs what was written last (hole: the next segment; marker: nobody removes
+the marker; tail: the records are overwritten, and not cut). It must show what is looked for.
+
+Ends with 1 if that was found, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from experiments.ext4 import cut_power, disk
+from experiments.tools import click_errors
+
+FILES: Final = 200
+BATCHES: Final = (69, 512, 1024, 4096, 16384)
+"""Bytes; one record is 69, and files of batches that fill blocks are among them."""
+MOST_S: Final = 40
+"""Linux writes by itself what is older than half a minute, and looks every five seconds."""
+OLD, NEW = b"a", b"b"
+
+
+class Case(NamedTuple):
+    """write: what is written of one partition; its last step returns what is done for the control.
+    broken: whether what is looked for is there.
+    """
+
+    write: Callable[[Path, int, bool], None]
+    broken: Callable[[Path, int], bool]
+
+
+def append(path: Path, content: bytes, size: int, times: int) -> None:
+    """So many batches, each by one write, as Kafka does it."""
+    with open(path, "ab", buffering=0) as file:
+        for _ in range(times):
+            file.write(content * size)
+
+
+def sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def batches(path: Path, size: int) -> list[bytes]:
+    """The first byte of each whole batch; of what is torn, or zeros: b"?"."""
+    data = path.read_bytes() if path.exists() else b""
+    whole = (data[at : at + size] for at in range(0, len(data), size))
+    return [each[:1] if each in (OLD * size, NEW * size) else b"?" for each in whole]
+
+
+def roll(at: Path, size: int, control: bool) -> None:
+    append(at / "0.log", OLD, size, 5)
+    append(at / "5.log", NEW, size, 5)
+    if control:
+        sync(at / "5.log")
+
+
+def lacks_records(at: Path, size: int) -> bool:
+    """Whether the first segment has less than 5 + 3, nothing in it is torn, and the next one has
+    some."""
+    first, second = batches(at / "0.log", size), batches(at / "5.log", size)
+    return len(first) < 8 and b"?" not in first and second[:1] == [NEW]
+
+
+def start(at: Path, size: int, control: bool) -> None:
+    if not control:
+        (at / "marker").unlink()
+    append(at / "0.log", NEW, size, 5)
+    if control:
+        sync(at / "0.log")
+
+
+def skips_recovery(at: Path, size: int) -> bool:
+    found = batches(at / "0.log", size)
+    return (at / "marker").exists() and len(found) > 3
+
+
+def cut(at: Path, size: int, control: bool) -> None:
+    if not control:
+        os.truncate(at / "0.log", size)
+        point = at / "recovery-point"
+        point.write_bytes(b"1")
+        sync(point)
+        append(at / "0.log", NEW, size, 1)
+        return
+    with open(at / "0.log", "r+b", buffering=0) as file:
+        file.seek(size)
+        file.write(NEW * size)
+    sync(at / "0.log")
+
+
+def comes_back(at: Path, size: int) -> bool:
+    return b"ba" in b"".join(batches(at / "0.log", size))
+
+
+CASES: Final = {
+    "hole": Case(roll, lacks_records),
+    "marker": Case(start, skips_recovery),
+    "tail": Case(cut, comes_back),
+}
+
+
+def tried(folder: Path, case: Case, control: bool, draw: random.Random) -> tuple[int, int, float]:
+    """Of how many partitions that is so, how many have something of what was written last, and how
+    many seconds after it the power was cut."""
+    with disk(folder):
+        places = [(folder / str(number), BATCHES[number % len(BATCHES)]) for number in range(FILES)]
+        for at, size in places:
+            at.mkdir()
+            (at / "marker").touch()
+            append(at / "0.log", OLD, size, 3)
+        sync_all(folder)
+        waited = draw.uniform(0, MOST_S)
+        moments = sorted(draw.uniform(0, waited) for _ in places)
+        began = time.monotonic()
+        for moment, (at, size) in zip(moments, places, strict=True):
+            time.sleep(max(0.0, began + moment - time.monotonic()))
+            case.write(at, size, control)
+        time.sleep(max(0.0, began + waited - time.monotonic()))
+        cut_power(folder)
+        found = sum(case.broken(at, size) for at, size in places)
+        kept = sum(
+            NEW in batches(at / name, size) for at, size in places for name in ("0.log", "5.log")
+        )
+    return found, kept, waited
+
+
+def sync_all(folder: Path) -> None:
+    for each in sorted(folder.rglob("*")):
+        sync(each)
+
+
+@click.command()
+@click.option("--case", "name", type=click.Choice(list(CASES)), default="hole", show_default=True)
+@click.option("--control", is_flag=True, help="What is looked for is made.")
+@click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click_errors("written_back")
+def main(name: str, control: bool, repeat: int, seed: int) -> None:
+    """Try what ext4 keeps of what nobody synced."""
+    draw, shown = random.Random(seed), 0
+    for turn in range(1, repeat + 1):
+        with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+            found, kept, waited = tried(Path(folder) / "disk", CASES[name], control, draw)
+        shown += found
+        click.echo(
+            f"power cut {turn} of {repeat}, {waited:.1f} s after the first: {found} of {FILES} "
+            f"partitions; {kept} kept something of what was written last"
+        )
+    click.echo(f"{name}: {'VIOLATED' if shown else 'not seen'}")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

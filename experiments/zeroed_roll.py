@@ -1,0 +1,124 @@
+"""Z171 on a real cluster: a broker deletes new records after a power cut, each of which was synced.
+
+    .venv/bin/python -m experiments.zeroed_roll [--control] [--repeat N]
+
+When a segment is rolled, the latest timestamp of it goes into its time index. The flush behind the
+roll begins at the recovery point. With flush.messages=1 that is the new segment's first offset: the
+entry is not synced, nor is what the index is cut to. If the power goes before the kernel has
+written it, it is zeros, for a log that a start does not recover, as it lies below the recovery
+point: the latest record is of 1970, by which retention deletes.
+
+1. b1, b2 and b3 hold the topic, min.insync.replicas is 2, b1 leads. Ten records are acknowledged,
+   each after the leader's sync (flush.messages=1). The disk of b1 is a file system of its own
+   (ext4). What b1 was formatted with is on it already (sync), as it is half a minute later.
+2. The segment is old enough: the next record begins another one.
+3. The recovery point is written down. Then b1's power is cut, and only its own.
+4. b1 starts, recovers the last segment, is in the ISR, and is made leader again (by default that is
+   done within five minutes, auto.leader.rebalance.enable; here at once).
+5. Thirty seconds after its start b1 looks for records that are older than a week.
+
+The control: all is written to the disk (sync) before the power is cut, as half a minute later.
+
+Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments import evidence, ext4
+from experiments.tools import TOPIC, Partition
+from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, RETENTION_S, tell
+from live.clients import Setting, greet, read_all
+from live.cluster import RECOVERY_POINTS, Cluster, ClusterError
+from live.journal import HISTORY, Journal
+
+SEGMENT_MS, CHECKPOINT_MS = 5000, 2000
+CONFIG = ("flush.messages=1", f"segment.ms={SEGMENT_MS}")
+SETTINGS = {"log.flush.offset.checkpoint.interval.ms": str(CHECKPOINT_MS)}
+REASONS = (
+    "topic flush.messages=1: each record is synced before it is acknowledged",
+    f"topic segment.ms={SEGMENT_MS}: a roll in seconds (a week by default)",
+    f"broker log.flush.offset.checkpoint.interval.ms={CHECKPOINT_MS}: the recovery point is "
+    "written down before the kernel has written the index (half a minute; a minute by default)",
+)
+FIRST_CHECKPOINT_S = 60
+"""Above log.initial.task.delay.ms, half a minute."""
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether acknowledged records are gone."""
+    os.sync()
+    partition = Partition(cluster, B2, B2, HOSTS)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        partition.create(asking=B2, config=CONFIG)
+        greet(setting, {})
+        await_recovery_point(cluster, 1)
+        greet(setting, {}, RECORDS - 1)
+        time.sleep(SEGMENT_MS / 1000)
+        greet(setting, {})
+        partition.say(f"{RECORDS + 1} records acked, the last one in a new segment")
+        await_recovery_point(cluster, RECORDS + 1)
+        journal.moment("start-power", B1)
+        cluster.kill(B1)
+        if control:
+            os.sync()
+        ext4.cut_power(cluster.directory / B1)
+        partition.say("the power of b1 was cut")
+        left = folder / B1
+        shutil.copytree(cluster.partition_file(B1, f"{TOPIC}-0", ""), left / f"{TOPIC}-0")
+        shutil.copy(cluster.partition_file(B1, "", RECOVERY_POINTS), left)
+        for index in sorted((left / f"{TOPIC}-0").glob("*.timeindex")):
+            found = index.read_bytes()
+            click.echo(f"         {index.name}: {len(found)} bytes, {found[:24].hex(' ')}")
+        cluster.start(B1)
+        started = time.monotonic()
+        partition.await_isr(HOSTS, asking=B2)
+        partition.elect(HOSTS, asking=[B2])
+        journal.moment("stop-power", B1)
+        partition.say(f"b1 started: {partition.describe(B2)}")
+        time.sleep(max(0.0, started + RETENTION_S - time.monotonic()))
+        for host in HOSTS:
+            tell(cluster, host)
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    given = len(partition.read(B2))
+    click.echo(f"{RECORDS + 1} records acknowledged; Kafka's consumer is given {given}")
+    return given <= RECORDS
+
+
+def await_recovery_point(cluster: Cluster, wanted: int) -> None:
+    """Until b1 has written down that so much is flushed. Raises ClusterError: not in a minute."""
+    file = cluster.partition_file(B1, "", RECOVERY_POINTS)
+    deadline = time.monotonic() + FIRST_CHECKPOINT_S
+    while f"{TOPIC} 0 {wanted}\n" not in (file.read_text() if file.exists() else ""):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"{file.name} does not say {wanted} after a minute")
+        time.sleep(0.05)
+
+
+@evidence.options("zeroed_roll", control="All is written to the disk before the power cut.")
+def main(control: bool, **how: Any) -> None:
+    """Try whether records that were synced outlive a roll and a power cut."""
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        disks=(B1,),
+        shown="acknowledged records are gone",
+        otherwise="all are there",
+        **how,
+    )
+
+
+if __name__ == "__main__":
+    main()
