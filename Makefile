@@ -26,9 +26,9 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,syst
     quality/test_import_ladder.py quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify check test test-kafka spec spec-medium chaos bugs bugs-full kafka bench lint format
-.PHONY: docs answers prove lock detection bench-campaign cluster spark-versions mutate-checkers
-.PHONY: clean distclean
+.PHONY: help setup verify check test test-kafka spec spec-medium chaos bugs bugs-full kafka bench
+.PHONY: lint format docs answers prove lock detection bench-campaign cluster spark-versions
+.PHONY: mutate-checkers clean distclean
 
 help: ## print every target with its one-line help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,15 +56,24 @@ def imports_of(name: str, path: Path, modules: Modules) -> list[Import]:
     """
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+    for node in _statements(path.read_text(encoding="utf-8"), str(path)):
         if isinstance(node, ast.Import):
             found += [Import(alias.name, node.lineno) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = absolute(package, node)
             for alias in node.names:
                 full = f"{base}.{alias.name}"
                 found.append(Import(full if full in modules else base, node.lineno))
     return found
+
+
+@cache
+def _statements(text: str, path: str) -> list[ast.Import | ast.ImportFrom]:
+    return [
+        node
+        for node in ast.walk(ast.parse(text, path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
 
 
 def absolute(package: str, node: ast.ImportFrom) -> str:
@@ -95,16 +105,18 @@ def package_of(name: str, rules: Mapping[str, Rule]) -> str | None:
 def violations(root: Path, rules: Mapping[str, Rule]) -> list[str]:
     """Every import that the rules do not allow, as `file:line: what`."""
     modules = find_modules(root, tops_of(rules))
+    ours = {name.split(".")[0] for name in modules}
+    known = cache(partial(package_of, rules=rules))
     found = []
     for name, path in modules.items():
         place = path.relative_to(root)
-        key = package_of(name, rules)
+        key = known(name)
         if key is None:
             found.append(f"{place}:1: {name} has no rule in the table of imports")
             continue
         home = key.removesuffix(".*")
         for target, line in imports_of(name, path, modules):
-            if not allowed(target, home, rules, modules):
+            if not allowed(target, home, rules, ours, known):
                 found.append(f"{place}:{line}: {home} must not import {target}")
     return found
 
@@ -113,12 +125,18 @@ def tops_of(rules: Mapping[str, Rule]) -> tuple[str, ...]:
     return tuple(sorted({key.split(".")[0] for key in rules}))
 
 
-def allowed(target: str, home: str, rules: Mapping[str, Rule], modules: Modules) -> bool:
+def allowed(
+    target: str,
+    home: str,
+    rules: Mapping[str, Rule],
+    ours: set[str],
+    known: Callable[[str], str | None],
+) -> bool:
+    """ours: the first names of our modules. known: `package_of` a name."""
     rule = rules[home if home in rules else f"{home}.*"]
     top = target.split(".")[0]
-    ours = {name.split(".")[0] for name in modules}
     if top in ours:
-        key = package_of(target, rules)
+        key = known(target)
         # A package that has a rule is its own modules: what lies in it with a rule of its own has
         # to be named beside it.
         return any(

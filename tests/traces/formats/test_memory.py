@@ -13,7 +13,10 @@ from system.files import LINE_MAX
 from traces.formats import detect
 from traces.history import HistoryError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the peak")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the peak"),
+]
 
 MULTIPLE = 64
 """Bytes of memory for a byte of a file (docs/histories.md)."""
