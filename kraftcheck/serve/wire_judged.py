@@ -56,6 +56,8 @@ def findings(seen: WireHistory, internal: Iterable[ServedPartition]) -> Iterator
         yield _transactions(seen, called, list(internal))
     if seen.across.commits:
         yield _groups(seen, called, list(internal))
+    for group, why in seen.members.broken.items():
+        yield Found(f"the members of {group!r}", VIOLATED, why, None)
 
 
 def _transactions(
