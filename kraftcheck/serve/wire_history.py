@@ -27,10 +27,11 @@ from typing import Any, Final, NamedTuple
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch as Stored
 from kraftcheck.serve.codec import Message
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.wire_across import Across, Transaction
 from kraftcheck.serve.wire_members import Members
-from kraftcheck.serve.world import INTERNAL, ServedPartition, World
+from kraftcheck.serve.world import INTERNAL, World
 from reference.storage.batches import (
     CONTROL,
     HEADER,
