@@ -7,12 +7,13 @@ from kraftcheck.serve.data import Data
 from kraftcheck.serve.groups import Groups
 from kraftcheck.serve.metadata import Metadata
 from kraftcheck.serve.offsets import Offsets
+from kraftcheck.serve.partition import Observer
 from kraftcheck.serve.producers import Producers
 from kraftcheck.serve.restoring import Restoring
 from kraftcheck.serve.security import Security
 from kraftcheck.serve.settings import Settings
 from kraftcheck.serve.transactions import Transactions
-from kraftcheck.serve.world import Observer, Setup
+from kraftcheck.serve.world import Setup
 
 
 def cluster(

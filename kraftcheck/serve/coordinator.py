@@ -16,8 +16,8 @@ import msgspec
 
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.logs import wrapped, write
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.producers import NODE, Producers
-from kraftcheck.serve.world import ServedPartition
 from reference.partition.messages import NOBODY
 from reference.partition.types import UNDEFINED
 from reference.transactions.coordinator import CoordinatorHandlers, current

@@ -20,8 +20,9 @@ from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_fle
 from kraftcheck.serve.batches import Batch
 from kraftcheck.serve.codec import Malformed, Message, encoded, reader, uvarint
 from kraftcheck.serve.faults import Faults, invented
+from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.world import INTERNAL, Observer, ServedPartition, Setup, World
+from kraftcheck.serve.world import INTERNAL, Setup, World
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""

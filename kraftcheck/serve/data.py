@@ -16,10 +16,11 @@ from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Closed, Core
 from kraftcheck.serve.logs import Appends
+from kraftcheck.serve.partition import FETCH_MAX, ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.sessions import Sessions, Wanted
-from kraftcheck.serve.world import FETCH_MAX, INTERNAL, ServedPartition, ServedTopic
+from kraftcheck.serve.world import INTERNAL
 from reference.partition.log import end_offset_for
 from reference.partition.messages import (
     CLIENTS,

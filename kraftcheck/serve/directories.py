@@ -21,8 +21,9 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.exits import BadInput
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.real_files import RealFiles
-from kraftcheck.serve.world import ServedPartition, World
+from kraftcheck.serve.world import World
 from reference.partition.log import RecordLog
 from reference.partition.messages import NOBODY
 from reference.storage.batches import Batch

@@ -18,9 +18,10 @@ import msgspec
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS
 from kraftcheck.serve.codec import Message, description, snake
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.topics import created
-from kraftcheck.serve.world import ServedPartition, World
+from kraftcheck.serve.world import World
 from reference.partition.messages import NOBODY
 
 Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]

@@ -17,8 +17,8 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.logs import Followed, Promise, wrapped, write
 from kraftcheck.serve.members import ConsumerGroup, ConsumerRecord
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.world import ServedPartition
 from reference.partition.log import Record as Entry
 from reference.partition.types import UNDEFINED
 

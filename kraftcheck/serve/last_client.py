@@ -10,9 +10,9 @@ from typing import Any
 
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.wire_history import Log, WireHistory
-from kraftcheck.serve.world import ServedPartition
 from reference.partition.messages import NOBODY
 
 _CONNECTION = -1

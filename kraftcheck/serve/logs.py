@@ -16,8 +16,9 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import UNSET, Batch, single
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
-from kraftcheck.serve.world import ServedPartition, World
+from kraftcheck.serve.world import World
 from reference.partition.log import Record
 from reference.partition.messages import ProduceTimeout
 from reference.partition.types import UNDEFINED

@@ -13,16 +13,10 @@ from typing import Any, TypeAlias
 from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
 from kraftcheck.serve.codec import NO_UUID, Message, description
 from kraftcheck.serve.core import Core
+from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.topics import asked_for, is_name, made
-from kraftcheck.serve.world import (
-    INTERNAL,
-    MADE_MS,
-    OFFSETS,
-    TRANSACTIONS,
-    ServedPartition,
-    ServedTopic,
-)
+from kraftcheck.serve.world import INTERNAL, MADE_MS, OFFSETS, TRANSACTIONS
 from reference.cluster.topics import TopicError
 from reference.partition.messages import NOBODY
 

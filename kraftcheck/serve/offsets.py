@@ -18,9 +18,10 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import Committed, GroupGone, Groups
 from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, wrapped
+from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.world import INTERNAL, ServedPartition, ServedTopic
+from kraftcheck.serve.world import INTERNAL
 from reference.partition.log import Record as Entry
 from reference.partition.types import UNDEFINED
 

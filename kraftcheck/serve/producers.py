@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kraftcheck.serve.batches import UNSET, Batch, Ended, marker
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.logs import Appends, Followed
-from kraftcheck.serve.world import ServedPartition
+from kraftcheck.serve.partition import ServedPartition
 from reference.partition.log import Record
 from reference.partition.types import BrokerRow
 from reference.transactions.messages import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from kraftcheck.serve.codec import Message
-from kraftcheck.serve.world import ServedPartition
+from kraftcheck.serve.partition import ServedPartition
 
 
 class Request:

@@ -19,9 +19,10 @@ from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import Committed, GroupGone, nobody
 from kraftcheck.serve.logs import wrapped
 from kraftcheck.serve.offsets import Kept
+from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.topics import made
 from kraftcheck.serve.transactions import Transactions
-from kraftcheck.serve.world import INTERNAL, OFFSETS, ServedPartition, ServedTopic
+from kraftcheck.serve.world import INTERNAL, OFFSETS
 from reference.partition.messages import NOBODY
 from reference.partition.types import UNDEFINED
 from reference.storage.batches import coordinator_epoch_of, header_of, records_of

@@ -22,7 +22,8 @@ import msgspec
 from kraftcheck.exits import BadInput
 from kraftcheck.serve.cluster import cluster
 from kraftcheck.serve.core import Core, Effect, Witness
-from kraftcheck.serve.world import Observer, ServedPartition, Setup
+from kraftcheck.serve.partition import Observer, ServedPartition
+from kraftcheck.serve.world import Setup
 from system.files import open_file
 
 MAGIC: Final = b"kraftcheck tape 2\n"

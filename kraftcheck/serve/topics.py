@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kraftcheck.serve.world import INTERNAL, ServedTopic, World
+from kraftcheck.serve.partition import ServedTopic
+from kraftcheck.serve.world import INTERNAL, World
 from reference.cluster.topics import DEFAULT, NewTopic, TopicError
 
 SETTINGS: Final = {

@@ -18,9 +18,10 @@ from kraftcheck.serve.coordinator import Tenure, Transaction, TransactionRecord
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import answered
 from kraftcheck.serve.logs import Followed, Promise
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.world import TRANSACTIONS, ServedPartition
+from kraftcheck.serve.world import TRANSACTIONS
 from reference.partition.log import Record as Entry
 from reference.partition.messages import NOBODY
 from reference.partition.types import UNDEFINED

@@ -37,7 +37,7 @@ from reference.partition.messages import (
 from reference.partition.types import UNDEFINED, BrokerRow, Parked, is_up
 
 if TYPE_CHECKING:
-    from kraftcheck.serve.world import ServedPartition
+    from kraftcheck.serve.partition import ServedPartition
     from reference.sim.memo import Step
 
 LONGEST: Final = 500

@@ -23,8 +23,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
-from kraftcheck.serve.world import ServedPartition, World
+from kraftcheck.serve.world import World
 from traces.history import FAIL, INDETERMINATE, OK
 
 TV2_END: Final = 5

@@ -27,9 +27,11 @@ from typing import Any, Final, NamedTuple
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch as Stored
 from kraftcheck.serve.codec import Message
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.wire_across import Across, Transaction
-from kraftcheck.serve.world import INTERNAL, ServedPartition, World
+from kraftcheck.serve.wire_members import Members
+from kraftcheck.serve.world import INTERNAL, World
 from reference.storage.batches import (
     CONTROL,
     HEADER,
@@ -156,6 +158,7 @@ class WireHistory:
         self._restored: dict[tuple[int, int], Transaction] = {}
         """By partition and producer, of an earlier cluster, what has no marker yet."""
         self.across = Across(self._partition)
+        self.members = Members()
 
     # --- What comes in and goes out
 
@@ -163,6 +166,7 @@ class WireHistory:
         self._now += 1
         appends = []
         self.across.asked(self._now, world, request)
+        self.members.asked(request)
         if request.api == "Produce":
             for topic in request.body["topic_data"]:
                 for asked in topic["partition_data"]:
@@ -187,6 +191,7 @@ class WireHistory:
             self._listed(world, request, body, invoked)
         else:
             self.across.answered(self._now, world, request, body, invoked)
+            self.members.answered(self._now, world, request, body, invoked)
 
     def restored(self, partition: ServedPartition, batch: Stored) -> None:
         """What an earlier cluster had is there before anybody asks (restoring.py). Of its

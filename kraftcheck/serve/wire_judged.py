@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.wire_across import Said, of_groups, of_transactions
 from kraftcheck.serve.wire_history import Append, Batch, Log, Read, WireHistory
-from kraftcheck.serve.world import ServedPartition
 from reference.clients.promises import Configuration, Envelope, Promise, promised, together
 from reference.partition.sim.options import configuration_of
 from traces.checkers.assessment import Report
@@ -56,6 +56,8 @@ def findings(seen: WireHistory, internal: Iterable[ServedPartition]) -> Iterator
         yield _transactions(seen, called, list(internal))
     if seen.across.commits:
         yield _groups(seen, called, list(internal))
+    for group, why in seen.members.broken.items():
+        yield Found(f"the members of {group!r}", VIOLATED, why, None)
 
 
 def _transactions(

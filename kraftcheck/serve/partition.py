@@ -1,0 +1,181 @@
+"""A partition of a served cluster: a `PartitionSimulation` whose clients are outside.
+
+Its handlers, the network between brokers, their timers and the controller are those that campaigns
+run and TLC judges. Requests come from outside in place of simulated clients, and answers leave at
+once; everything else is as there.
+
+Law of this file: no sockets, no real clock, no chance but from the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+
+from kraftcheck.serve.batches import Ended, marker
+from kraftcheck.serve.pace import ServedPace
+from reference.partition.broker import BrokerHandlers
+from reference.partition.messages import CLIENTS, NOBODY, ProduceRequest
+from reference.partition.sim.clients import PROBE
+from reference.partition.sim.machine import LEADERSHIP, STATUS, WATERMARK
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.sim.pace import NEVER, Pace
+from reference.partition.sim.scenario import PARTITION, Paces
+from reference.partition.sim.scheduler import PartitionSimulation
+from reference.partition.types import UNDEFINED, Partition, PartitionConstants
+from reference.sim.choices import SeededChooser, Stream, run_seed
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Step
+from reference.sim.recorder import Recorder, RunResult
+
+if TYPE_CHECKING:
+    from kraftcheck.serve.world import World
+
+FETCH_MAX: Final = 400
+"""Batches in one fetch, of a follower or a consumer."""
+WATERMARK_MS: Final = 20
+"""So late followers ask for a high watermark alone."""
+
+SERVED: Final = msgspec.structs.replace(
+    PARTITION,
+    # A produce request says itself for how long it may wait. And where nothing but a high watermark
+    # is to be told, the next batch takes it along, if one comes soon.
+    paces=msgspec.structs.replace(
+        PARTITION.paces, produce=NEVER // 1000 + 1, fetch_watermark=WATERMARK_MS
+    ),
+)
+
+
+class ServedPartition(PartitionSimulation):
+    """A partition whose clients are outside."""
+
+    def __init__(
+        self,
+        world: World,
+        topic: ServedTopic,
+        index: int,
+        constants: PartitionConstants,
+        recorder: Recorder,
+    ) -> None:
+        self.world = world
+        self.topic = topic
+        self.index = index
+        self.number = world.partitions_made
+        self.options = PartitionOptions(
+            replicas=len(constants.replicas),
+            min_insync_replicas=constants.min_insync_replicas,
+            unclean=constants.unclean_election,
+            fetch_max_records=FETCH_MAX,
+            idempotence=False,
+            watched=world.watched,
+        )
+        self.seed = run_seed(world.setup.seed, self.number)
+        self.recorder = recorder
+        chooser = SeededChooser(self.seed)
+        super().__init__(SERVED, self.options, chooser, world.memo(), recorder, constants)
+        self.now = world.now
+        # Nothing is lost but by command.
+        self.network.heal()
+
+    @property
+    def handlers(self) -> BrokerHandlers:
+        return self._machine.brokers
+
+    def travel(self, node: int, sent: Any) -> None:
+        if len(sent) == 1 and sent[0][0] != CLIENTS:
+            self.network.send(self.now, node, sent)
+            return
+        for one in sent:
+            if one[0] == CLIENTS and one[1].value.request.client != PROBE:
+                self.world.stirred = True
+                self.world.owner.answered(self, one[1].value)
+            else:
+                self.network.send(self.now, node, (one,))
+
+    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
+        return ServedPace(self.brokers, paces, options, clock, self.queue, self)
+
+    def stepped(self, step: Step) -> None:
+        if self._progress is not None:
+            self._see_probe(step)
+        super().stepped(step)
+        if step.notable & (WATERMARK | LEADERSHIP | STATUS):
+            self.world.has_news(self)
+
+    def _see_probe(self, step: Step) -> None:
+        """The record by which a healed partition shows its progress is a marker that ends nothing:
+        it takes an offset, and no client is shown it.
+        """
+        asked = step.input.value
+        if isinstance(asked, ProduceRequest) and asked.client == PROBE:
+            before, after = step.before.row, step.after.row
+            if len(after.log) > len(before.log):
+                self.world.lay(before, after, marker(UNDEFINED, UNDEFINED, Ended("Commit", 0)))
+
+    def hears(self, broker: int, again: bool) -> None:
+        """Whether metadata comes to a broker: to one that is cut off, none does."""
+        self._stale_until[broker] = 0 if again else NEVER
+        if again:
+            self._reading[broker] = False
+            self._read_soon(broker)
+
+    # --- What a broker knows of it
+
+    def known(self, broker: int) -> Partition:
+        """The partition as this broker has it from metadata; who does not hold it asks."""
+        if broker in self.brokers and self.is_running(broker):
+            return self.row(broker).image.partition
+        return self.controller.partition
+
+    def is_settled(self) -> bool:
+        """Whether everybody who is up knows the leader that the controller has decided on."""
+        decided = self.controller.partition
+        if decided.leader == NOBODY or not self.is_running(decided.leader):
+            return False
+        return all(
+            row.leader_epoch == decided.leader_epoch
+            and (b != decided.leader or row.role == "Leader")
+            for b in self.brokers
+            if (row := self.row(b)).status == "Running"
+        )
+
+    def result(self) -> RunResult:
+        """For the record."""
+        return RunResult(
+            run=self.number,
+            seed=self.seed,
+            constants=self.constants,
+            options=self.options,
+            handler_calls=self.handler_calls,
+            verdict=self.verdict,
+            violations=self.violations,
+            history=self.clients.history,
+            statistics=self.statistics(),
+        )
+
+
+class ObservedPartition(ServedPartition):
+    """Of whose steps somebody hears."""
+
+    def take(self, node: int, input: KnownInput) -> Step | None:
+        step = super().take(node, input)
+        if step is not None and self.world.observer is not None:
+            self.world.observer(self, step)
+        return step
+
+
+Observer: TypeAlias = Callable[[ServedPartition, Step], None]
+
+
+class ServedTopic:
+    def __init__(self, name: str, id: bytes, configs: dict[str, str]) -> None:
+        self.name = name
+        self.id = id
+        self.configs = configs
+        self.partitions: list[ServedPartition] = []
+
+    @property
+    def max_message_bytes(self) -> int:
+        return int(self.configs.get("max.message.bytes", 1048588))

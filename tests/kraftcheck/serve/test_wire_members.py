@@ -1,0 +1,173 @@
+"""What coordinators told members of groups: it holds, and planted faults of theirs are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.classic import ClassicGroup
+from kraftcheck.serve.judging import judged
+from kraftcheck.serve.tape import replayed
+from kraftcheck.serve.wire_history import WireHistory
+from kraftcheck.serve.wire_judged import findings
+from reference.groups.rules import GroupRules
+from tests.kraftcheck.serve.test_groups import (
+    Classic,
+    beat,
+    left,
+    partitions,
+    together,
+)
+from tests.kraftcheck.serve.wire import Wire, answer
+
+Plant = Callable[[Any], None]
+
+
+def rebalanced(wire: Wire) -> None:
+    """A member leaves, the other goes on alone, and asks once more for its first generation."""
+    one, other = together(wire)
+    other.send("LeaveGroup", 3, group_id="g", members=[{"member_id": other.id}])
+    left(wire)
+    one.join()
+    one.joined(left(wire))
+    one.sync({one.id: b"all"})
+    left(wire)
+    one.generation = 1
+    one.beat()
+    left(wire)
+
+
+def handed_on(wire: Wire) -> None:
+    """Partitions go from one to the other, when the one has given them up."""
+    one = beat(wire, "a", 0, [])
+    other = beat(wire, "b", 0, [])
+    one = beat(wire, "a", one["member_epoch"], [0, 1, 2, 3])
+    beat(wire, "a", one["member_epoch"], partitions(one))
+    beat(wire, "b", other["member_epoch"])
+
+
+def seen(path: Path, session: Callable[[Wire], None]) -> tuple[WireHistory, list[tuple[str, str]]]:
+    wire = Wire()
+    wire.create(partitions=4)
+    session(wire)
+    wire.taped.finish(wire.now)
+    path.write_bytes(wire.sink.getvalue())
+    history = WireHistory()
+    played = replayed(path, watched=False, witness=history)
+    found = [(each.where, each.why) for each in findings(history, [played.core.world.offsets])]
+    return history, [each for each in found if each[0].startswith("the members")]
+
+
+@pytest.mark.parametrize(("session", "told"), [(rebalanced, 6), (handed_on, 5)])
+def test_what_members_are_told_holds(
+    session: Callable[[Wire], None], told: int, tmp_path: Path
+) -> None:
+    history, found = seen(tmp_path / "tape", session)
+    assert found == []
+    assert history.members.told == told
+    assert judged(tmp_path / "tape").verdict == "holds"
+
+
+def give_anothers(monkeypatch: Any) -> None:
+    right = ClassicGroup._assigned
+    monkeypatch.setattr(ClassicGroup, "_assigned", lambda *of: right(*of) | {"assignment": b"2"})
+
+
+def always_well(monkeypatch: Any) -> None:
+    monkeypatch.setattr(ClassicGroup, "heartbeat", lambda self, body, told: told.refuse("NONE"))
+
+
+def two_leaders(monkeypatch: Any) -> None:
+    right = ClassicGroup._joined
+
+    def wrong(self: ClassicGroup, member: Any, skip: bool = False) -> Any:
+        return right(self, member, skip) | {"leader": member.id}
+
+    monkeypatch.setattr(ClassicGroup, "_joined", wrong)
+
+
+def all_are_told(monkeypatch: Any) -> None:
+    """Who is in the generation, as only the leader should be."""
+    right = ClassicGroup._joined
+
+    def wrong(self: ClassicGroup, member: Any, skip: bool = False) -> Any:
+        return right(self, member, skip) | {
+            "members": right(self, self.members[self.leader])["members"]
+        }
+
+    monkeypatch.setattr(ClassicGroup, "_joined", wrong)
+
+
+def count_down(monkeypatch: Any) -> None:
+    right = ClassicGroup._complete_join
+
+    def wrong(self: ClassicGroup) -> None:
+        self.generation -= 2 * self.generation
+        right(self)
+
+    monkeypatch.setattr(ClassicGroup, "_complete_join", wrong)
+
+
+def give_what_is_held(monkeypatch: Any) -> None:
+    monkeypatch.setattr(GroupRules, "is_free", lambda *_: True)
+
+
+@pytest.mark.parametrize(
+    ("plant", "session", "why"),
+    [
+        (give_anothers, rebalanced, "was given what nobody sent for it in generation 1"),
+        (always_well, rebalanced, "Heartbeat of generation 1 was well after there was 2"),
+        (two_leaders, rebalanced, "leader and protocol of generation 1 were"),
+        (all_are_told, together, "was told who is in generation 1, and"),
+        (count_down, rebalanced, "joined generation 0 after there was 1"),
+        (give_what_is_held, handed_on, "which has it still, was told that all is well"),
+    ],
+)
+def test_planted_faults_are_seen(
+    plant: Plant,
+    session: Callable[[Wire], None],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch)
+    ((where, said),) = seen(tmp_path / "tape", lambda wire: _as_far(session, wire))[1]
+    assert where == "the members of 'g'"
+    assert why in said
+
+
+def _as_far(session: Callable[[Wire], None], wire: Wire) -> None:
+    """A session asserts what it is told; under a fault it goes as far as it goes."""
+    try:
+        session(wire)
+    except AssertionError:
+        left(wire)
+
+
+def test_a_generation_is_of_its_coordinator(tmp_path: Path) -> None:
+    """One that is cut off goes on with what it knows, while the next one has another generation."""
+
+    def session(wire: Wire) -> None:
+        one, _ = together(wire)
+        wire.do("cut", broker=one.broker)
+        wire.wait(12)
+        new = wire.core.world.offsets.controller.partition.leader
+        assert new != one.broker
+        again = Classic(wire, 31)
+        again.broker = new
+        wire.taped.arrive("opened", wire.now, 32, b"%d" % new)
+        again.connection = 32
+        again.join()
+        again.joined(left(wire))
+        again.join()
+        left(wire, 60)
+        one.beat()
+        told = left(wire)[one.connection]
+        assert answer("Heartbeat", 3, told)["error_code"] in (0, ERRORS["UNKNOWN_MEMBER_ID"])
+        wire.do("join", broker=one.broker)
+
+    assert seen(tmp_path / "tape", session)[1] == []
