@@ -6,43 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from experiments import old_replica_by_classes, removed_by_classes
+from experiments import changed, groups_by_classes, old_replica_by_classes, removed_by_classes
 from experiments.guard_by_classes import AMID, CONTROLS, REFUSAL, runs
 from experiments.snapshots_by_classes import CASES, from_snapshots
 from experiments.transactions_by_classes import late_for_transactions
-from tests.live.patched import Plant, compiled, sources
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.kafka,
     pytest.mark.xdist_group("by-classes"),
 ]
-SPARES_LATER = Plant(
-    "later transactions keep their guard",
-    "org/apache/kafka/storage/internals/log/UnifiedLog.java",
-    "batch.producerEpoch() == entry.epoch()",
-    "batch.producerEpoch() <= entry.epoch()",
-    "",
-    "",
-)
-HANDS_OVER = Plant(
-    "a leader that is removed hands over first",
-    "org/apache/kafka/raft/internals/RemoveVoterHandler.java",
-    "        // Append the record to the log\n",
-    """
-        if (localReplicaKey.filter(voterKey::equals).isPresent()) {
-            leaderState.requestResign();
-            return CompletableFuture.completedFuture(
-                RaftUtil.removeVoterResponse(Errors.NOT_LEADER_OR_FOLLOWER, null));
-        }
-""",
-    "",
-    "",
-)
 
 
-def refused(changed: Path | None = None) -> set[str]:
-    return {case for case, steps in runs(1, changed) if steps[-1]["came"] == REFUSAL}
+def refused(jars: Path | None = None) -> set[str]:
+    return {case for case, steps in runs(1, jars) if steps[-1]["came"] == REFUSAL}
 
 
 def test_a_marker_that_comes_again_takes_the_guard_of_a_later_transaction() -> None:
@@ -52,9 +29,7 @@ def test_a_marker_that_comes_again_takes_the_guard_of_a_later_transaction() -> N
 
 
 def test_one_that_is_not_below_the_marker_can_be_spared(tmp_path: Path) -> None:
-    read = sources(tmp_path, "kafka-storage")
-    [changed] = compiled([SPARES_LATER], read, tmp_path, "storage")
-    assert refused(changed) == set()
+    assert refused(changed.classes("Z163", tmp_path)) == set()
 
 
 def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_committed() -> None:
@@ -71,6 +46,23 @@ def test_what_a_snapshot_comes_to() -> None:
     assert found == dict(zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3)], strict=True))
 
 
+def test_a_topic_that_is_known_is_not_new_in_a_snapshot(tmp_path: Path) -> None:
+    """Z125, and with it Z126."""
+    found = from_snapshots(changed.classes("Z125", tmp_path))
+    assert [each["found"] for each in found] == [1, 0, 0, 0]
+    assert [each["control"] for each in found] == [1, 0, 1, 3]
+
+
+@pytest.mark.parametrize(("name", "case"), [("Z107", "orphaned"), ("Z108", "stamped")])
+def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path: Path) -> None:
+    jars = changed.classes(name, tmp_path)
+    [(_, kafkas)], [(_, ours)] = (
+        groups_by_classes.runs([case]),
+        groups_by_classes.runs([case], jars),
+    )
+    assert (kafkas["shown"], ours["shown"]) == (1, 0)
+
+
 def test_what_comes_late() -> None:
     """Z200, Z87, Z75 and Z72, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
@@ -83,9 +75,9 @@ def test_what_comes_late() -> None:
     }
 
 
-def nobody_leads(changed: Path | None = None) -> set[str]:
+def nobody_leads(jars: Path | None = None) -> set[str]:
     return {
-        each for each, found in removed_by_classes.outcomes(1, "4.3.1", changed) if not found["led"]
+        each for each, found in removed_by_classes.outcomes(1, "4.3.1", jars) if not found["led"]
     }
 
 
@@ -95,6 +87,4 @@ def test_of_two_voters_the_leader_is_removed_and_nobody_leads() -> None:
 
 
 def test_a_leader_that_hands_over_leaves_one(tmp_path: Path) -> None:
-    read = sources(tmp_path, "kafka-raft")
-    [changed] = compiled([HANDS_OVER], read, tmp_path, "quorum")
-    assert nobody_leads(changed) == set()
+    assert nobody_leads(changed.classes("Z164", tmp_path)) == set()

@@ -26,7 +26,7 @@ COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
 COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
 COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
 ORPHANED, RELEASED_EARLY = ("z107", "stuck-partition"), ("z109", "input-twice")
-ZEROED_TIME = ("z161", "unseen")
+ZEROED_TIME, ZEROED_ROLL = ("z161", "unseen"), ("z171", "lost-write")
 OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 ALONE = Options(configuration={"faults": "none"})
@@ -44,6 +44,7 @@ def judged(name: str, folder: Path) -> Judged:
     [
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
+        ZEROED_ROLL,
         *(OLD_RECORDS, FORGOTTEN_REBALANCE),
     ],
 )
@@ -55,7 +56,10 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "name",
-    ["z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161", "z89"],
+    [
+        *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
+        *("z89", "z171"),
+    ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(f"{name}-control", tmp_path).verdict == "holds"
@@ -137,12 +141,18 @@ def test_a_topic_that_was_committed_and_is_gone_is_violated(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "code", "named"),
-    [("z110", 0, {"LogMatching"}), ("z110-control", 0, set()), ("z161", 1, {"IndexLowerBound"})],
+    [
+        ("z110", 0, {"LogMatching"}),
+        ("z110-control", 0, set()),
+        ("z161", 1, {"IndexLowerBound"}),
+        ("z171", 1, {"IndexLowerBound"}),
+        ("z171-control", 0, set()),
+    ],
 )
 def test_what_lies_on_disks_is_named(
     name: str, code: int, named: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Z110: the metadata logs of both leaders part. Z161: what the power cut left."""
+    """Z110: the metadata logs of both leaders part. Z161, Z171: what the power cut left."""
     judged(name, tmp_path)
     folders = [path for path in sorted(tmp_path.iterdir()) if path.is_dir()]
     assert disks.run(folders, (), Screen(json=True)) == code
