@@ -16,6 +16,7 @@ from reference.partition.proof import proof as partition_proof
 from reference.proofs.obligations import Obligation
 from reference.quorum.messages import Crash
 from reference.quorum.proof import completeness_proof, election
+from reference.voters.proof import any_set
 
 TWO = ("Init", "HandleSendReplicaFetch")
 
@@ -74,6 +75,7 @@ def test_what_is_proved_of_logs_is_proved_with_what_it_assumes_of_elections(
 ) -> None:
     for module in (election, completeness_proof):
         monkeypatch.setattr(module, "HANDLERS", {Crash: "HandleCrash"})
+    monkeypatch.setattr(any_set, "NAMES", ())
     done = run("--property", "LeaderCompleteness")
     assert done.exit_code == 0, done.output
     told = [line.split(maxsplit=2)[1] for line in done.output.splitlines() if ": " in line]
@@ -87,6 +89,7 @@ def test_a_property_of_two_protocols_is_proved_of_both_and_of_one_for_its_bug(
 ) -> None:
     for module in (election, completeness_proof):
         monkeypatch.setattr(module, "HANDLERS", {Crash: "HandleCrash"})
+    monkeypatch.setattr(any_set, "NAMES", (any_set.BOOTSTRAP,))
     both = run("--property", "ElectionSafety", "--nodes", "2")
     assert both.exit_code == 0, both.output
     assert "quorum: HandleCrash" in both.output and "voters: HandleAddVoter" in both.output

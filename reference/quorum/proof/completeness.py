@@ -32,7 +32,7 @@ epoch. Once it is not open it never is again, and H is never committed. The inva
 and of messages: a fetch is of a branch, and says acked if it is of E and reaches H; who asks for a
 vote with a log as far as E and H stood up so; records fit where they were asked for, and if the
 watched one is among them in E, its leader has acked; where a leader with the watched record says
-that logs diverge, it is not below H.
+that logs diverge, it is not below H; only a leader answers a fetch with either.
 
 `STOOD` says of a voter and an epoch whether its log was as far as E and H, as votes compare logs,
 when it stood for election. It is foretold, like the tree.
@@ -41,7 +41,7 @@ when it stood for election. It is foretold, like the tree.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import z3
@@ -108,7 +108,7 @@ class LogSystem:
         return z3.Select(self.base.winner, e) != NOBODY
 
     def majority(self, bits: Sequence[z3.BoolRef]) -> z3.BoolRef:
-        return z3.PbGe([(bit, 1) for bit in bits], len(self.voters) // 2 + 1)
+        return self.base.majority(bits)
 
     @property
     def served(self) -> z3.BoolRef:
@@ -262,7 +262,7 @@ def message_part(s: LogSystem, m: Any) -> z3.BoolRef:
         far = reaches(term_of(m.last_epoch), term_of(m.last_offset))
         return z3.Implies(z3.And(stands, far), STOOD(m.source, term_of(m.epoch)))
     if isinstance(m, FetchResponse):
-        return z3.And(_records(s, m), _diverging(s, m))
+        return z3.And(_records(s, m), _diverging(s, m), _from_leader(m))
     return z3.BoolVal(True)
 
 
@@ -286,6 +286,15 @@ def _records(s: LogSystem, m: Any) -> z3.BoolRef:
         z3.Implies(z3.And(has(end, top), term_of(m.epoch) == EPOCH), s.served),
     )
     return z3.And(count >= 0, z3.Implies(count > 0, some))
+
+
+def _from_leader(m: Any) -> z3.BoolRef:
+    """Only a leader answers with records, or says where logs part. Who knows none has asked to find
+    one, and makes nothing else of the answer.
+    """
+    parts = [term_of(x) != UNDEFINED for x in (m.diverging.epoch, m.diverging.end_offset)]
+    count = (written(m.records) if isinstance(m.records, tuple) else m.records).length.term
+    return z3.Implies(z3.Or(count > 0, *parts), term_of(m.leader) == m.source)
 
 
 def _diverging(s: LogSystem, m: Any) -> z3.BoolRef:
@@ -346,10 +355,11 @@ def after(before: LogSystem, case: Case) -> LogSystem:
     at_watched = row.epoch == EPOCH
     leads = z3.And(row.role == LEADER, at_watched)
     held = z3.And(log.has, log.flushed >= END)
-    return LogSystem(
-        base,
-        {**before.logs, n: log},
-        {**before.acked, n: z3.Or(before.acked[n], z3.And(at_watched, held))},
-        z3.Or(before.born, z3.And(leads, log.length >= END)),
-        z3.Or(before.committed, z3.And(leads, log.high_watermark >= END)),
+    return replace(
+        before,
+        base=base,
+        logs={**before.logs, n: log},
+        acked={**before.acked, n: z3.Or(before.acked[n], z3.And(at_watched, held))},
+        born=z3.Or(before.born, z3.And(leads, log.length >= END)),
+        committed=z3.Or(before.committed, z3.And(leads, log.high_watermark >= END)),
     )

@@ -38,7 +38,7 @@ PROPERTIES: Final = ("LeaderCompleteness", "CommittedSurvives", "LogMatching")
 """What is proved of the quorum's logs, by the names of specs/quorum/QuorumProperties.tla."""
 PREFIX: Final = "logs: "
 """Before the name of each obligation: elections have some of the same names."""
-_ANYWHERE: Final = z3.Int("e")
+ANYWHERE: Final = z3.Int("e")
 """An epoch that nothing is known of."""
 
 
@@ -63,7 +63,7 @@ def discharge(
     )
 
 
-def _solver(timeout_ms: int) -> z3.Solver:
+def new_solver(timeout_ms: int) -> z3.Solver:
     solver = z3.SimpleSolver()
     solver.set("timeout", timeout_ms)
     solver.add(*WATCHED)
@@ -82,10 +82,10 @@ def parts_of(s: LogSystem, epochs: Sequence[z3.ArithRef]) -> dict[str, z3.BoolRe
     return parts | completeness.system_parts(s)
 
 
-def _shown(s: LogSystem) -> dict[str, z3.BoolRef]:
+def shown(s: LogSystem) -> dict[str, z3.BoolRef]:
     """The same to be shown: for an epoch of which nothing is known."""
     parts = parts_of(s, ())
-    return parts | completeness.epoch_parts(s, _ANYWHERE)
+    return parts | completeness.epoch_parts(s, ANYWHERE)
 
 
 def _initially(constants: Constants, timeout_ms: int, done: Obligation) -> None:
@@ -97,17 +97,17 @@ def _initially(constants: Constants, timeout_ms: int, done: Obligation) -> None:
     )
     no = z3.BoolVal(False)
     begin = LogSystem(base, system.logs, dict.fromkeys(constants.voters, no), no, no)
-    _check(_solver(timeout_ms), _shown(begin), done, begin, None, timeout_ms)
+    check(new_solver(timeout_ms), shown(begin), done, begin, None, timeout_ms)
 
 
 def _implied(constants: Constants, timeout_ms: int, name: str, done: Obligation) -> None:
     s = any_logs(constants, {})
-    solver = _solver(timeout_ms)
+    solver = new_solver(timeout_ms)
     epochs = [*(log.top for log in s.logs.values()), EPOCH]
     epochs += [row.epoch for row in s.base.rows.values()]
     solver.add(*election.invariant(s.base, epochs), *parts_of(s, epochs).values())
     if done.possible(solver):
-        _check(solver, {name: _PROPERTY[name](s)}, done, s, None, timeout_ms)
+        check(solver, {name: _PROPERTY[name](s)}, done, s, None, timeout_ms)
 
 
 def leader_completeness(s: LogSystem) -> z3.BoolRef:
@@ -172,12 +172,12 @@ def _path_keeps(
 ) -> bool:
     before = any_logs(constants, {case.node: case.row})
     later = completeness.after(before, case)
-    solver = _solver(timeout_ms)
+    solver = new_solver(timeout_ms)
     solver.add(*case.condition, *assumed(before, later, case, known))
-    goals = _shown(later) | _step_goals(before, later, case)
+    goals = shown(later) | step_goals(before, later, case)
     given = {term.get_id() for term in solver.assertions()}
     goals = {name: goal for name, goal in goals.items() if goal.get_id() not in given}
-    return _check(solver, goals, done, before, case, timeout_ms)
+    return check(solver, goals, done, before, case, timeout_ms)
 
 
 class Known:
@@ -213,12 +213,19 @@ def _of_epoch(s: LogSystem, e: z3.ArithRef) -> list[z3.BoolRef]:
 
 
 def assumed(before: LogSystem, later: LogSystem, case: Case, known: Known) -> list[z3.BoolRef]:
+    """What is known before the step, and elections' invariant of the acting row after it."""
+    terms = known_before(before, later, case, known)
+    return terms + list(election.row_parts(later.base, case.node).values())
+
+
+def known_before(before: LogSystem, later: LogSystem, case: Case, known: Known) -> list[z3.BoolRef]:
     """The invariants before the step, at all epochs that it mentions, and of what arrives; and what
-    was foretold of the step."""
+    was foretold of the step.
+    """
     constants, n = before.base.constants, case.node
     row, log = later.base.rows[n], later.logs[n]
     arrived = case.input if hasattr(case.input, "destination") else None
-    epochs = [EPOCH, _ANYWHERE, row.epoch, log.top, row.latest]
+    epochs = [EPOCH, ANYWHERE, row.epoch, log.top, row.latest]
     epochs += [term for each in before.base.rows.values() for term in (each.epoch, each.latest)]
     epochs += [each.top for each in before.logs.values()]
     terms = [completeness.opening(before, case), completeness.standing(before, case)]
@@ -231,8 +238,7 @@ def assumed(before: LogSystem, later: LogSystem, case: Case, known: Known) -> li
             terms.append(region_facts(before.base.rows[n].latest, asked, at))
     of = before.base.rows[n], before.logs[n]
     terms += [completeness.parked_part(before, *of, m) for m in case.row.parked]
-    terms += known.invariant(before, n, epochs)
-    return terms + list(election.row_parts(later.base, n).values())
+    return terms + known.invariant(before, n, epochs)
 
 
 def _epochs_of(m: Any) -> list[z3.ArithRef]:
@@ -247,7 +253,7 @@ def _epochs_of(m: Any) -> list[z3.ArithRef]:
     return found
 
 
-def _step_goals(before: LogSystem, later: LogSystem, case: Case) -> dict[str, z3.BoolRef]:
+def step_goals(before: LogSystem, later: LogSystem, case: Case) -> dict[str, z3.BoolRef]:
     """What is shown of a step besides the invariant after it."""
     n = case.node
     was, row = before.base.rows[n], later.base.rows[n]
@@ -273,7 +279,7 @@ def _step_goals(before: LogSystem, later: LogSystem, case: Case) -> dict[str, z3
     return goals
 
 
-def _check(
+def check(
     solver: z3.Solver,
     goals: Mapping[str, z3.BoolRef],
     done: Obligation,

@@ -34,7 +34,7 @@ invariant does not tell voters apart, so all other pairs are renamings of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Final
 
@@ -121,10 +121,9 @@ class System:
     ballot: Mapping[int, z3.ArrayRef]
     winner: z3.ArrayRef
 
-
-def _majority(constants: Constants, bits: Sequence[z3.BoolRef]) -> z3.BoolRef:
-    """More than half: VoterSet.IsMajority, which is no rule that a bug may replace."""
-    return z3.PbGe([(bit, 1) for bit in bits], len(constants.voters) // 2 + 1)
+    def majority(self, bits: Sequence[z3.BoolRef]) -> z3.BoolRef:
+        """More than half: VoterSet.IsMajority, which is no rule that a bug may replace."""
+        return z3.PbGe([(bit, 1) for bit in bits], len(self.constants.voters) // 2 + 1)
 
 
 def _nobody_or_voter(constants: Constants, node: z3.ArithRef) -> z3.BoolRef:
@@ -173,7 +172,7 @@ def epoch_parts(system: System, e: z3.ArithRef) -> dict[str, z3.BoolRef]:
         "Form": z3.And([_nobody_or_voter(constants, t) for t in (chosen, *ballots.values())]),
         "FutureUnvoted": z3.And(future),
         "MajorityChose": z3.Implies(
-            chosen != NOBODY, _majority(constants, [ballots[v] == chosen for v in voters])
+            chosen != NOBODY, system.majority([ballots[v] == chosen for v in voters])
         ),
     }
 
@@ -212,11 +211,11 @@ def after(before: System, case: Case) -> System:
     written = z3.If(open_, z3.Store(ballot, row.epoch, row.voted), ballot)
     elected = z3.And(row.role == _LEADER, z3.Or(was.role != _LEADER, was.epoch != row.epoch))
     winner = z3.If(elected, z3.Store(before.winner, row.epoch, n), before.winner)
-    return System(
-        before.constants,
-        {**before.rows, n: row},
-        {**before.ballot, n: written},
-        winner,
+    return replace(
+        before,
+        rows={**before.rows, n: row},
+        ballot={**before.ballot, n: written},
+        winner=winner,
     )
 
 
@@ -328,6 +327,12 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
     for waiting in case.row.parked:
         solver.add(*message_in_form(constants, waiting))
     solver.add(*invariant(before, epochs))
+    return _check(solver, step_goals(before, later, case), done, before, case, timeout_ms)
+
+
+def step_goals(before: System, later: System, case: Case) -> dict[str, z3.BoolRef]:
+    """What is shown of a step: the invariant after it, and that nothing is voted or won twice."""
+    n, constants, voters = case.node, before.constants, before.constants.voters
     goals = {f"{name} of {v}": t for v in voters for name, t in row_parts(later, v).items()}
     goals |= epoch_parts(later, _ANYWHERE)
     parked = [t for m in case.outcome.row.parked for t in message_in_form(constants, m)]
@@ -346,7 +351,7 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
         goals[f"what message {number} ({type(message).__name__}) says"] = z3.Implies(
             condition, said
         )
-    return _check(solver, goals, done, before, case, timeout_ms)
+    return goals
 
 
 def _implied(constants: Constants, timeout_ms: int, name: str, done: Obligation) -> None:

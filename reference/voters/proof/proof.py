@@ -18,11 +18,10 @@ The parts that speak of sets, of each Voters record that is in a log:
     AdjacentSets        it differs from that set by one voter
 
 The handlers and rules that decide are run as they are (reference/proofs/symbolic.py), under every
-set, so that a bug's relation is what its rules make. What is taken for granted besides, in
-`_Contest`, says of single voters how they vote and what they have acknowledged: `Backed`,
-`FutureUnvoted`, `Tree` of reference/quorum/proof, which are shown there of every handler under one
-set. A record is *open* while enough voters have acknowledged it, or are in no later epoch and may
-do so still.
+set, so that a bug's relation is what its rules make. What is assumed besides, in `_Contest`, says
+of single voters how they vote and what they have acknowledged: `Backed`, `FutureUnvoted`, `Tree` of
+reference/quorum/proof, which any_set.py shows of every handler, whatever set is in force. A record
+is *open* while enough voters have acknowledged it, or are in no later epoch and may do so still.
 
 The induction of elections is by the epoch that is won and, within it, by the order of records:
 winners of earlier epochs have what is open, and the candidate has every key that lies before the
@@ -57,6 +56,7 @@ from reference.quorum.types import NOBODY
 from reference.quorum.types import Constants as QuorumConstants
 from reference.voters.handlers import VoterHandlers
 from reference.voters.messages import AddVoter, RemoveVoter
+from reference.voters.proof import any_set
 from reference.voters.proof.sets import (
     WINNER,
     Position,
@@ -507,13 +507,17 @@ _OBLIGATIONS: Final[dict[str, Callable[..., None]]] = {
 
 
 def _obligations(properties: Sequence[str]) -> list[str]:
-    return obligation_names(_OBLIGATIONS, properties)
+    of_nodes = [f"{any_set.PREFIX}{name}" for name in any_set.NAMES]
+    return [*obligation_names(_OBLIGATIONS, properties), *of_nodes]
 
 
 def _discharge(nodes: int, name: str, rules: type[Any], timeout_ms: int) -> Obligation:
     own = tuple(range(nodes))
 
     def kept(of: str, done: Obligation) -> None:
+        if of.startswith(any_set.PREFIX):
+            any_set.discharge(of.removeprefix(any_set.PREFIX), nodes, timeout_ms, done, rules)
+            return
         _OBLIGATIONS[of](own, rules, timeout_ms, of, done)
 
     implied = partial(_implied, own, timeout_ms)
