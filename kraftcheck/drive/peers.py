@@ -264,9 +264,10 @@ def _books(protocol: Protocol, constants: Any) -> list[Composition]:
 
 
 def usual(protocol: Protocol) -> Any:
-    """Constants with few nodes; those of most stored schedules, where there are such."""
+    """Constants with few nodes; of a partition, those of most stored schedules: there walks miss
+    what these come to."""
     if protocol is QUORUM:
-        return Constants((1, 2, 3), 1)
+        return Constants((1, 2, 3), 2)
     if protocol is PARTITION:
         return PartitionConstants((0, 1, 2), 2, fetch_max_records=1)
     if protocol.world is None:

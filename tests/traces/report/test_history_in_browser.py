@@ -75,6 +75,7 @@ addEventListener("load", () => {
 });
 </script>"""
 
+
 def pages() -> dict[str, str]:
     sizes = {1: 30, 30: 300, 300: 3000}
     made = {f"{n} processes": render(h, stale(h)) for n, h in _logs(sizes).items()}
