@@ -116,16 +116,17 @@ def cover(
     screen.line(columns.head)
     done = []
     for model in models:
-        dumped = dump_graph(
-            model,
-            specs,
-            replacement=replacement,
-            max_edges=max_edges,
-            memory_mb=memory_mb,
-            note=screen.note,
-            jar=tools.jar,
-            java=tools.java,
-        )
+        with screen.progress(f"{model.name}: graph", 1):
+            dumped = dump_graph(
+                model,
+                specs,
+                replacement=replacement,
+                max_edges=max_edges,
+                memory_mb=memory_mb,
+                note=screen.note,
+                jar=tools.jar,
+                java=tools.java,
+            )
         covered = cover_graph(dumped, mutants=mutants, screen=screen, drive_all=folder is None)
         done.append(covered)
         screen.line(columns.row(_cells(covered)))
@@ -193,9 +194,10 @@ def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool
     Raises ToolError if this process becomes larger than the graph may make it.
     """
     seconds = {"tlc": dumped.tlc_seconds, "read": dumped.read_seconds}
-    begin = monotonic()
+    begin, name = monotonic(), dumped.model.name
     matcher = Matcher(dumped.dump, dumped.composition)
-    matcher.explore(lambda states, edges: dumped.look_at_memory(states, edges, "matched"))
+    with screen.progress(f"{name}: matching", 1):
+        matcher.explore(lambda states, edges: dumped.look_at_memory(states, edges, "matched"))
     seconds["match"] = monotonic() - begin
     if not drive_all:
         return Covered(dumped, matcher, None, None, None, seconds)
@@ -203,18 +205,20 @@ def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool
     if not matcher.mismatches:
         begin = monotonic()
         start = dumped.dump.initial[0]
-        cover = cover_edges(len(matcher.states), matcher.moves.source, matcher.moves.target, start)
+        ends = matcher.moves.source, matcher.moves.target
+        with screen.progress(f"{name}: walks", 1):
+            cover = cover_edges(len(matcher.states), *ends, start)
         seconds["walks"] = monotonic() - begin
         dumped.look_at_memory(len(matcher.states), len(matcher.moves.source), "in walks")
         begin = monotonic()
-        with screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter:
+        with screen.progress(f"{name}: edges", dumped.model.edges) as meter:
             driven = drive(matcher, cover.walks, meter.update)
         seconds["drive"] = monotonic() - begin
     refusals = None
     if mutants >= 0:
         begin = monotonic()
-        screen.note(f"{dumped.model.name}: attempting what the graph does not have")
-        refusals = refuse(matcher, mutants)
+        with screen.progress(f"{name}: attempting what the graph does not have", 1):
+            refusals = refuse(matcher, mutants)
         seconds["refusals"] = monotonic() - begin
     return Covered(dumped, matcher, cover, driven, refusals, seconds)
 

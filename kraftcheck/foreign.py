@@ -129,10 +129,11 @@ def judge(
     with screen.progress("judging steps", len(trace.steps)) as meter:
         found = judge_batch(trace, profile=allowed) if trace.full else judge_chains(trace)
         meter.update(len(trace.steps))
-    asked = asked_of(trace, node)
-    refused = {each.line for each in found.rejections}
-    decided = None if asked is None else decisions_of(trace.constants, asked)
-    return Judged(trace, found, decided, deciding(trace, refused))
+    with screen.progress("which rules they asked", 1):
+        asked = asked_of(trace, node)
+        refused = {each.line for each in found.rejections}
+        decided = None if asked is None else decisions_of(trace.constants, asked)
+        return Judged(trace, found, decided, deciding(trace, refused))
 
 
 def _write_pages(judged: Sequence[Judged], page: Path) -> None:

@@ -73,7 +73,7 @@ def counterexample(asked: Asked, screen: Screen) -> int:
     """
     protocol, manifest = _protocol(asked)
     model = _model(manifest, asked)
-    result = _result(manifest, model, asked)
+    result = _result(manifest, model, asked, screen)
     cfg = read_text(manifest.root / model.config)
     if protocol is not None:
         return _plain(
@@ -203,12 +203,17 @@ def _model(manifest: Manifest, asked: Asked) -> Model:
     return next((each for each in of_bug if "Liveness" not in each.module), of_bug[0])
 
 
-def _result(manifest: Manifest, model: Model, asked: Asked) -> TlcResult:
+def _result(manifest: Manifest, model: Model, asked: Asked, screen: Screen) -> TlcResult:
     if asked.output is None:
         if model.expect != "violated":
             raise BadInput(f"model {model.name} holds: it has no counterexample")
-        options = RunOptions(jar=find_jar(asked.jar), java=find_java(asked.java))
-        result = stories.find(manifest, model, options)
+        with screen.progress("TLC searches", 1) as meter:
+            options = RunOptions(
+                jar=find_jar(asked.jar),
+                java=find_java(asked.java),
+                told=lambda running: meter.update(0, str(running)),
+            )
+            result = stories.find(manifest, model, options)
     else:
         try:
             text = read_text(asked.output, errors="replace")

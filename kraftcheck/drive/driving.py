@@ -33,6 +33,8 @@ from kraftcheck.drive.seeking import (
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from kraftcheck.witness.speech import Speech, constants_form
+from kraftcheck.zoo import schedules
+from kraftcheck.zoo.runs import WATCHED
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS
 from reference.sim.choices import SeededChooser, Stream
@@ -67,12 +69,13 @@ class _Play(NamedTuple):
 class _Driven:
     """What the runs came to so far. features: which the node has met. refused: inputs that it did
     not take, with its first reason. steps: of the node. differences: how many runs ended with each.
-    reachable: what the reference came to in the last round.
+    reachable: what the reference came to in the last round. schedules: how many were followed.
     """
 
     lines: list[str] = field(default_factory=list)
     runs: int = 0
     steps: int = 0
+    schedules: int = 0
     features: Counter[Feature] = field(default_factory=Counter)
     refused: dict[Refused, str] = field(default_factory=dict)
     differences: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -340,6 +343,7 @@ def drive(
 
 
 def _rounds(driver: _Driver, search: int, screen: Screen) -> None:
+    _follow(driver, screen)
     for number in range(1, ROUNDS + 1):
         refused = len(driver.driven.refused)
         with screen.progress(f"round {number}: seeking", search) as meter:
@@ -348,6 +352,19 @@ def _rounds(driver: _Driver, search: int, screen: Screen) -> None:
         _play_all(driver, found, number, screen)
         if len(driver.driven.refused) == refused:
             return
+
+
+def _follow(driver: _Driver, screen: Screen) -> None:
+    """The stored schedules under these constants: they come to where walks hardly do."""
+    scripts = schedules.every(driver.peers.protocol.name)
+    with screen.progress("stored schedules", len(scripts)) as meter:
+        for done, (_, script) in enumerate(scripts):
+            run = schedules.run(script, WATCHED, None)
+            if run.result.constants == driver.peers.constants:
+                moves = [Move(each.node, each.input) for each in run.steps]
+                driver.keep(driver.play(moves, AFTERWARDS))
+                driver.driven.schedules += 1
+            meter.update(done + 1, f"{driver.driven.steps:,} steps")
 
 
 def _play_all(driver: _Driver, found: Found, number: int, screen: Screen) -> None:
@@ -386,7 +403,11 @@ def _concluded(driver: _Driver, place: Path, screen: Screen) -> int:
     foreign.show(judged, screen)
     screen.facts(
         [
-            ("driven", f"node {driver.node}, {driven.steps:,} steps in {driven.runs:,} runs"),
+            (
+                "driven",
+                f"node {driver.node}, {driven.steps:,} steps in {driven.runs:,} runs; "
+                f"{driven.schedules} stored schedules",
+            ),
             ("met", f"{met} answers of rules, {len(driven.features) - met} kinds of step"),
             *_differing(driven),
             *_missed(missed),
@@ -399,6 +420,7 @@ def _concluded(driver: _Driver, place: Path, screen: Screen) -> int:
         "node": driver.node,
         "steps_of_node": driven.steps,
         "runs": driven.runs,
+        "schedules": driven.schedules,
         "differs": [
             {"action": action, "in": parts, "runs": times}
             for (action, *parts), times in driven.differences.most_common()

@@ -166,10 +166,11 @@ class Peers:
 
     def possible(self, state: State, move: Move) -> bool:
         """Whether an input may come now; its handler may still find it disabled."""
-        if isinstance(move.input, self.protocol.messages) and move.input.source not in (
-            self.protocol.clients
-        ):
-            there = move.input in (*state.fresh, *state.old, *state.urgent)
+        if isinstance(move.input, self.protocol.messages):
+            # Clients may ask anything, at any time.
+            there = move.input.source in self.protocol.clients or move.input in (
+                *(*state.fresh, *state.old, *state.urgent),
+            )
             return there and self._reaches(state, move.input)
         local = self.local(state, move.node)
         return any(move.input in inputs for inputs in local.values())
@@ -263,11 +264,12 @@ def _books(protocol: Protocol, constants: Any) -> list[Composition]:
 
 
 def usual(protocol: Protocol) -> Any:
-    """Constants with few nodes."""
+    """Constants with few nodes; of a partition, those of most stored schedules: there walks miss
+    what these come to."""
     if protocol is QUORUM:
         return Constants((1, 2, 3), 2)
     if protocol is PARTITION:
-        return PartitionConstants((1, 2, 3), 2)
+        return PartitionConstants((0, 1, 2), 2, fetch_max_records=1)
     if protocol.world is None:
         raise BadInput(f"nothing is known of the peers of a node of {protocol.name}")
     return protocol.constants(**{name: of[0] for name, of in protocol.world.constants.items()})

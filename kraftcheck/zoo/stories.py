@@ -172,6 +172,7 @@ def find(
         long=True,
         java=options.java,
         jar=options.jar,
+        told=options.told,
     )
     result = run_tlc(job)
     if result.verdict != "violated":

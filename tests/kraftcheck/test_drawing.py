@@ -125,6 +125,13 @@ def test_a_run_with_refused_steps_is_headed_by_them(quorum: Run) -> None:
     assert head == f"1 step is not allowed by the spec ({quorum.result.verdict})"
 
 
+def test_a_node_without_a_step_has_a_lane(quorum: Run) -> None:
+    one = quorum._replace(steps=[each for each in quorum.steps if each.node == 0][:1])
+    assert len(one.steps) == 1
+    lanes = picture("", one, {}, []).lanes
+    assert [each.name for each in lanes] == ["voter 0", "voter 1", "voter 2"]
+
+
 def test_lanes_of_addresses_are_spelt_out() -> None:
     run = simulate_run("partition", 1, 0)
     names = [lane.name for lane in picture("", run, {}, []).lanes]

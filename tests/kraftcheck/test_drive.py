@@ -93,6 +93,24 @@ def test_a_planted_bug_of_every_protocol_differs(protocol: str) -> None:
     assert wrong.driven.differences
 
 
+@pytest.mark.parametrize(
+    ("bug", "node"),
+    [("Z25", 0), ("Z28", 0), ("Z29", 0), ("Z33", 0), ("Z39", 0), ("Z35", -2)],
+)
+def test_stored_schedules_bring_a_node_to_what_walks_do_not_find(bug: str, node: int) -> None:
+    driver = driver_of("partition", bug, node)
+    driving._follow(driver, QUIET)
+    assert driver.driven.schedules > 5
+    assert driver.driven.differences
+
+
+def test_a_correct_node_follows_the_stored_schedules() -> None:
+    driver = driver_of("partition")
+    driving._follow(driver, QUIET)
+    assert driver.driven.schedules > 5
+    assert not driver.driven.differences and not driver.driven.refused
+
+
 def test_seeking_meets_more_than_as_many_steps_by_chance() -> None:
     seeking, chance = driver_of("partition"), driver_of("partition")
     driving._rounds(seeking, 5000, QUIET)

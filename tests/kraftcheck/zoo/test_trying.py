@@ -70,6 +70,13 @@ def test_the_tutorials_unsafe_change_is_broken_on_both_sides(
     assert {each["what"] for each in found["runs"]["forbidden"]} == {"HandleFetchRequest"}
     first = found["runs"]["broken"][0]["run"]
     assert "DurableMajority" in (tmp_path / f"invariants-run-{first}.txt").read_text("utf-8")
+    page = (tmp_path / f"invariants-run-{first}.html").read_text("utf-8")
+    assert "DurableMajority" in page and 'class="step marked' in page
+    refused = found["runs"]["forbidden"][0]["run"]
+    assert "!! not allowed by the spec" in (tmp_path / f"steps-run-{refused}.txt").read_text(
+        "utf-8"
+    )
+    assert 'class="step marked' in (tmp_path / f"steps-run-{refused}.html").read_text("utf-8")
     as_printed = [line.strip() for line in shown.stdout.splitlines()]
     told = [line.strip() for line in TUTORIAL.splitlines() if line.startswith("    ")]
     assert [line for line in told if "DurableMajority" in line] == [
