@@ -46,7 +46,9 @@ _VOTER: Final = Component("org.apache.kafka.raft.Voter", False, "quorum", all_ve
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
-    "partition": Component("kafka.cluster.Broker", True, "partition", all_versions=True, instead="single"),
+    "partition": Component(
+        "kafka.cluster.Broker", True, "partition", all_versions=True, instead="single"
+    ),
     "storage": Component("", True, "storage", host="kraftcheck.storage.Logs"),
     "reassignment": Component("org.apache.kafka.controller.Assignments", True, "reassignment"),
 }
