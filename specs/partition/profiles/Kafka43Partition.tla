@@ -70,6 +70,54 @@ K43_HandleReplicaFetchRequest(n, row, m) ==
                           after \in noted}
 
 -----------------------------------------------------------------------------
+(* last-batch-kept: a snapshot has the last batch of each producer only, so *)
+(* that who has loaded one knows that and what came behind it.  Whether     *)
+(* there was one is not in the row.                                         *)
+Loaded(producers) ==
+  IF "last-batch-kept" \notin Entries THEN {producers}
+  ELSE {{[p EXCEPT !.batches = SubSeq(@, MaxOf(1, Len(@) - kept + 1), Len(@))] : p \in producers} :
+        kept \in 1..BatchesKept}
+
+AnyLoaded(row) == UNION {Outcome([row EXCEPT !.producers = known], {}) :
+                         known \in Loaded(row.producers)}
+
+(* stops-fetching: who is about to stop, and not in the ISR that it knows,   *)
+(* has no fetcher any more that would use an answer.                        *)
+FetchesNoMore(n, row) ==
+  "stops-fetching" \in Entries /\ row.status = "ShuttingDown" /\ n \notin row.image.partition.isr
+
+K43_HandleReplicaFetchResponse(n, row, m) ==
+  LET answered == [row EXCEPT !.fetching = @ \ {m.request}]
+      used ==
+        CASE ~ResponseMatches(row, m) -> Outcome(answered, {})
+          [] m.error = "OFFSET_OUT_OF_RANGE" -> AnyLoaded(OutOfRange(answered, m))
+          [] m.diverging # NoDivergence ->
+               AnyLoaded(TruncateTo(answered, TruncationPoint(row, m.diverging)))
+          [] OTHER -> Outcome(AppendFetched(answered, m), {})
+  IN IF ~MayChangeLog(row, m) THEN NoteFetched(row, m)
+     ELSE used \cup (IF FetchesNoMore(n, row) THEN Outcome(answered, {}) ELSE {})
+
+K43_HandleBrokerRestart(n, row, input) ==
+  LET end == RecoveredEnd(row)
+      log == Prefix(row.log, end)
+      highWatermark == RecoveredHighWatermark(row, end)
+  IN IF row.status # "Down" THEN Disabled
+     ELSE AnyLoaded([row EXCEPT
+            !.status = "Starting", !.incarnation = @ + 1,
+            !.previousEpoch = row.cleanShutdown, !.cleanShutdown = Undefined,
+            !.log = log, !.flushed = MinOf(@, end), !.corrupt = Undefined,
+            !.epochCache = RecoveredEpochCache(row, end),
+            !.producers = ProducersOf(log, BatchesKept),
+            !.highWatermark = highWatermark, !.checkpoint = highWatermark])
+
+(* stops-at-once: who has not heard yet that it is unfenced stops without   *)
+(* asking the controller.  What it has heard is not in the row.             *)
+K43_HandleControlledShutdown(n, row, input) ==
+  IF row.status # "Running" THEN Disabled
+  ELSE Outcome([row EXCEPT !.status = "ShuttingDown"], {})
+         \cup (IF "stops-at-once" \in Entries THEN Outcome(StoppedCleanly(row), {}) ELSE {})
+
+-----------------------------------------------------------------------------
 (* The controller: all of it is soft state, which no other node sees.       *)
 (* forgets-metadata-offset: to replay a change of a registration is to      *)
 (* register the broker anew, and what it last said to have applied is gone. *)

@@ -113,7 +113,7 @@ def fault(line: Any, name: str) -> None:
 
 def of_broker(after: Any, name: str) -> None:
     if name == "isr":
-        after["isr"] = after["isr"][:-1]
+        after["isr"] = after["isr"][:-1] if after["isr"] else [1]
     elif name == "pending":
         after["pending"] = after["pending"] | {"refused": not after["pending"]["refused"]}
     elif name == "end offset":

@@ -33,6 +33,8 @@ import java.util.concurrent.Callable;
 final class PartitionLog {
     private static final int NONE = -1;
     private static final int CORRUPT = -2;
+    /** In a batch (DefaultRecordBatch). */
+    private static final int CHECKSUM_AT = 17;
 
     final UnifiedLog kafka;
 
@@ -100,13 +102,11 @@ final class PartitionLog {
                         if (batch.baseOffset() >= keep) {
                             break;
                         }
-                        at += batch.sizeInBytes();
                         if (corrupt != NONE && batch.baseOffset() >= corrupt) {
-                            bytes.seek(at - 1);
-                            int last = bytes.read();
-                            bytes.seek(at - 1);
-                            bytes.write(~last);
+                            bytes.seek(at + CHECKSUM_AT);
+                            bytes.writeInt((int) ~batch.checksum());
                         }
+                        at += batch.sizeInBytes();
                     }
                     bytes.setLength(at);
                 }
