@@ -89,10 +89,12 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         for host in HOSTS:
             tell(cluster, host)
         read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
-    given = len(partition.read(B2))
-    click.echo(f"{RECORDS + 1} records acknowledged; Kafka's consumer is given {given}")
-    return given <= RECORDS
+    disks = evidence.write(cluster, folder, CONFIGURATION)
+    [left] = [len(each.records) for each in disks if each.broker == cluster.node(B1).number]
+    given = len(partition.read(B2))  # none also where the consumer has no patience
+    click.echo(f"{RECORDS + 1} records acknowledged; the leader has {left}")
+    click.echo(f"Kafka's consumer is given {given}")
+    return left <= RECORDS
 
 
 def await_recovery_point(cluster: Cluster, wanted: int) -> None:
