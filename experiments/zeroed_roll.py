@@ -90,11 +90,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             tell(cluster, host)
         read_all(setting, {})
     disks = evidence.write(cluster, folder, CONFIGURATION)
-    [left] = [len(each.records) for each in disks if each.broker == cluster.node(B1).number]
+    [kept] = [len(each.records) for each in disks if each.broker == cluster.node(B1).number]
     given = len(partition.read(B2))  # none also where the consumer has no patience
-    click.echo(f"{RECORDS + 1} records acknowledged; the leader has {left}")
+    click.echo(f"{RECORDS + 1} records acknowledged; the leader has {kept}")
     click.echo(f"Kafka's consumer is given {given}")
-    return left <= RECORDS
+    return kept <= RECORDS
 
 
 def await_recovery_point(cluster: Cluster, wanted: int) -> None:
