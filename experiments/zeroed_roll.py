@@ -35,8 +35,8 @@ import click
 
 from experiments import evidence, ext4
 from experiments.tools import TOPIC, Partition
-from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, RETENTION_S, tell
-from live.clients import Setting, greet, read_all
+from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, lead_on
+from live.clients import Setting, greet
 from live.cluster import RECOVERY_POINTS, Cluster, ClusterError
 from live.journal import HISTORY, Journal
 
@@ -79,20 +79,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         for index in sorted((left / f"{TOPIC}-0").glob("*.timeindex")):
             found = index.read_bytes()
             click.echo(f"         {index.name}: {len(found)} bytes, {found[:24].hex(' ')}")
-        cluster.start(B1)
-        started = time.monotonic()
-        partition.await_isr(HOSTS, asking=B2)
-        partition.elect(HOSTS, asking=[B2])
-        journal.moment("stop-power", B1)
-        partition.say(f"b1 started: {partition.describe(B2)}")
-        time.sleep(max(0.0, started + RETENTION_S - time.monotonic()))
-        for host in HOSTS:
-            tell(cluster, host)
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
-    given = len(partition.read(B2))
-    click.echo(f"{RECORDS + 1} records acknowledged; Kafka's consumer is given {given}")
-    return given <= RECORDS
+        lead_on(cluster, partition, setting)
+    disks = evidence.write(cluster, folder, CONFIGURATION)
+    [kept] = [len(each.records) for each in disks if each.broker == cluster.node(B1).number]
+    given = len(partition.read(B2))  # none also where the consumer has no patience
+    click.echo(f"{RECORDS + 1} records acknowledged; the leader has {kept}")
+    click.echo(f"Kafka's consumer is given {given}")
+    return kept <= RECORDS
 
 
 def await_recovery_point(cluster: Cluster, wanted: int) -> None:

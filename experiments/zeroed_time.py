@@ -69,20 +69,25 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             shutil.copy(file, left)
         index = left / f"{TOPIC}-0" / f"{0:020}.timeindex"
         click.echo(f"         its time index: {index.read_bytes().hex(' ')}")
-        cluster.start(B1)
-        started = time.monotonic()
-        partition.await_isr(HOSTS, asking=B2)
-        partition.elect(HOSTS, asking=[B2])
-        journal.moment("stop-power", B1)
-        partition.say(f"b1 started: {partition.describe(B2)}")
-        time.sleep(max(0.0, started + RETENTION_S - time.monotonic()))
-        for host in HOSTS:
-            tell(cluster, host)
-        read_all(setting, {})
+        lead_on(cluster, partition, setting)
     evidence.write(cluster, folder, CONFIGURATION)
     given = len(partition.read(B2))
     click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")
     return given < RECORDS
+
+
+def lead_on(cluster: Cluster, partition: Partition, setting: Setting) -> None:
+    """b1 has its power again, leads, and looks at retention. Then all is read."""
+    cluster.start(B1)
+    started = time.monotonic()
+    partition.await_isr(HOSTS, asking=B2)
+    partition.elect(HOSTS, asking=[B2])
+    setting.journal.moment("stop-power", B1)
+    partition.say(f"b1 started: {partition.describe(B2)}")
+    time.sleep(max(0.0, started + RETENTION_S - time.monotonic()))
+    for host in HOSTS:
+        tell(cluster, host)
+    read_all(setting, {})
 
 
 def tell(cluster: Cluster, host: str) -> None:
