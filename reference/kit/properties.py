@@ -71,13 +71,28 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[[str, Check], Prop
     """Makes properties of functions of a state, or of the states before and after a step, where
     state_of makes a state of the constants and of all rows.
     """
+    # All properties are asked of one step after the other, so the states after the last two are
+    # kept; by content, since whoever asks may change a mapping of rows.
+    kept: list[tuple[Any, Any, Any]] = []
+
+    def known(constants: Any, rows: Any) -> Any:
+        for of_constants, of_rows, state in kept:
+            if of_constants is constants and of_rows == rows:
+                return state
+        return None
 
     def named(name: str, check: Check) -> Property:
         of_steps = len(signature(check).parameters) == 2
 
         def asked(constants: Any, before: Any, after: Any) -> str | None:
-            new = state_of(constants, after)
-            return check(state_of(constants, before), new) if of_steps else check(new)
+            new = known(constants, after)
+            if new is None:
+                new = state_of(constants, after)
+                kept[:] = (constants, dict(after), new), *kept[:1]
+            if not of_steps:
+                return check(new)
+            old = known(constants, before)
+            return check(state_of(constants, before) if old is None else old, new)
 
         means, misses = sentence_and_misses(check)
         return Property(name, means, asked, misses)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -148,15 +149,24 @@ def markers(row: PartitionLeader) -> Iterator[LogEntry]:
     return (e for e in row.log if e.kind == "Marker")
 
 
-def fate(row: PartitionLeader, at: int) -> str:
-    return next((e.decision for e in row.log[at + 1 :] if e.kind == "Marker"), "None")
-
-
 def fates(state: State) -> set[tuple[int, str, int]]:
     """(transaction, fate, partition) of every batch."""
     return {
-        (e.txn, fate(row, at), p) for p, row in state.partitions.items() for at, e in batches(row)
+        (txn, fate, p) for p, row in state.partitions.items() for txn, fate in _fates_in(row.log)
     }
+
+
+@lru_cache(maxsize=4096)
+def _fates_in(log: tuple[LogEntry, ...]) -> tuple[tuple[int, str], ...]:
+    """(transaction, fate) of every batch of a log: most steps leave all logs as they are."""
+    found = []
+    decision = "None"
+    for entry in reversed(log):
+        if entry.kind == "Marker":
+            decision = entry.decision
+        elif entry.kind == "Batch":
+            found.append((entry.txn, decision))
+    return tuple(found)
 
 
 def decision_is(state: str) -> Decision:

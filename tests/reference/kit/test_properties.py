@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference.kit.properties import Declared, sentence_and_misses
+from reference.kit.properties import Declared, of_state, sentence_and_misses
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS
 
@@ -41,3 +41,29 @@ def test_what_it_misses_is_no_part_of_its_sentence() -> None:
         """
 
     assert sentence_and_misses(both) == ("It means something.", "what is not there.")
+
+
+def test_a_mapping_of_rows_that_was_changed_is_another_state() -> None:
+    made: list[dict[int, int]] = []
+
+    def state_of(constants: object, rows: dict[int, int]) -> int:
+        made.append(dict(rows))
+        return rows[1]
+
+    def is_low(state: int) -> str | None:
+        return "high" if state > 1 else None
+
+    def does_not_fall(old: int, new: int) -> str | None:
+        return "falls" if new < old else None
+
+    named = of_state(state_of)
+    low, rising = named("IsLow", is_low), named("DoesNotFall", does_not_fall)
+    constants, before, after = object(), {1: 0}, {1: 1}
+    assert [each.check(constants, before, after) for each in (low, rising)] == [None, None]
+    assert made == [{1: 1}, {1: 0}], "made once for both"
+    after[1] = 2
+    assert low.check(constants, before, after) == "high"
+    before[1] = 3
+    assert rising.check(constants, before, after) == "falls"
+    assert low.check(object(), before, {1: 2}) == "high"
+    assert made[-1] == {1: 2}, "of other constants it is another"

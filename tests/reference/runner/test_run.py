@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -174,3 +175,12 @@ def test_what_cannot_be_simulated_is_refused(
 def test_other_numbers_of_voters_progress(voters: int) -> None:
     part = simulate_part("quorum", 1, 0, 15, options={"voters": voters})
     assert set(part.tables["runs"]["verdict"].to_pylist()) == {PROGRESSED}
+
+
+def test_garbage_is_looked_for_as_before_once_a_part_is_done() -> None:
+    usual = gc.get_threshold()
+    simulate_part("quorum", 1, 0, 1)
+    assert gc.get_threshold() == usual
+    with pytest.raises(ValueError):
+        simulate_part("quorum", 1, 0, 1, options={"none such": 1})
+    assert gc.get_threshold() == usual
