@@ -58,6 +58,9 @@ def admin_of(bootstrap: str, properties: Mapping[str, str]) -> AdminClient:
 def find(bootstrap: str, properties: Mapping[str, str], patience: float = ANSWER_S) -> AdminClient:
     """Whoever answers there. Raises TopicError: nobody does within so many seconds."""
     admin = admin_of(bootstrap, properties)
+    for each in bootstrap.split(","):
+        if not each.rpartition(":")[2].strip().isdigit():
+            raise TopicError(f"{each}: it has no port: HOST:PORT is wanted")
     if not any(_is_open(each) for each in bootstrap.split(",")):
         # The library would ask again and again for as long as it has patience.
         raise TopicError(f"{bootstrap}: nobody listens there")

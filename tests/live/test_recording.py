@@ -258,6 +258,12 @@ def test_a_client_that_its_library_does_not_let_go_is_left_behind(
     assert judge_file(tmp_path / HISTORY, Options()).verdict == "holds"
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:9092,other", "[::1]:"])
+def test_an_address_without_a_port_is_told_as_that(address: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="it has no port: HOST:PORT is wanted"):
+        record(address, Plan(seconds=0.1), tmp_path)
+
+
 def test_nobody_there_is_one_line(tmp_path: Path) -> None:
     plan = Plan(seconds=0.1)
     with pytest.raises(RecordingError) as caught:

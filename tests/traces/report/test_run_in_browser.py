@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests.traces.report.browser import in_a_browser, run
 from tests.traces.report.runs import run_of
-from tests.traces.report.test_history_in_browser import pytestmark as pytestmark
-from tests.traces.report.test_history_in_browser import run
 from traces.report.run import render
+
+pytestmark = in_a_browser
 
 WITHOUT_POLICY = re.compile(r"<meta http-equiv=.*?>", re.S)
 ASK = """<script>
