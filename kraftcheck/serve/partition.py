@@ -10,28 +10,25 @@ Law of this file: no sockets, no real clock, no chance but from the seed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
-from kraftcheck.serve.batches import Ended, marker
+from kraftcheck.serve.batches import Batch, Ended, marker
 from kraftcheck.serve.pace import ServedPace
 from reference.partition.broker import BrokerHandlers
 from reference.partition.messages import CLIENTS, NOBODY, ProduceRequest
 from reference.partition.sim.clients import PROBE
-from reference.partition.sim.machine import LEADERSHIP, STATUS, WATERMARK
+from reference.partition.sim.machine import LEADERSHIP, STATUS, WATERMARK, PartitionMemo
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.sim.pace import NEVER, Pace
 from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
-from reference.partition.types import UNDEFINED, Partition, PartitionConstants
+from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from reference.sim.choices import SeededChooser, Stream, run_seed
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, RunResult
-
-if TYPE_CHECKING:
-    from kraftcheck.serve.world import World
 
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
@@ -48,12 +45,28 @@ SERVED: Final = msgspec.structs.replace(
 )
 
 
+class Around(Protocol):
+    """The world that a partition is in (world.py)."""
+
+    setup: Any
+    owner: Any
+    now: int
+    watched: bool
+    partitions_made: int
+    stirred: bool
+    observer: Observer | None
+
+    def memo(self) -> PartitionMemo: ...
+    def has_news(self, partition: ServedPartition) -> None: ...
+    def lay(self, before: BrokerRow, after: BrokerRow, batch: Batch) -> None: ...
+
+
 class ServedPartition(PartitionSimulation):
     """A partition whose clients are outside."""
 
     def __init__(
         self,
-        world: World,
+        world: Around,
         topic: ServedTopic,
         index: int,
         constants: PartitionConstants,
