@@ -169,6 +169,7 @@ public final class Broker extends Node {
         inputs.put("BrokerCrash", in -> up(() -> crash(in.get("keep").asInt(), in.get("corrupt").asLong())));
         inputs.put("BrokerFlush", in -> up(() -> {
             log.kafka.flush(true);
+            flushed = log.kafka.recoveryPoint();
             replicasHere.logs.checkpointLogRecoveryOffsets();
         }));
         inputs.put("CheckpointHighWatermark", in -> up(() -> replicasHere.manager.checkpointHighWatermarks()));
