@@ -119,7 +119,7 @@ public final class Broker extends Node {
         proposals = new Proposals(id, time, () -> life.brokerEpoch());
         replicasHere = new Replicas(id, folder, minInSync, LAG_MS, image, proposals, time, () -> life.brokerEpoch(),
                 () -> mayComplete = true);
-        life = new Life(id, incarnation, replicasHere.logs.readBrokerEpochFromCleanShutdownFiles(), replicasHere.config,
+        life = new Life(incarnation, replicasHere.logs.readBrokerEpochFromCleanShutdownFiles(), replicasHere.config,
                 time, image::offset);
         partition = replicasHere.load(time);
         log = new PartitionLog(partition.localLogOrException());
