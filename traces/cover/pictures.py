@@ -101,13 +101,6 @@ PICTURES: Final = (
         partition_life,
     ),
     Picture(
-        "The partition at the controller, with unclean elections",
-        "Two replicas, no ELR: who is not in the ISR leads when nobody else can.",
-        ("partition-unclean",),
-        "controller",
-        partition_life,
-    ),
-    Picture(
         "A change of the ISR at its leader",
         "What a leader proposes, and what comes of it; asked: its request is under way. The\n"
         "committed ISR changes by metadata or by the answer, whichever is first.",
