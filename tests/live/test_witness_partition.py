@@ -207,7 +207,7 @@ HOSTS = [
         'setHighWatermark(in.get("logStart").asLong())',
         "HandleReplicaFetchResponse",
         "after.highWatermark",
-        run=1,
+        run=3,
     ),
     Plant(
         "the host takes who is fenced for stopping",

@@ -53,7 +53,6 @@ def test_leaders_of_a_partition_by_chance(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("partition", "--runs", "4", "--moves", "80", "--seed", "1", "--out", str(out))
     found = run(HOLDS, *words)
-    assert 0 < found["steps_of_others"] < found["found"]["steps"]
     assert "caught-up-before" in {each["entry"] for each in found["known"]}
 
     strict = run(VIOLATED, *words, "--as", "specs")

@@ -119,7 +119,7 @@ public final class Broker extends Node {
         proposals = new Proposals(id, time, () -> life.brokerEpoch());
         replicasHere = new Replicas(id, folder, minInSync, LAG_MS, image, proposals, time, () -> life.brokerEpoch(),
                 () -> mayComplete = true);
-        life = new Life(id, incarnation, replicasHere.logs.readBrokerEpochFromCleanShutdownFiles(), replicasHere.config,
+        life = new Life(incarnation, replicasHere.logs.readBrokerEpochFromCleanShutdownFiles(), replicasHere.config,
                 time, image::offset);
         partition = replicasHere.load(time);
         log = new PartitionLog(partition.localLogOrException());
@@ -169,6 +169,7 @@ public final class Broker extends Node {
         inputs.put("BrokerCrash", in -> up(() -> crash(in.get("keep").asInt(), in.get("corrupt").asLong())));
         inputs.put("BrokerFlush", in -> up(() -> {
             log.kafka.flush(true);
+            flushed = log.kafka.recoveryPoint();
             replicasHere.logs.checkpointLogRecoveryOffsets();
         }));
         inputs.put("CheckpointHighWatermark", in -> up(() -> replicasHere.manager.checkpointHighWatermarks()));

@@ -47,14 +47,12 @@ final class Life {
     private final Object kafka;
     private final KafkaEventQueue queue;
     private final Channel channel = new Channel();
-    private final int id;
     private final long incarnation;
     private final OptionalLong previous;
     private final Supplier<Long> applied;
     private Map<String, Object> inFlight;
 
-    Life(int id, long incarnation, OptionalLong previous, Object config, Time time, Supplier<Long> applied) {
-        this.id = id;
+    Life(long incarnation, OptionalLong previous, Object config, Time time, Supplier<Long> applied) {
         this.incarnation = incarnation;
         this.previous = previous;
         this.applied = applied;
