@@ -153,8 +153,8 @@ def main() -> None:
         keeping.close()
     before = cpu(process.pid)
     batches({"bootstrap.servers": cluster.bootstrap_servers})
-    each = 1e6 * (cpu(process.pid) - before) / BATCHES
-    print(f"served                    {each:8,.0f} us of CPU a batch")
+    cost = 1e6 * (cpu(process.pid) - before) / BATCHES
+    print(f"served                    {cost:8,.0f} us of CPU a batch")
     start = time.perf_counter()
     verdict = cluster.end()
     print(
