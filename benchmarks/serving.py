@@ -141,9 +141,9 @@ def main() -> None:
         if real is not None:
             print(f"Apache Kafka's start      {seconds:8.2f} s")
             contestants["Apache Kafka"] = {"bootstrap.servers": real.bootstrap}
-        for each in (cluster, keeping.cluster):
+        for one in (cluster, keeping.cluster):
             for topic in ("batches", "single"):
-                each.create_topic(topic)
+                one.create_topic(topic)
         try:
             measured(contestants)
         finally:
