@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kraftcheck.retracing.relation import Relation
+from kraftcheck.counterexamples.relation import Relation
 from reference.bugs.catalog import UnknownBug, bug, bugs_of
 from reference.runner.run import forget, simulate_genomes, simulate_part
 from reference.sim.choices import run_seed

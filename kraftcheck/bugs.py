@@ -10,17 +10,17 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts, exits
+from kraftcheck.known_bugs import counterexamples
+from kraftcheck.known_bugs.counterexamples import Counterexample
+from kraftcheck.known_bugs.diffs import python_diffs, tla_diffs
+from kraftcheck.known_bugs.entries import manifest_of
+from kraftcheck.known_bugs.matrix import HEAD, cells_of, html, markdown, matrix, summary
+from kraftcheck.known_bugs.oracles import models_of
+from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
+from kraftcheck.known_bugs.schedules import FOLDER
+from kraftcheck.known_bugs.witnesses import hunt_of
+from kraftcheck.known_bugs.witnesses import stored as stored_witnesses
 from kraftcheck.screen import Columns, Screen, room_on_screen
-from kraftcheck.zoo import counterexamples
-from kraftcheck.zoo.counterexamples import Counterexample
-from kraftcheck.zoo.diffs import python_diffs, tla_diffs
-from kraftcheck.zoo.entries import manifest_of
-from kraftcheck.zoo.matrix import HEAD, cells_of, html, markdown, matrix, summary
-from kraftcheck.zoo.oracles import models_of
-from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
-from kraftcheck.zoo.schedules import FOLDER
-from kraftcheck.zoo.witnesses import hunt_of
-from kraftcheck.zoo.witnesses import stored as stored_witnesses
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, OF_STORAGE, bug
 from reference.protocols import parts_of

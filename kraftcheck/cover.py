@@ -15,8 +15,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
+from kraftcheck.known_bugs.own_rules import substitution
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.zoo.own_rules import substitution
 from reference.bugs.bug import Bug
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges

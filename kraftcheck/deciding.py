@@ -20,8 +20,8 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from kraftcheck.zoo.beginning import Rule, rules
-from kraftcheck.zoo.entries import manifest_of
+from kraftcheck.known_bugs.beginning import Rule, rules
+from kraftcheck.known_bugs.entries import manifest_of
 from reference.kit.fields import Field, Kind, fields_of
 from reference.kit.protocol import Handlers, Protocol
 from reference.protocols import PROTOCOLS, AnyConstants, peers_of, protocol_of

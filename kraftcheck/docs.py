@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kraftcheck.artifacts import checkout
-from kraftcheck.zoo import matrix
-from kraftcheck.zoo import mutants as zoo_mutants
+from kraftcheck.known_bugs import matrix
+from kraftcheck.known_bugs import mutants as zoo_mutants
 from reference.bugs.catalog import bugs_of
 from reference.clients.promises import (
     ANYTHING_CLEAN,

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import z3
 
 from kraftcheck import artifacts, exits
+from kraftcheck.known_bugs.own_rules import read_rules, substitution
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.zoo.own_rules import read_rules, substitution
 from reference.bugs.bug import Bug
 from reference.proofs.obligations import Obligation, Proof
 from reference.protocols import PROTOCOLS, part_of

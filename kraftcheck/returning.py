@@ -1,6 +1,6 @@
 """`shrink` of a counterexample of TLC, the way back from the model; and of a schedule of moves.
 
-What TLC shows is followed by the reference with the model's bug (kraftcheck/retracing), told as a
+What TLC shows is followed by the reference with the model's bug (counterexamples/), told as a
 story, minimised, and kept as a schedule of moves. Where the correct reference does something else
 is said with it.
 """
@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kraftcheck import exits
+from kraftcheck.counterexamples import plain
+from kraftcheck.counterexamples.endings import ending
+from kraftcheck.counterexamples.following import Followed, follow
+from kraftcheck.counterexamples.minimising import Minimised, minimised, minimised_step
+from kraftcheck.counterexamples.moves import Converted, Refusal, converted, refusal, run
+from kraftcheck.counterexamples.plain import Way
+from kraftcheck.counterexamples.relation import Relation
 from kraftcheck.exits import BadInput
-from kraftcheck.retracing import plain
-from kraftcheck.retracing.endings import ending
-from kraftcheck.retracing.following import Followed, follow
-from kraftcheck.retracing.minimising import Minimised, minimised, minimised_step
-from kraftcheck.retracing.moves import Converted, Refusal, converted, refusal, run
-from kraftcheck.retracing.plain import Way
-from kraftcheck.retracing.relation import Relation
+from kraftcheck.known_bugs import stories
+from kraftcheck.known_bugs.entries import manifest_of
+from kraftcheck.known_bugs.oracles import models_of
 from kraftcheck.screen import Screen
 from kraftcheck.steering import VERDICTS, load, made
-from kraftcheck.zoo import stories
-from kraftcheck.zoo.entries import manifest_of
-from kraftcheck.zoo.oracles import models_of
 from reference.bugs.catalog import UnknownBug, replayable
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS, parts_of

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
-from kraftcheck.retracing.endings import ending
+from kraftcheck.counterexamples.endings import ending
 from kraftcheck.screen import Columns, Screen
 from tla_utils import (
     Manifest,

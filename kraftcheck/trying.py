@@ -11,14 +11,14 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import beginning, own_runs, related, trying
+from kraftcheck.known_bugs.entries import manifest_of
+from kraftcheck.known_bugs.own_overlay import OwnOverlay, models_for, read_overlay, text_of
+from kraftcheck.known_bugs.own_rules import OwnRules, read_rules
+from kraftcheck.known_bugs.own_runs import Finding, OfRuns
+from kraftcheck.known_bugs.related import Known
+from kraftcheck.known_bugs.trying import OfModel, Tried
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.zoo import beginning, own_runs, related, trying
-from kraftcheck.zoo.entries import manifest_of
-from kraftcheck.zoo.own_overlay import OwnOverlay, models_for, read_overlay, text_of
-from kraftcheck.zoo.own_rules import OwnRules, read_rules
-from kraftcheck.zoo.own_runs import Finding, OfRuns
-from kraftcheck.zoo.related import Known
-from kraftcheck.zoo.trying import OfModel, Tried
 from reference.kit.dispatch import snake
 from reference.protocols import PROTOCOLS
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
@@ -46,7 +46,7 @@ def run(
     java: str | None,
     screen: Screen,
 ) -> int:
-    """Ask the detectors; returns 0, 1 or 2 as `zoo.trying` says.
+    """Ask the detectors; returns 0, 1 or 2 as `known_bugs.trying` says.
 
     Raises BadInput: nothing is given, or what is given cannot be used.
     """

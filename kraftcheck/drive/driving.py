@@ -31,10 +31,10 @@ from kraftcheck.drive.seeking import (
     seek,
 )
 from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import schedules
+from kraftcheck.known_bugs.runs import WATCHED
 from kraftcheck.screen import Screen
 from kraftcheck.witness.speech import Speech, constants_form
-from kraftcheck.zoo import schedules
-from kraftcheck.zoo.runs import WATCHED
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS
 from reference.sim.choices import SeededChooser, Stream

@@ -87,7 +87,7 @@ def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     \b
     Example: kraftcheck bugs run Z06 --oracle steps --oracle invariants
     """
-    from kraftcheck.zoo import running as work
+    from kraftcheck.known_bugs import running as work
 
     return work.run(ids, **options)
 
@@ -122,7 +122,7 @@ def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
     \b
     Example: kraftcheck bugs campaigns Z06 --limit 50
     """
-    from kraftcheck.zoo import measuring as work
+    from kraftcheck.known_bugs import measuring as work
 
     return work.run(ids, **options)
 
@@ -151,7 +151,7 @@ def bugs_mutants(modules: tuple[str, ...], **options: Any) -> int:
     \b
     Example: kraftcheck bugs mutants --module QuorumRules --minutes 10
     """
-    from kraftcheck.zoo import mutating as work
+    from kraftcheck.known_bugs import mutating as work
 
     return work.run(modules, **options)
 

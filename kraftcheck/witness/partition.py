@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.retracing.moves import alike
+from kraftcheck.counterexamples.moves import alike
 from kraftcheck.witness import covering, driving, replaying
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared

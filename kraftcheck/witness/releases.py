@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import schedules
 from kraftcheck.screen import Screen
 from kraftcheck.witness import driving
 from kraftcheck.witness.departures import Witnessed
@@ -21,7 +22,6 @@ from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import voters
 from kraftcheck.witness.replaying import actions, played
-from kraftcheck.zoo import schedules
 from live.witness.jars import check_version, versions
 from traces.foreign.profiles import profile_of
 

@@ -15,6 +15,7 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import schedules
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.witness import comparing, driving, following
 from kraftcheck.witness.comparing import Differing
@@ -22,7 +23,6 @@ from kraftcheck.witness.departures import Witnessed
 from kraftcheck.witness.driving import RESULT, TRACE, Component, host_of, judged, of_run, producer
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import header
-from kraftcheck.zoo import schedules
 from reference.steered.scripts import Script
 from traces.foreign.profiles import Profile
 

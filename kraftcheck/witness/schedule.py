@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from kraftcheck.retracing.moves import alike
+from kraftcheck.counterexamples.moves import alike
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Speech, Taken

@@ -1,8 +1,9 @@
 """Inputs that no run gave to a row: the reference takes them as the spec does.
 
 Runs come to some decisions seldom or never. Here rows of runs are given the inputs of other
-moments, changed and unchanged (kraftcheck/zoo/attempts.py), and TLC judges what the reference makes
-of each. Its twin is a reference with one subtle change, which hundreds of runs did not tell apart.
+moments, changed and unchanged (kraftcheck/known_bugs/attempts.py), and TLC judges what the
+reference makes of each. Its twin is a reference with one subtle change, which hundreds of runs did
+not tell apart.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.zoo import attempts
-from kraftcheck.zoo.mutant_trials import StepBench
-from kraftcheck.zoo.own_rules import known, read_rules
+from kraftcheck.known_bugs import attempts
+from kraftcheck.known_bugs.mutant_trials import StepBench
+from kraftcheck.known_bugs.own_rules import known, read_rules
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import bugs_of
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS
 
 TRIED = 12_000
-CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
+CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"
 
 
 @pytest.mark.slow

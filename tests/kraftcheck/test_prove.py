@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from kraftcheck import exits, prove
 from kraftcheck.cli import cli
+from kraftcheck.known_bugs.own_rules import read_rules
 from kraftcheck.verbs import models
-from kraftcheck.zoo.own_rules import read_rules
 from reference.partition.proof import proof as partition_proof
 from reference.proofs.obligations import Obligation
 from reference.quorum.messages import Crash

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck import exits, returning, steering
-from kraftcheck.retracing.minimising import minimised, minimised_step
-from kraftcheck.retracing.relation import Relation
+from kraftcheck.counterexamples.minimising import minimised, minimised_step
+from kraftcheck.counterexamples.relation import Relation
 from kraftcheck.screen import Screen
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule

@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from kraftcheck.retracing import following
-from kraftcheck.retracing.following import follow
-from kraftcheck.retracing.moves import converted, run
-from kraftcheck.retracing.search import ANY, AtLeast, Limits, Made
-from kraftcheck.zoo.schedules import FOLDER as SCHEDULES
+from kraftcheck.counterexamples import following
+from kraftcheck.counterexamples.following import follow
+from kraftcheck.counterexamples.moves import converted, run
+from kraftcheck.counterexamples.search import ANY, AtLeast, Limits, Made
+from kraftcheck.known_bugs.schedules import FOLDER as SCHEDULES
 from reference.quorum.messages import Crash, ElectionTimeout, Resign
 from reference.steered.scripts import read
 from specs import SPECS

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.known_bugs.schedules import FOLDER
 from kraftcheck.witness import following
 from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS, METHODS
 from kraftcheck.witness.releases import find
 from kraftcheck.witness.speech import header
-from kraftcheck.zoo.schedules import FOLDER
 from live.sources import VERSION
 from live.witness import jars
 from reference.partition.protocol import PARTITION

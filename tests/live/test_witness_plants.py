@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.known_bugs.schedules import FOLDER
 from kraftcheck.witness import following
 from kraftcheck.witness.driving import host_of, of_run
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import header
-from kraftcheck.zoo.schedules import FOLDER
 from live.sources import VERSION
 from reference.steered.scripts import read
 from tests.live.patched import Plant, compiled, seen, sources

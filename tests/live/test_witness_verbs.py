@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import HOLDS, VIOLATED
+from kraftcheck.known_bugs import schedules
 from kraftcheck.witness.covering import BEHIND
-from kraftcheck.zoo import schedules
 from tests.live.patched import compiled, sources
 from tests.live.test_witness_partition import PLANTS
 from traces.foreign.reading import read_foreign
@@ -68,7 +68,7 @@ def test_leaders_of_a_partition_by_chance(tmp_path: Path) -> None:
     ],
 )
 def test_bugs_of_the_partition_by_one_command(bug: str, violates: str, entry: str) -> None:
-    schedule = str(ROOT / f"kraftcheck/zoo/schedules/{bug}.moves")
+    schedule = str(ROOT / f"kraftcheck/known_bugs/schedules/{bug}.moves")
     found = run(VIOLATED, "replay", schedule)
     assert (found["violates"], found["as_said"], found["left_out"]) == (violates, True, [])
     assert entry in {each["entry"] for each in found["known"] if each["class"] == "bug"}
@@ -81,7 +81,7 @@ def test_bugs_of_the_partition_by_one_command(bug: str, violates: str, entry: st
 )
 def test_a_schedule_beside_the_reference(bug: str, code: int, differing: list[str]) -> None:
     """What differs is what TLC, asked of all steps, refuses; where nothing does it is not asked."""
-    schedule = str(ROOT / f"kraftcheck/zoo/schedules/{bug}.moves")
+    schedule = str(ROOT / f"kraftcheck/known_bugs/schedules/{bug}.moves")
     found = run(code, "replay", schedule, "--differential")
     assert [each["action"] for each in found["differing"]] == differing
     assert found["forbidden"] == len(differing)
@@ -117,7 +117,7 @@ def test_releases_beside_each_other(tmp_path: Path) -> None:
 
 
 def test_z68_by_one_command() -> None:
-    found = run(VIOLATED, "replay", str(ROOT / "kraftcheck/zoo/schedules/Z68.moves"))
+    found = run(VIOLATED, "replay", str(ROOT / "kraftcheck/known_bugs/schedules/Z68.moves"))
     assert (found["violates"], found["as_said"], found["left_out"]) == ("NoIllegalState", True, [])
     assert [each["entry"] for each in found["known"]] == ["candidate-again"]
     assert "Received unexpected invalid request error" in found["stopped"][0]

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from kraftcheck.known_bugs.schedules import stored
 from kraftcheck.witness.driving import drive, host_of, of_run, producer
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
@@ -20,7 +21,6 @@ from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import voters
 from kraftcheck.witness.releases import FINDS
 from kraftcheck.witness.speech import header
-from kraftcheck.zoo.schedules import stored
 from live.witness.jars import DEFAULT, has_log, versions
 from tests.live.witness_samples import FOLDER, WHOLE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.zoo import counterexamples
+from kraftcheck.known_bugs import counterexamples
 from reference.bugs.catalog import CATALOG, OF_STORAGE
 from specs import SPECS
 from tests.specs.answers import answer

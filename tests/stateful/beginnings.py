@@ -2,7 +2,7 @@
 
 An example of some dozen rules seldom gets to where a protocol is in the middle of something rare: a
 proposal on its way, two candidates, a leader that does not know it leads no more. TLC does: it goes
-the shortest way to what each bug of the zoo breaks (tests/corpus/tlc-*.moves, made by `kraftcheck
+the shortest way to what each known bug breaks (tests/corpus/tlc-*.moves, made by `kraftcheck
 shrink --model`). Every other draw for a quorum and for a partition begins with the moves of one of
 these, but for the last few; of examples it is about a fourth, since Hypothesis varies what it has
 drawn. This is how fuzzers use a corpus (Zalewski, "AFL", 2013), with a model
@@ -19,7 +19,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kraftcheck.retracing.moves import make
+from kraftcheck.counterexamples.moves import make
 from reference.steered.moves import Steered
 from reference.steered.scripts import Script, read
 

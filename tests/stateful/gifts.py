@@ -16,8 +16,8 @@ from typing import ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from kraftcheck.retracing.minimising import minimised, minimised_step
-from kraftcheck.retracing.relation import Relation
+from kraftcheck.counterexamples.minimising import minimised, minimised_step
+from kraftcheck.counterexamples.relation import Relation
 from reference.steered.failures import (
     Failure,
     NoProgress,

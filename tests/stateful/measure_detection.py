@@ -26,7 +26,7 @@ from time import monotonic
 from typing import Final, NamedTuple
 
 from kraftcheck.exits import BadInput
-from kraftcheck.zoo.own_rules import OwnRules, known, read_rules
+from kraftcheck.known_bugs.own_rules import OwnRules, known, read_rules
 from reference.runner.run import forget
 from tests.stateful.detecting import (
     BUGS,

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.retracing.relation import Relation
-from kraftcheck.retracing.relation import replayed as replayed_by
+from kraftcheck.counterexamples.relation import Relation
+from kraftcheck.counterexamples.relation import replayed as replayed_by
 from reference.runner.scripted import replay
 from reference.runner.shrink import failure_of, replayed
 from reference.sim.schedules import read as read_choices

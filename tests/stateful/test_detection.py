@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from kraftcheck.zoo.own_rules import known, read_rules
+from kraftcheck.known_bugs.own_rules import known, read_rules
 from tests.stateful import detecting, detection_store, measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
 from tests.stateful.detection_page import PAGE, page
@@ -22,7 +22,7 @@ from tests.stateful.measure_detection import main
 from tests.stateful.quantiles import interval, quantile
 from tla_utils import ToolError
 
-CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
+CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"
 MOST_MOVES = 40
 """To which each find of the first three seeds that found anything was shrunk. Most have fewer than
 20 (docs/measured/detection.md).

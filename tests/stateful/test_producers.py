@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.zoo.own_rules import known, read_rules
+from kraftcheck.known_bugs.own_rules import known, read_rules
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.steered.failures import Violation
 
-CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
+CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"
 FIRST = "broker 0 ProduceRequest K>0 client=1 values=1"
 BREAKS = "the producer's connection 1 to broker 0 breaks"
 AGAIN = "the producer sends again, to broker 0"

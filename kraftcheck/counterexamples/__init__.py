@@ -1,0 +1,10 @@
+"""Counterexample replay: TLC's counterexample as moves of the reference; and schedules of
+moves judged, and made small.
+
+Reading order: search; quorum, partition; following; moves; relation (whether TLC refuses a step of
+a schedule); minimising.
+
+The reduced models fuse moves and forget what no handler can notice, so a counterexample does not
+say which moves were made. They are searched for: between two states of TLC the shortest sequence of
+moves of the reference that leads from what the first shows to what the second shows.
+"""

@@ -1,0 +1,144 @@
+"""A schedule of moves made small: delta debugging over the moves.
+
+Stretches of moves are left out, long ones first, then shorter ones, down to single moves, until
+nothing can be left out any more (Zeller and Hildebrandt, "Simplifying and Isolating
+Failure-Inducing Input", 2002). Moves that are not possible any more without those that are gone are
+left out with them, unless there is one alike: with other values and offsets, as there are when
+something before it is gone. What is kept violates the same property.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from kraftcheck.counterexamples.moves import make_alike
+from kraftcheck.counterexamples.relation import Relation
+from reference.runner.scripted import begin, in_the_end
+from reference.steered.failures import REJECTED, Failure
+from reference.steered.scripts import Script
+from traces.jobs.steered import broken_promise
+
+Runner: TypeAlias = Callable[[Script, Sequence[str]], tuple[tuple[str, ...], Failure | None]]
+"""The moves that were possible, up to the first failure, and that failure."""
+
+
+class Minimised(NamedTuple):
+    """attempts: how many schedules were tried."""
+
+    script: Script
+    failure: Failure
+    attempts: int
+
+
+def minimised(
+    script: Script,
+    attempts: int = 2000,
+    told: Callable[[int], None] | None = None,
+    runner: Runner | None = None,
+) -> Minimised:
+    """The smallest schedule found within so many attempts. told: hears of each. runner: says how
+    moves fail; without one, by what they violate on their way or, if that is nothing, in the end.
+
+    Raises ValueError: the moves violate nothing; as `replaying.begin` does.
+    """
+    if runner is None:
+        runner = on_their_way if on_their_way(script, script.moves)[1] else to_the_end
+    search = _Search(script, attempts, told, runner)
+    while search.shortened():
+        pass
+    best = replace(script, moves=search.moves, violates=search.failure.name)
+    return Minimised(best, search.failure, search.attempts)
+
+
+def on_their_way(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+    """As make_alike, from the beginning. Nothing is demanded at the end."""
+    return make_alike(begin(script), moves)
+
+
+def to_the_end(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+    """As on_their_way; then everything is healed, and progress and what was promised demanded."""
+    schedule = begin(script)
+    kept, failure = make_alike(schedule, moves)
+    if failure is None:
+        failure = in_the_end(schedule, broken_promise)
+    return kept, failure
+
+
+def minimised_step(
+    script: Script,
+    relation: Relation,
+    attempts: int = 2000,
+    told: Callable[[int], None] | None = None,
+) -> Minimised:
+    """As `minimised`, where the failure is a step that TLC refuses. Steps without a verdict that
+    are met on the way pass; when nothing more can be left out, TLC is asked about all of them, and
+    then it goes on. Of a script with a bug they are departures from the correct rules, which TLC
+    mostly refuses: so this is hoped at first, and asked about in the end. Raises also as
+    Relation.put.
+    """
+    relation.run(script, script.moves)
+    relation.learn()
+    if script.bug is not None:
+        action = script.violates.removeprefix(REJECTED)
+        hopeful = minimised(script, attempts, told, partial(relation.run, hoped=action))
+        relation.learn()
+        failure = relation.run(hopeful.script, hopeful.script.moves)[1]
+        if failure is not None and failure.name == script.violates:
+            return hopeful
+    best = minimised(script, attempts, told, relation.run)
+    while best.attempts < attempts:
+        relation.learn()
+        further = minimised(best.script, attempts - best.attempts, told, relation.run)
+        shorter = len(further.script.moves) < len(best.script.moves)
+        best = further._replace(attempts=best.attempts + further.attempts)
+        if not shorter:
+            break
+    return best
+
+
+class _Search:
+    def __init__(
+        self,
+        script: Script,
+        limit: int,
+        told: Callable[[int], None] | None,
+        runner: Runner,
+    ) -> None:
+        self._script = script
+        self._run = runner
+        self._limit = limit
+        self._told = told
+        self.attempts = 0
+        self.moves, failure = runner(script, script.moves)
+        if failure is None:
+            raise ValueError("the moves violate nothing: there is nothing to shrink")
+        self.failure = failure
+
+    def shortened(self) -> bool:
+        """Whether any stretch could be left out."""
+        before = len(self.moves)
+        size = before
+        while size:
+            at = 0
+            while at < len(self.moves):
+                if self.attempts == self._limit:
+                    return False
+                if not self._accepts(self.moves[:at] + self.moves[at + size :]):
+                    at += size
+            size //= 2
+        return len(self.moves) < before
+
+    def _accepts(self, moves: tuple[str, ...]) -> bool:
+        """Whether these moves fail alike; they are then the best."""
+        self.attempts += 1
+        if self._told:
+            self._told(self.attempts)
+        kept, failure = self._run(self._script, moves)
+        if failure is None or failure.name != self.failure.name:
+            return False
+        self.moves, self.failure = kept, failure
+        return True

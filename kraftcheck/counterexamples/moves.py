@@ -1,0 +1,173 @@
+"""Moves that were found, made by a steered run: the schedule that can be replayed and kept.
+
+A steered run (reference/steered) knows its moves by words. A move that it does not have when
+its turn comes is left out, counted, and said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kraftcheck.counterexamples.search import Made
+from reference.runner.scripted import begin
+from reference.steered.failures import Failure
+from reference.steered.moves import Move, Steered
+from reference.steered.scripts import Script
+
+
+class Line(NamedTuple):
+    """A move in words, to which of TLC's states it leads, and whether the run had it."""
+
+    words: str
+    state: int
+    made: bool
+
+
+class Converted(NamedTuple):
+    """script: the moves that were made, up to the first failure. lines: those and the ones that the
+    run did not have. failure: what was violated, or None.
+    """
+
+    script: Script
+    lines: list[Line]
+    failure: Failure | None
+
+    @property
+    def unmade(self) -> list[str]:
+        return [line.words for line in self.lines if not line.made]
+
+
+class Refusal(NamedTuple):
+    """The first move at which the correct reference does not what the one with the bug does.
+
+    number: from 1. words: the move. lines: what is different, or that there is no such move.
+    """
+
+    number: int
+    words: str
+    lines: list[str]
+
+
+def converted(
+    machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]
+) -> Converted:
+    """The schedule of these moves. Raises ValueError, UnknownBug: no such setting or bug."""
+    script = Script(machine=machine, moves=(), bug=bug, options=options)
+    schedule: Any = begin(script)
+    lines: list[Line] = []
+    failure: Failure | None = None
+    for made in moves:
+        for words in schedule.wordings(made.node, made.input):
+            try:
+                lines.append(Line(words, made.state, make(schedule, words)))
+            except Failure as found:
+                lines.append(Line(words, made.state, True))
+                failure = found
+                break
+        if failure:
+            break
+    kept = tuple([line.words for line in lines if line.made])
+    violates = failure.name if failure else ""
+    return Converted(msgspec.structs.replace(script, moves=kept, violates=violates), lines, failure)
+
+
+def make(schedule: Steered, words: str) -> bool:
+    """Whether there is such a move; then it was made. Raises Failure."""
+    for move in schedule.possible():
+        if move.words == words:
+            move.make()
+            return True
+    return False
+
+
+NODES = r"broker \d+|partition \d+|\bof \d+|[\dCK]+>[\dCK]+|\d+ -> \d+|^(?:quorum: )?\d+ "
+_NUMBERS = re.compile(rf"({NODES})|\d+")
+
+
+def shape(words: str) -> str:
+    """The words without numbers other than those of nodes and partitions."""
+    return _NUMBERS.sub(lambda found: found[1] or "#", words)
+
+
+def alike(schedule: Steered, words: str) -> Move | None:
+    """The move with these words; else the first one of the same shape: where moves before it were
+    left out, values and offsets are others.
+    """
+    wanted = shape(words)
+    second: Move | None = None
+    for move in schedule.possible():
+        if move.words == words:
+            return move
+        if second is None and shape(move.words) == wanted:
+            second = move
+    return second
+
+
+def make_alike(schedule: Steered, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+    """Makes these moves or ones alike. Those that were made, up to the first failure, and that."""
+    kept: list[str] = []
+    for words in moves:
+        move = alike(schedule, words)
+        if move is not None:
+            kept.append(move.words)
+            try:
+                move.make()
+            except Failure as failure:
+                return tuple(kept), failure
+    return tuple(kept), None
+
+
+def run(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+    """The moves that were possible, up to the first failure, and that failure.
+
+    Nothing is demanded at the end: what a counterexample violates it violates on its way.
+    """
+    schedule = begin(script)
+    kept: list[str] = []
+    for words in moves:
+        try:
+            if make(schedule, words):
+                kept.append(words)
+        except Failure as failure:
+            return (*kept, words), failure
+    return tuple(kept), None
+
+
+# -- The correct reference
+
+
+def refusal(script: Script) -> Refusal | None:
+    """Where the correct reference parts from the one with the script's bug; None: nowhere."""
+    with_bug = begin(script)
+    correct = begin(msgspec.structs.replace(script, bug=None))
+    for number, words in enumerate(script.moves, 1):
+        broken = False
+        try:
+            make(with_bug, words)
+        except Failure:
+            broken = True
+        if not make(correct, words):
+            return Refusal(number, words, ["there is no such move in the correct reference"])
+        lines = list(_differences(with_bug.named_rows(), correct.named_rows()))
+        if lines or broken:
+            return Refusal(number, words, lines or ["the same rows, but what was sent differs"])
+    return None
+
+
+def _differences(one: dict[str, Any], other: dict[str, Any]) -> Iterable[str]:
+    """By node and field, what is so with the bug and otherwise without."""
+    for name, row in one.items():
+        correct = other[name]
+        for field in row.__struct_fields__:
+            buggy, right = getattr(row, field), getattr(correct, field)
+            if buggy != right:
+                yield f"{name}, {field}: {_short(buggy)} with the bug, {_short(right)} without"
+
+
+def _short(value: Any) -> str:
+    text = msgspec.json.encode(value).decode().replace('"', "")
+    return text if len(text) <= 60 else f"{text[:57]}..."

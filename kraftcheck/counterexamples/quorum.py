@@ -1,0 +1,235 @@
+"""The quorum for the way back: what TLC shows of a voter, and the moves that voters have.
+
+What MCQuorumReduced forgets of a row (its `Normal`) is forgotten here as well: connections, parked
+fetches, the high watermark of a follower, what is flushed, the vote in an epoch whose leader is
+known, and end offsets that say no more than the high watermark does. Where TLC shows no vote there
+may be one that was forgotten so, and any will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from kraftcheck.counterexamples.rows import Rows, Texts, Values
+from kraftcheck.counterexamples.search import ANY, Allowed, Beginning, Essence, Made, Way
+from reference.bugs.catalog import rules_for
+from reference.kit.log import Entry, end_offset
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.messages import (
+    Append,
+    BeginQuorumEpochTimeout,
+    Crash,
+    ElectionTimeout,
+    FetchMaxWait,
+    FetchTimeout,
+    Flush,
+    Input,
+    Message,
+    RequestTimeout,
+    Resign,
+    Restart,
+)
+from reference.quorum.properties import Ballot, QuorumHistory
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, initial_row, is_running
+from tla_utils import State
+
+VARIABLES: Final = frozenset({"rows", "spent"})
+"""Of the models."""
+_TIMERS: Final[tuple[Input, ...]] = (
+    Flush(),
+    ElectionTimeout(),
+    FetchTimeout(),
+    BeginQuorumEpochTimeout(),
+    Resign(),
+    Restart(),
+)
+
+
+class QuorumWorld:
+    """Rows by position of the voter, every message that was ever sent, in order, and how many
+    records and crashes there were.
+    """
+
+    __slots__ = ("_essence", "_key", "handlers", "rows", "sent", "spent")
+
+    def __init__(
+        self,
+        handlers: QuorumHandlers,
+        rows: tuple[Row, ...],
+        sent: tuple[Message, ...],
+        spent: tuple[int, int],
+    ) -> None:
+        self.handlers = handlers
+        self.rows = rows
+        self.sent = sent
+        self.spent = spent
+        self._key = hash((rows, frozenset(sent), spent))
+        self._essence: Essence | None = None
+
+    def __hash__(self) -> int:
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, QuorumWorld)
+            and self._key == other._key
+            and (self.rows, self.spent) == (other.rows, other.spent)
+            and set(self.sent) == set(other.sent)
+        )
+
+    def essence(self) -> Essence:
+        if self._essence is None:
+            self._essence = (*map(essence_of, self.rows), self.spent)
+        return self._essence
+
+    def moves(self, allowed: Allowed) -> Iterator[tuple[Made, QuorumWorld]]:
+        voters = self.handlers.constants.voters
+        for m in self.sent[::-1]:
+            if is_running(self.rows[voters.index(m.destination)]):
+                yield from self._make(m.destination, m)
+        for node, row in zip(voters, self.rows, strict=True):
+            for input in self._own(node, row, allowed):
+                yield from self._make(node, input)
+
+    def _own(self, node: int, row: Row, allowed: Allowed) -> Iterator[Input]:
+        """Inputs that are no messages."""
+        if row.role == "Leader" and allowed.value is not None:
+            yield Append(allowed.value)
+        yield from _TIMERS
+        for m in row.parked:
+            yield FetchMaxWait(m)
+        for peer in self.handlers.constants.others(node):
+            yield RequestTimeout(peer)
+        if allowed.crash and is_running(row):
+            for keep in range(row.flushed, end_offset(row.log) + 1):
+                yield Crash(keep)
+
+    def _make(self, node: int, input: Input) -> Iterator[tuple[Made, QuorumWorld]]:
+        at = self.handlers.constants.voters.index(node)
+        outcome = self.handlers.step(node, self.rows[at], input)
+        if outcome is None or (outcome.row == self.rows[at] and not outcome.sent):
+            return
+        rows = (*self.rows[:at], outcome.row, *self.rows[at + 1 :])
+        fresh = tuple([m for m in outcome.sent if m not in self.sent])
+        records, crashes = self.spent
+        spent = records + isinstance(input, Append), crashes + isinstance(input, Crash)
+        yield Made(node, input), QuorumWorld(self.handlers, rows, self.sent + fresh, spent)
+
+
+def first_world(handlers: QuorumHandlers) -> QuorumWorld:
+    """What every behaviour of the models begins with."""
+    constants = handlers.constants
+    rows = tuple([initial_row(constants) for _ in constants.voters])
+    return QuorumWorld(handlers, rows, (), (0, 0))
+
+
+# -- What TLC shows
+
+FIELDS: Final[tuple[tuple[str, ...], ...]] = (
+    (
+        *("role", "epoch", "leader", "voted", "quorum_state", "log", "epoch_cache", "granted"),
+        *("high_watermark", "epoch_start", "end_offsets", "announced"),
+    ),
+    ("records", "crashes"),
+)
+"""What the parts of an essence consist of; each part is of another length."""
+
+
+def essence_of(row: Row) -> Essence:
+    """A row of the reference, less what the models forget."""
+    settled = max(row.high_watermark, row.epoch_start)
+    file = row.quorum_state
+    return (
+        row.role,
+        row.epoch,
+        row.leader,
+        row.voted,
+        (file.epoch, file.leader, file.voted),
+        tuple([(entry.epoch, entry.value) for entry in row.log]),
+        tuple([(entry.epoch, entry.start) for entry in row.epoch_cache]),
+        row.granted,
+        row.high_watermark if row.role == "Leader" else UNDEFINED,
+        row.epoch_start,
+        tuple([offset if offset > settled else UNDEFINED for offset in row.end_offsets]),
+        row.announced,
+    )
+
+
+def essence_in(row: Mapping[str, Any], nodes: Mapping[str, int]) -> Essence:
+    """The same of a row as TLC printed it. nodes: by the name of the model value."""
+
+    def node(value: object) -> int:
+        return value if isinstance(value, int) else nodes[str(getattr(value, "name", value))]
+
+    def vote(value: object) -> object:
+        return ANY if leader != NOBODY or node(value) == NOBODY else node(value)
+
+    leads, leader, file = row["role"] == "Leader", node(row["leader"]), row["quorumState"]
+    settled = max(row["highWatermark"], row["epochStart"])
+    ends = {node(key): row["endOffsets"][key] for key in row["endOffsets"]}
+    return (
+        row["role"],
+        row["epoch"],
+        leader,
+        vote(row["voted"]),
+        (file["epoch"], node(file["leader"]), vote(file["voted"])),
+        tuple([(entry["epoch"], entry["value"]) for entry in row["log"]]),
+        tuple([(entry["epoch"], entry["start"]) for entry in row["epochCache"]]),
+        tuple(sorted(node(each) for each in row["granted"])),
+        row["highWatermark"] if leads else UNDEFINED,
+        row["epochStart"],
+        tuple([ends[n] if ends[n] > settled else UNDEFINED for n in sorted(ends)]),
+        row["announced"],
+    )
+
+
+def wanted_of(values: Mapping[str, Any], nodes: Mapping[str, int]) -> Essence:
+    """What a world must show where TLC printed these values of the variables."""
+    rows, spent = values["rows"], values["spent"]
+    named = {nodes[str(getattr(key, "name", key))]: rows[key] for key in rows}
+    shown = [essence_in(named[number], nodes) for number in sorted(named)]
+    return (*shown, (spent["records"], spent["crashes"]))
+
+
+def numbers_of(rows: Any) -> dict[str, int]:
+    """The voters' numbers here, by their names in the model: n1 is 1."""
+    names = sorted(str(getattr(key, "name", key)) for key in rows)
+    return {name: number for number, name in enumerate(names, 1)}
+
+
+def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
+    """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
+    nodes = numbers_of(states[0].values["rows"])
+    constants = Constants(tuple(sorted(nodes.values())), int(values["FetchMaxRecords"]))
+    handlers = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants))
+    return Beginning(
+        "quorum",
+        {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
+        Way(first_world(handlers), ()),
+        lambda state, _: wanted_of(state, nodes),
+        (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
+        1,
+        {name: number - 1 for name, number in nodes.items()},
+        FIELDS,
+    )
+
+
+# -- What properties look at
+
+
+def asked_with(_: Texts, before: Values, after: Values, bug: str | None) -> tuple[Any, ...]:
+    """What properties are asked with, of two states of a model, the second after the first."""
+    reader = Rows(after["rows"])
+    appended: dict[tuple[int, int], tuple[int, ...]] = {}
+    for offset, epoch, value in sorted(after["appended"]):
+        appended[offset, epoch] = (*appended.get((offset, epoch), ()), value)
+    ballots = {
+        reader.value(node): Ballot(ballot["epoch"], tuple(sorted(reader.set_of(ballot["given"]))))
+        for node, ballot in after["ballots"].items()
+    }
+    committed, earlier = (reader.structs(Entry, values["committed"]) for values in (after, before))
+    history = QuorumHistory(ballots, committed, earlier, appended)
+    old, new = (reader.by_node(Row, values["rows"]) for values in (before, after))
+    return old, new, history

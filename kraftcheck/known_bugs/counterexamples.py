@@ -1,0 +1,143 @@
+"""TLC's counterexamples to the bugs, stored: told in words, and a state shortly before the end.
+
+A search from the beginning takes TLC seconds for some bugs and an hour for others. So what it once
+found is stored beside the overlays (in the folder `found` there). `bugs show` tells it; `bugs run`
+has TLC search on from the stored state, which takes seconds and still ends in a violation or does
+not.
+
+Law of this file: from a stored state TLC says whether the end of the counterexample still is what
+it was. That the state can be reached was found by the search from the beginning, which `bugs run
+--full` repeats; a state that no longer fits the spec is an error, never a detection.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kraftcheck import artifacts
+from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import stories
+from system.files import read_bytes, read_text
+from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
+from tla_utils.manifest import outline
+from tla_utils.output import State
+from tla_utils.sources import source_digest
+from tla_utils.values import parse, render
+
+FOLDER = "found"
+BEFORE_THE_END = 3
+"""The stored state is so many steps before the violation, or the first one."""
+
+
+class Counterexample(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored counterexample.
+
+    property: what it violates. length: its states. told: in words. at: the number of the stored
+    state, from 1. prefix: that state, each variable as TLA+ text; empty for liveness, which needs
+    the whole. of: a digest of the modules and the cfg in which TLC found it; "" if it is not known.
+    """
+
+    model: str
+    property: str
+    length: int
+    distinct: int | None
+    seconds: float
+    told: list[str]
+    at: int
+    prefix: dict[str, str]
+    of: str = ""
+
+
+def path_of(manifest: Manifest, model: Model) -> Path:
+    return (manifest.root / model.config).parent / FOLDER / f"{model.name}.json"
+
+
+def load(manifest: Manifest, model: Model) -> Counterexample | None:
+    """The stored counterexample of a model; None, too, when it is another than the manifest states
+    by now. Raises BadInput: its file is damaged.
+    """
+    path = path_of(manifest, model)
+    try:
+        found = msgspec.json.decode(read_bytes(path), type=Counterexample)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
+    return found if (found.property, found.length) == (model.property, model.length) else None
+
+
+def digest_of(manifest: Manifest, model: Model) -> str:
+    """What `Counterexample.of` has to be for TLC to find it again."""
+    modules = [model.module, *model.overlays]
+    return source_digest(modules, manifest.root / model.config, manifest.libraries)
+
+
+def is_current(manifest: Manifest, model: Model) -> bool:
+    """Whether the stored counterexample was found in what the specs say now."""
+    found = load(manifest, model)
+    return found is not None and found.of == digest_of(manifest, model)
+
+
+def search(
+    manifest: Manifest, model: Model, options: RunOptions, timeout_s: float | None = None
+) -> Counterexample:
+    """Search from the beginning, tell what is found, and store it.
+
+    Raises ToolError: there is no counterexample, or none within the time.
+    """
+    result = stories.find(manifest, model, options, timeout_s)
+    found = of_result(manifest, model, result, options)
+    path = path_of(manifest, model)
+    path.parent.mkdir(exist_ok=True)
+    artifacts.write_json(path, msgspec.to_builtins(found))
+    return found
+
+
+def of_result(
+    manifest: Manifest, model: Model, result: TlcResult, options: RunOptions
+) -> Counterexample:
+    states = result.counterexample
+    ways = stories.ways(manifest, model, states, options)
+    at = max(1, len(states) - BEFORE_THE_END)
+    prefix = {name: render(value) for name, value in states[at - 1].values.items()}
+    lasting = result.kind == "liveness"
+    return Counterexample(
+        model=model.name,
+        property=result.property or model.property or "",
+        length=len(states),
+        distinct=result.distinct,
+        seconds=round(result.seconds, 1),
+        told=stories.told(manifest, model, result, ways),
+        at=1 if lasting else at,
+        prefix={} if lasting else prefix,
+        of=digest_of(manifest, model),
+    )
+
+
+def search_on(
+    manifest: Manifest, model: Model, stored: Counterexample, options: RunOptions
+) -> TlcResult:
+    """TLC from the stored state on, with the model's own next steps, bounds and properties.
+
+    Raises ToolError: the state does not fit the model any more.
+    """
+    cfg = read_text(manifest.root / model.config)
+    values: dict[str, Any] = {name: parse(text) for name, text in stored.prefix.items()}
+    declared, given = stories.overridden_names(cfg, [State(1, "", values)])
+    conjuncts = "\n".join(f"  /\\ {name} = {text}" for name, text in stored.prefix.items())
+    body = f"{declared}\nPrefixInit ==\n{conjuncts}"
+    outline(manifest, model)
+    job = TlcJob(
+        module=stories.root_module("Prefix", [model.module, *model.overlays], body),
+        cfg=f"INIT PrefixInit\nNEXT MCNext\n{given}{stories.without_specification(cfg)}",
+        libraries=manifest.libraries,
+        heap_mb=model.heap_mb,
+        timeout_s=model.timeout_s,
+        deadlock=False,
+        java=options.java,
+        jar=options.jar,
+    )
+    return run_tlc(job)

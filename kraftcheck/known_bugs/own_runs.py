@@ -1,0 +1,421 @@
+"""Runs with rules of one's own in them, held against the correct protocol by every detector.
+
+A campaign of the simulator, and every stored schedule of the protocol (schedules.py). Their steps
+are held against the correct spec, their clients against what they were promised. Where neither met
+the change, inputs that no run gave are tried on rows of runs (attempts.py): that is a hint and no
+verdict, since perhaps no cluster comes there.
+
+Law of this file: what the correct protocol shows as well, in the run of the same seed or in the
+same schedule, is not the change's, and is told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kraftcheck import artifacts
+from kraftcheck.drawing import picture, write_page
+from kraftcheck.exits import BadInput
+from kraftcheck.judgement import Options
+from kraftcheck.judging_logs import judge_trace
+from kraftcheck.known_bugs import attempts, oracles, schedules
+from kraftcheck.known_bugs.departures import departs
+from kraftcheck.known_bugs.own_measures import Measure, measured
+from kraftcheck.known_bugs.own_overlay import OwnOverlay, under
+from kraftcheck.known_bugs.own_rules import OwnRules, known
+from kraftcheck.known_bugs.runs import (
+    UNWATCHED,
+    WATCHED,
+    Hunt,
+    consult_runs,
+    differs,
+    record,
+    record_numbers,
+)
+from kraftcheck.replaying import annotated, conclusion, rejected_steps
+from kraftcheck.screen import Meter, Screen
+from reference.bugs.catalog import handlers_for
+from reference.bugs.probing import Consulted
+from reference.protocols import parts_of
+from reference.runner.narrate import narrate, render_input
+from reference.runner.run import Run
+from reference.steered.scripts import Script
+from tla_utils import ToolError
+from traces.formats.trace import scenario_of
+from traces.jobs.backends import Pool
+from traces.jobs.conform import ConformOptions, conform
+from traces.jobs.promised import has_clients
+
+QUIET: Final = Screen(quiet=True)
+INVARIANTS, HISTORIES, PROGRESS, STEPS = "invariants", "histories", "progress", "steps"
+KIND_OF = {INVARIANTS: WATCHED, HISTORIES: UNWATCHED, PROGRESS: UNWATCHED, STEPS: WATCHED}
+"""By oracle, the runs that it judges."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something found. what: in a few words. runs: in how many. run: the first of them.
+
+    schedule: where they are schedules and not runs of the campaign, the first's name.
+    """
+
+    oracle: str
+    what: str
+    runs: int
+    run: int
+    said: str = ""
+    schedule: str = ""
+
+    @property
+    def told_in(self) -> str:
+        """The name of the file that tells it; the page that draws it is beside, as `.html`."""
+        of = self.schedule.removesuffix(".moves") or f"run-{self.run}"
+        return f"{self.oracle}-{of}.txt"
+
+
+class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """A campaign, and so many stored schedules, with the rules in them.
+
+    asked, differed: how often each replaced rule was asked in distinct steps, and answered
+    otherwise than the correct one. shared: what the correct protocol shows as well, and so is not
+    the change's. never: why all of this says nothing of the change; empty if it was met. measures:
+    of a change that was met and broke nothing.
+    """
+
+    scenario: str
+    seed: int
+    runs: int
+    schedules: int
+    asked: dict[str, int]
+    differed: dict[str, int]
+    broken: list[Finding]
+    forbidden: list[Finding]
+    shared: list[Finding]
+    undecided: list[str]
+    never: str = ""
+    measures: list[Measure] = []
+
+
+def try_runs(
+    own: OwnRules,
+    runs: int,
+    seed: int,
+    out: Path,
+    overlay: OwnOverlay | None = None,
+    screen: Screen = QUIET,
+) -> OfRuns:
+    """A campaign and the stored schedules with the rules in them, judged by every detector.
+
+    overlay: what is said to be the same change on the side of the specs. screen: tells how far it
+    is. Raises BadInput: the rules fail, or answer what the simulator cannot use, or take a step
+    that the overlay forbids.
+    """
+    with known(own) as entry:
+        hunt = Hunt(scenario=own.scenario, bug=entry.id, seed=seed)
+        try:
+            return _tried(own, hunt, runs, out, overlay, screen)
+        except (ToolError, BadInput, OSError):
+            raise
+        except Exception as error:
+            raise BadInput(_blamed(own, error)) from None
+
+
+def _blamed(own: OwnRules, error: Exception) -> str:
+    place, at = error.__traceback__, ""
+    while place is not None:
+        if place.tb_frame.f_code.co_filename == str(own.path):
+            at = f", line {place.tb_lineno}"
+        place = place.tb_next
+    return f"{own.path}{at}: a run with it cannot be taken: {type(error).__name__}: {error}"
+
+
+def _tried(
+    own: OwnRules, hunt: Hunt, runs: int, out: Path, overlay: OwnOverlay | None, screen: Screen
+) -> OfRuns:
+    scripts = dict(schedules.every(hunt.scenario))
+    found = _Found()
+    other = {
+        name: script for name, script in scripts.items() if schedules.differs(script, hunt.bug)
+    }
+    sources = {f"{runs:,} runs": _campaign(hunt, runs, out)}
+    sources |= {name: _schedule(name, each, hunt.bug, out) for name, each in other.items()}
+    with screen.progress("runs and schedules", len(sources) + 1) as meter:
+        for done, (name, source) in enumerate(sources.items()):
+            source.judge(found, overlay, _Saying(meter, done, name))
+        meter.update(len(sources), "what asked the rules")
+        consulted, met = _consulted(hunt, runs, scripts)
+        met = met or bool(other)
+        meter.update(len(sources) + 1)
+    return OfRuns(
+        scenario=hunt.scenario,
+        seed=hunt.seed,
+        runs=runs,
+        schedules=len(scripts),
+        asked=dict(sorted(consulted.asked.items())),
+        differed=dict(sorted(consulted.differed.items())),
+        broken=[each for each in found.own if each.oracle != STEPS],
+        forbidden=[each for each in found.own if each.oracle == STEPS],
+        shared=found.shared,
+        undecided=found.undecided,
+        never="" if met else _never(own, hunt, consulted, f"{runs:,} runs and {len(scripts)}"),
+        measures=measured(hunt, runs) if met and all(e.oracle == STEPS for e in found.own) else [],
+    )
+
+
+def _consulted(hunt: Hunt, runs: int, scripts: Mapping[str, Script]) -> tuple[Consulted, bool]:
+    """How often the rules were asked, and whether any run met the change."""
+    steered = (schedules.run(script, WATCHED, hunt.bug) for script in scripts.values())
+    taken = (hunt.run(WATCHED, number) for number in range(runs))
+    found = consult_runs(hunt.bug, chain(taken, steered), until_effective=False)
+    return found, found.effective or any(differs(hunt, number) for number in range(runs))
+
+
+def _never(own: OwnRules, hunt: Hunt, consulted: Consulted, of: str) -> str:
+    """What was asked in vain, and whether the change shows on inputs that no run gave."""
+    names, times = ", ".join(own.names), sum(consulted.asked.values())
+    asked = f"{names}, asked {times:,} times in {of} stored schedules, always answered alike"
+    if not times:
+        asked = f"nobody asked {names} in {of} stored schedules"
+    assert hunt.bug is not None
+    [protocol] = parts_of(own.scenario)
+    tried = attempts.differing(protocol.rules[0].__name__, hunt.bug, hunt.seed)
+    of_them = f"{len(tried.steps):,} of {tried.tried:,} inputs that no run gave"
+    if not tried.steps:
+        return f"{asked}; it makes no difference to {tried.tried:,} inputs that no run gave"
+    first = tried.steps[0]
+    return f"{asked}; it makes a difference to {of_them}, such as {render_input(first.input)}"
+
+
+# -- One campaign, or one schedule
+
+
+class _Shown(NamedTuple):
+    """What an oracle found: by run, what it says of it. runs: in how many, if some are left out."""
+
+    oracle: str
+    what: str
+    said: dict[int, str]
+    runs: int = 0
+
+
+class _Saying(NamedTuple):
+    """What is done just now, on a screen."""
+
+    meter: Meter
+    done: int
+    name: str
+
+    def __call__(self, what: str) -> None:
+        self.meter.update(self.done, f"{self.name}: {what}")
+
+
+class _Source(NamedTuple):
+    """Runs with the change, and those of the correct protocol that are their control.
+
+    recorded: the trace of a kind. control: the same, of the correct protocol and these runs alone.
+    run: one of them. schedule: its name, if it is one.
+    """
+
+    recorded: Callable[[str], Path]
+    control: Callable[[str, Iterable[int]], Path]
+    run: Callable[[str, int], Run]
+    out: Path
+    schedule: str = ""
+
+    def judge(self, found: _Found, overlay: OwnOverlay | None, say: _Saying) -> None:
+        """Ask every detector; what the control shows too is told apart."""
+        say("are taken")
+        for kind in (WATCHED, UNWATCHED):
+            self.recorded(kind)
+        if overlay is not None:
+            say("against the overlay")
+            _hold_together(self.recorded(WATCHED), overlay, self.schedule)
+        say("invariants and clients")
+        shown, undecided = _shown({kind: self.recorded(kind) for kind in (WATCHED, UNWATCHED)})
+        found.undecided += undecided
+        red = {
+            kind: {run for each in shown if KIND_OF[each.oracle] == kind for run in each.said}
+            for kind in (WATCHED, UNWATCHED)
+        }
+        say("the correct protocol")
+        control, undecided = _shown({k: self.control(k, runs) for k, runs in red.items() if runs})
+        found.undecided += [f"the correct protocol: {each}" for each in undecided]
+        say("steps")
+        forbidden, undecided = _forbidden(self.recorded(WATCHED), self._is_correct)
+        found.undecided += undecided
+        for each in shown:
+            too = {run for other in control if _alike(each, other) for run in other.said}
+            self._note(found, each._replace(said=_without(each.said, too)), False)
+            self._note(found, each._replace(said=_without(each.said, each.said.keys() - too)), True)
+        for each, is_correct in forbidden:
+            self._note(found, each, is_correct)
+
+    def _is_correct(self, run: int, number: int) -> bool:
+        """Whether the correct protocol takes this step, too."""
+        made = self.run(WATCHED, run)
+        return not departs(made.steps[number], handlers_for(None, made.result.constants))
+
+    def _note(self, found: _Found, shown: _Shown, is_shared: bool) -> None:
+        if not shown.said:
+            return
+        first = min(shown.said)
+        finding = Finding(
+            oracle=shown.oracle,
+            what=shown.what,
+            runs=max(shown.runs, len(shown.said)),
+            run=first,
+            said=shown.said[first],
+            schedule=self.schedule,
+        )
+        found.add(finding, is_shared)
+        run = self.run(KIND_OF[shown.oracle], first)
+        notes = rejected_steps(self.recorded(WATCHED), first) if shown.oracle == STEPS else {}
+        # What invariants and steps say, the run and the notes say.
+        what = [finding.what] if shown.oracle in (HISTORIES, PROGRESS) else []
+        what += [finding.said] if what and finding.said else []
+        text = "\n".join([*annotated(narrate(run), notes), *conclusion(run, notes)])
+        told = self.out / finding.told_in
+        artifacts.write_whole(told, text + "\n")
+        write_page(told.with_suffix(".html"), picture(str(told), run, notes, what))
+
+
+class _Found:
+    """All findings: those of the change, and those that it shares with the correct protocol."""
+
+    def __init__(self) -> None:
+        self.own: list[Finding] = []
+        self.shared: list[Finding] = []
+        self.undecided: list[str] = []
+
+    def add(self, finding: Finding, is_shared: bool) -> None:
+        """Findings of schedules that say the same are one."""
+        into = self.shared if is_shared else self.own
+        for at, each in enumerate(into):
+            if each.schedule and (each.oracle, each.what) == (finding.oracle, finding.what):
+                into[at] = msgspec.structs.replace(each, runs=each.runs + 1)
+                return
+        into.append(finding)
+
+
+def _alike(one: _Shown, other: _Shown) -> bool:
+    """Whether what is broken is the same: the invariant, the promise, or the progress."""
+    same = one.oracle != INVARIANTS or one.what == other.what
+    return one.oracle == other.oracle and same
+
+
+def _without(said: dict[int, str], runs: Iterable[int]) -> dict[int, str]:
+    left_out = set(runs)
+    return {run: words for run, words in said.items() if run not in left_out}
+
+
+def _campaign(hunt: Hunt, runs: int, out: Path) -> _Source:
+    assert hunt.bug is not None
+    folder = artifacts.claim(out / hunt.bug / f"seed-{hunt.seed}-runs-{runs}")
+    twin = msgspec.structs.replace(hunt, bug=None)
+
+    def control(kind: str, numbers: Iterable[int]) -> Path:
+        return record_numbers(folder / "correct", twin, kind, numbers)
+
+    return _Source(lambda kind: record(folder, hunt, kind, runs, Pool(1)), control, hunt.run, out)
+
+
+def _schedule(name: str, script: Script, bug: str | None, out: Path) -> _Source:
+    assert bug is not None
+    folder = artifacts.claim(out / bug / name.removesuffix(".moves"))
+    made: dict[str, Path] = {}
+
+    def own(kind: str) -> Path:
+        if kind not in made:
+            made[kind] = schedules.record(folder, script, kind, bug)
+        return made[kind]
+
+    def control(kind: str, _: Iterable[int]) -> Path:
+        return schedules.record(folder / "correct", script, kind, None)
+
+    return _Source(own, control, lambda kind, _: schedules.run(script, kind, bug), out, name)
+
+
+# -- What the detectors say
+
+
+def _shown(folders: dict[str, Path]) -> tuple[list[_Shown], list[str]]:
+    """All but steps, by the kinds of run that there are; and what could not be judged."""
+    found, undecided = list[_Shown](), list[str]()
+    if WATCHED in folders:
+        found += _violations(folders[WATCHED])
+    if UNWATCHED in folders:
+        levels, undecided = lost_levels(folders[UNWATCHED])
+        found += [*levels, *_stuck(folders[UNWATCHED])]
+    return found, undecided
+
+
+def _violations(folder: Path) -> list[_Shown]:
+    """One for each invariant that some run violates."""
+    found: dict[str, dict[int, str]] = {}
+    for row in oracles.run_rows(folder, ["run", "violations"]):
+        for each in row["violations"]:
+            found.setdefault(each["invariant"], {}).setdefault(row["run"], each["explanation"])
+    return [_Shown(INVARIANTS, name, said) for name, said in found.items()]
+
+
+def lost_levels(folder: Path) -> tuple[list[_Shown], list[str]]:
+    """One for each pair of a level that was promised and one that was kept."""
+    if not has_clients(scenario_of(folder)):
+        return [], []
+    judged, _ = judge_trace(folder, Options())
+    lost: dict[str, dict[int, str]] = {}
+    for each in judged[1:]:
+        if each.verdict == "violated":
+            what = f"promised {each.promised}, kept {each.level or 'no level'}"
+            said = each.certificate.sentence if each.certificate else each.reason or ""
+            lost.setdefault(what, {})[int(each.file.rpartition("#")[2])] = said
+    open_runs = [each for each in judged[1:] if each.verdict == "unknown"]
+    undecided = [f"histories: {open_runs[0].reason or 'undecided'}"] if open_runs else []
+    return [_Shown(HISTORIES, what, said) for what, said in lost.items()], undecided
+
+
+def _stuck(folder: Path) -> Iterator[_Shown]:
+    opinion = oracles.judge("progress", folder)
+    if opinion.found_runs:
+        what = f"a healed cluster stays stuck: {opinion.said}"
+        yield _Shown(PROGRESS, what, dict.fromkeys(opinion.found_runs, ""))
+
+
+def _hold_together(folder: Path, overlay: OwnOverlay, schedule: str) -> None:
+    """Raises BadInput: the two sides of a change are not the same, and where they part."""
+    place = artifacts.claim(folder / "overlay")
+    options = ConformOptions(
+        backend=Pool(1), explain=1, out=place, under=partial(under, overlay, place)
+    )
+    for each in conform(folder, options).summary["rejections"]:
+        where = f"schedule {schedule}" if schedule else f"run {each['run']}"
+        said = (each.get("differences") or [each.get("reason") or ""])[0]
+        raise BadInput(
+            f"{overlay.path.name} and the rules are two changes: {where}, step {each['step']}: "
+            f"the rules take {each['action']} otherwise than the overlay: {said}"
+        )
+
+
+def _forbidden(
+    folder: Path, is_correct: Callable[[int, int], bool]
+) -> tuple[list[tuple[_Shown, bool]], list[str]]:
+    """One for each action of which the correct spec forbids a step, with whether the correct
+    protocol takes that step, too; and what could not be judged.
+    """
+    options = ConformOptions(backend=Pool(1), explain=oracles.EXPLAINED)
+    summary = conform(folder, options).summary
+    found: dict[tuple[str, bool], _Shown] = {}
+    for each in summary["rejections"]:
+        said = (each.get("differences") or [each.get("reason") or ""])[0]
+        key = each["action"], is_correct(each["run"], each["step"])
+        known_of = found.get(key, _Shown(STEPS, each["action"], {}))
+        known_of.said.setdefault(each["run"], said)
+        found[key] = known_of._replace(runs=max(known_of.runs, each["runs"]))
+    unjudged = summary["unknown_steps"]
+    undecided = [f"steps: {unjudged} could not be judged"] if unjudged else []
+    return [(shown, shared) for (_, shared), shown in found.items()], undecided

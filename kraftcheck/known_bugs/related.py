@@ -1,0 +1,119 @@
+"""The known bugs of the rules that a change replaces: how far to look, and what a search finds.
+
+Who changes a rule may make again, under another name, what is known to go wrong with it. So `try`
+looks where the known bugs of the replaced rules show, at the bounds of their models with one's own
+change in the bug's place; and it says which of them the search finds. Of a rule of which no bug is
+known nobody can say what a search of it is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+
+import msgspec
+
+from kraftcheck import artifacts
+from kraftcheck.known_bugs import figures, schedules
+from reference.bugs.bug import Bug
+from reference.bugs.catalog import bugs_of
+from system.files import read_text
+from tla_utils import Manifest, Model
+from tla_utils.config import read_config
+from tla_utils.overrides import read_modules
+
+BREAKS = ("invariants", "histories", "progress")
+"""The oracles of runs that find something broken, and not only another step."""
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """Known bugs of the replaced rules, by id, and which of them this search finds.
+
+    models: whose bounds were searched to the end. runs: that half of the measured campaigns found
+    in so many runs. schedules: of which a schedule is stored, that was played.
+    """
+
+    bugs: list[str]
+    models: list[str]
+    runs: list[str]
+    schedules: list[str]
+
+    @property
+    def missed(self) -> list[str]:
+        found = {*self.models, *self.runs, *self.schedules}
+        return [each for each in self.bugs if each not in found]
+
+
+def bugs_with(protocol: str, names: Collection[str]) -> list[Bug]:
+    """The replayable bugs of a protocol that replace one of these rules or handlers."""
+    return [b for b in bugs_of(protocol) if b.in_scope and set(b.replaces) & set(names)]
+
+
+def bounds_of(bugs: Sequence[Bug], manifest: Manifest, place: Path) -> list[Model]:
+    """The models of these bugs, as of the correct protocol; their cfgs are written to `place`."""
+    return [_bounds(model, manifest, place) for bug in bugs for model in _models(bug, manifest)]
+
+
+def _models(bug: Bug, manifest: Manifest) -> Iterator[Model]:
+    for model in manifest.models.values():
+        if model.bug == bug.id and model.expect == "violated" and model.overlays:
+            yield model
+
+
+def _bounds(model: Model, manifest: Manifest, place: Path) -> Model:
+    text = read_text(manifest.root / model.config)
+    overlays = read_modules(model.overlays, manifest.libraries)
+    own = {name for overlay in model.overlays for name in overlays[overlay].definitions}
+    put = tuple(new for _, _, new in read_config(text).substituted if new in own)
+    kept = [line for line in text.splitlines() if not line.rstrip().endswith(put)]
+    path = place / f"{name_of(model)}.cfg"
+    place.mkdir(exist_ok=True)
+    artifacts.write_whole(path, "\n".join(kept) + "\n")
+    return replace(
+        model,
+        name=name_of(model),
+        overlays=(),
+        config=str(path.absolute()),
+        expect="holds",
+        property=None,
+        length=None,
+    )
+
+
+def name_of(model: Model) -> str:
+    """What the bounds of a bug's model are called."""
+    return f"bounds-of-{model.name}"
+
+
+def known(
+    bugs: Sequence[Bug],
+    ended: Collection[str],
+    manifest: Manifest,
+    *,
+    runs: int | None,
+) -> Known:
+    """What a search finds of these bugs.
+
+    ended: the names of the models that were searched to the end. runs: of the campaign; None: there
+    was none, and no schedule was played.
+    """
+    measured = figures.load().figures
+    played = {script.bug for bug in bugs[:1] for _, script in schedules.every(bug.protocol)}
+    return Known(
+        bugs=[bug.id for bug in bugs],
+        models=[b.id for b in bugs if {*map(name_of, _models(b, manifest))} & set(ended)],
+        runs=[b.id for b in bugs if runs is not None and _usual(measured.get(b.id, {})) <= runs],
+        schedules=[b.id for b in bugs if runs is not None and b.id in played],
+    )
+
+
+def _usual(found: dict[str, figures.Figure]) -> float:
+    """After how many runs half of the measured campaigns had found a bug."""
+    medians = [inf]
+    for oracle in BREAKS:
+        if oracle in found:
+            ranked = sorted(inf if run is None else run for run in found[oracle].runs)
+            medians.append(ranked[len(ranked) // 2])
+    return min(medians)

@@ -1,0 +1,69 @@
+"""`bugs run --replay`: a run in which a bug was found, told step by step, and drawn as a page.
+
+The run is taken again from its seed or its schedule, as `kraftcheck replay` does; the page is that
+of its history, with a timeline of what its clients asked and were told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kraftcheck import artifacts, replaying, steering
+from kraftcheck.exits import BadInput
+from kraftcheck.judgement import Options, PageWriter
+from kraftcheck.judging_logs import judge_trace
+from kraftcheck.known_bugs.detecting import Detection
+from reference.runner.narrate import narrate
+from reference.runner.run import Run, simulate_run
+from reference.runner.scripted import recorded
+from traces.history import HistoryError
+from traces.jobs.guidance import genome_of
+from traces.schema import read_manifest
+
+PAGES = "pages"
+FIRST = ("histories", "invariants", "progress", "steps")
+"""Which oracle's run is told, where several found a bug: what clients saw says most."""
+
+
+def chosen(found: Sequence[Detection]) -> list[Detection]:
+    """Of each bug that was found in a run, the detection whose run is told, in their order."""
+    best: dict[str, Detection] = {}
+    for each in sorted(
+        (each for each in found if each.replay), key=lambda each: FIRST.index(each.oracle)
+    ):
+        best.setdefault(each.bug, each)
+    order = dict.fromkeys(each.bug for each in found)
+    return [best[bug] for bug in order if bug in best]
+
+
+def _again(folder: Path, number: int) -> Run:
+    """The run that was recorded there, from its seed or from its schedule."""
+    schedule = steering.schedule_of(folder)
+    if schedule is not None:
+        return recorded(steering.made(schedule, steering.load(schedule), skip=False))[0]
+    campaign = read_manifest(folder).campaign
+    chooser = genome_of(folder, campaign, number).chooser()
+    options = dict(campaign.options)
+    return simulate_run(
+        campaign.scenario, campaign.seed, number, campaign.bug, options, chooser=chooser
+    )
+
+
+def told(detection: Detection, out: Path) -> Iterator[str]:
+    """The run in lines, and last the path of its page, in a folder below `out`.
+
+    Raises TraceError: the recorded run is not there any more.
+    """
+    opinion = detection.opinion
+    assert opinion is not None and opinion.folder is not None and opinion.run is not None
+    folder, number = Path(opinion.folder), opinion.run
+    run = _again(folder, number)
+    yield f"{detection.bug}, found by {detection.oracle}: {detection.said}"
+    yield from replaying.annotated(narrate(run), replaying.rejected_steps(folder, number))
+    writer = PageWriter(artifacts.claim(out / PAGES))
+    try:
+        judge_trace(folder, Options(run=number), writer)
+    except (HistoryError, BadInput) as error:
+        yield f"no timeline: {error}"
+    yield from (f"timeline   {path}" for path in writer.written)

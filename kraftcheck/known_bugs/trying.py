@@ -1,0 +1,201 @@
+"""`try`: every detector asked of a substitution of one's own, against the correct protocol.
+
+The models of the kit are checked with the overlay in them; a campaign of the simulator, and stored
+schedules, run with the rules in them (own_runs.py). So what comes out is a difference to the
+correct protocol, or none that was found.
+
+    broken               a property is violated, a promise is lost, a healed cluster stays stuck
+    other steps          nothing of the kind, and steps or states that the correct spec forbids
+    no difference found  neither, in what was explored
+    unknown              a search did not end, or never met the change; or it takes other steps and
+                         nothing tells that this search would find what they break (related.py)
+
+Law of this file: that nothing is broken, or nothing differs, is said of what was explored; it is no
+proof, and what was explored stands beside it. Who never met the change has nothing to say of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import stories
+from kraftcheck.known_bugs.own_overlay import OwnOverlay, cfg_with, unsuitable
+from kraftcheck.known_bugs.own_runs import OfRuns
+from kraftcheck.known_bugs.related import Known
+from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
+from tla_utils.models import told_as
+
+BROKEN, UNKNOWN = "broken", "unknown"
+OTHER_STEPS, NO_DIFFERENCE = "other steps, nothing broken", "no difference found"
+CODES = {
+    BROKEN: exits.VIOLATED,
+    OTHER_STEPS: exits.HOLDS,
+    NO_DIFFERENCE: exits.HOLDS,
+    UNKNOWN: exits.UNKNOWN,
+}
+
+VIOLATED, HOLDS, LEFT_OUT = "violated", "holds", "left out"
+NEVER_THERE = "the change was never there"
+
+
+class OfModel(msgspec.Struct, frozen=True, kw_only=True):
+    """One model with the overlay in it. correct: the distinct states of the correct protocol.
+
+    told: the counterexample in words.
+    """
+
+    model: str
+    verdict: str
+    property: str | None = None
+    length: int | None = None
+    distinct: int | None = None
+    correct: int | None = None
+    seconds: float = 0.0
+    reason: str = ""
+    told: list[str] = []
+
+    @builtins.property
+    def differs(self) -> bool:
+        """Whether it reaches other states than the correct protocol, as far as counts tell."""
+        if self.verdict == HOLDS:
+            return self.correct is not None and self.distinct != self.correct
+        return self.verdict == VIOLATED
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """All that came of it. reasons: why it is broken or unknown. known: the known bugs of the rules
+    that are replaced.
+    """
+
+    verdict: str
+    reasons: list[str]
+    models: list[OfModel]
+    runs: OfRuns | None
+    known: Known
+
+
+# -- Models
+
+
+def try_models(
+    own: OwnOverlay,
+    manifest: Manifest,
+    models: Sequence[Model],
+    options: RunOptions,
+    out: Path,
+    timeout_s: float,
+    told: Callable[[OfModel], None],
+) -> list[OfModel]:
+    """Check each model with the overlay in it; `told` hears of each as it comes."""
+    found = []
+    for model in models:
+        reason = unsuitable(own, manifest, model)
+        if reason:
+            said = OfModel(model=model.name, verdict=LEFT_OUT, reason=reason)
+        else:
+            said = _try_model(own, manifest, model, options, out, timeout_s)
+        found.append(said)
+        told(said)
+    return found
+
+
+def _try_model(
+    own: OwnOverlay,
+    manifest: Manifest,
+    model: Model,
+    options: RunOptions,
+    out: Path,
+    timeout_s: float,
+) -> OfModel:
+    cfg = out / f"{model.name}.cfg"
+    artifacts.write_whole(cfg, cfg_with(own, manifest, model))
+    job = TlcJob(
+        module=stories.root_module("Tried", [model.module, own.module], ""),
+        cfg=cfg,
+        libraries=[*manifest.libraries, own.path.parent],
+        heap_mb=model.heap_mb,
+        timeout_s=timeout_s,
+        deadlock=model.deadlock,
+        java=options.java,
+        jar=options.jar,
+        told=told_as(model.name, options),
+    )
+    result = run_tlc(job)
+    if result.kind == "error":
+        raise BadInput(f"{own.path}: TLC cannot use it in model {model.name}: {result.reason}")
+    with_own = replace(model, overlays=(own.module,), config=str(cfg.absolute()))
+    return OfModel(
+        model=model.name,
+        verdict=result.verdict,
+        property=result.property or ("deadlock" if result.kind == "deadlock" else None),
+        length=len(result.counterexample) or None,
+        distinct=result.distinct,
+        correct=model.distinct,
+        seconds=round(result.seconds, 1),
+        reason=result.reason,
+        told=_story(own, manifest, with_own, result, options),
+    )
+
+
+def _story(
+    own: OwnOverlay, manifest: Manifest, model: Model, result: TlcResult, options: RunOptions
+) -> list[str]:
+    states = result.counterexample
+    if not states:
+        return []
+    try:
+        ways = stories.ways(manifest, model, states, options, [own.path.parent])
+    except ToolError:
+        # The tellers know the steps of the correct protocol; one's own may be others.
+        ways = None
+    return stories.told(manifest, model, result, ways)
+
+
+# -- Together
+
+
+def concluded(
+    models: list[OfModel], runs: OfRuns | None, known: Known, *, chosen: bool = False
+) -> Tried:
+    """The verdict on all of it. chosen: somebody said how far it is to look."""
+    broken = [f"{each.property} (model {each.model})" for each in models if _breaks(each)]
+    undecided = [f"model {m.model}: {m.reason}" for m in models if m.verdict == UNKNOWN]
+    if models and not undecided and not any(each.differs for each in models):
+        undecided.append(f"models: {NEVER_THERE}: they have the states of the correct protocol")
+    if runs is not None:
+        broken += [f"{each.what} ({each.oracle})" for each in runs.broken]
+        undecided += runs.undecided
+        if runs.never:
+            undecided.append(f"runs: {NEVER_THERE}: {runs.never}")
+    other = any(each.differs for each in models) or (runs is not None and bool(runs.forbidden))
+    if other and not chosen:
+        undecided += _worthless(known)
+    verdict, reasons = NO_DIFFERENCE, []
+    if broken:
+        verdict, reasons = BROKEN, broken
+    elif undecided:
+        verdict, reasons = UNKNOWN, undecided
+    elif other:
+        verdict = OTHER_STEPS
+    return Tried(verdict=verdict, reasons=reasons, models=models, runs=runs, known=known)
+
+
+def _worthless(known: Known) -> Iterator[str]:
+    """Why that nothing was broken says nothing."""
+    further = "look further with --tier medium, or say with --model what is far enough"
+    if not known.bugs:
+        yield f"it takes other steps, and no known bug tells how far one has to look: {further}"
+    elif known.missed:
+        missed = ", ".join(known.missed)
+        yield f"it takes other steps, and this search does not find {missed} either: {further}"
+
+
+def _breaks(found: OfModel) -> bool:
+    return found.verdict == VIOLATED

@@ -1,0 +1,114 @@
+"""Where each bug is looked for, and the stored runs in which each oracle found it.
+
+witnesses.json beside this file holds the runs, one for each bug and oracle, so that `bugs run`
+takes seconds and needs no luck. hunting.py searches for them: have it do so again when the
+simulator changes what a seed means. Rare ones were found with options that make their kind of
+trouble frequent; a stored run has these with it.
+
+Law of this file: options narrow where chance looks (a configuration, a kind of trouble); nothing
+here makes a rule misbehave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs.entries import scenario_of
+from kraftcheck.known_bugs.runs import Hunt
+from reference.bugs.bug import Bug
+from system.files import read_bytes
+
+STORED = Path(__file__).resolve().with_name("witnesses.json")
+
+GROUNDS: Mapping[str, dict[str, Any]] = {
+    "Z10": {"voters": 1},
+    "Z16": {"voters": 1},
+    "Z40": {"elr": False, "crashes": 5, "lossy": 1000, "reckless": True},
+    "Z53": {"unclean": True, "crashes": 5, "elections": 3},
+    "Z54": {"acks": "1", "crashes": 5, "elections": 3},
+    "Z61": {"version": 2, "initialize": 300},
+    "Z63": {"version": 1, "late": 200, "doubled": 200, "ask": 600, "abort": 100},
+    "Z65": {"late": 200, "doubled": 200, "elect": 300},
+    "Z66": {"replicas": 2, "change_leader": 200},
+    "Z71": {"elect": 300},
+    "Z72": {"version": 1, "late": 200, "doubled": 200, "elect": 300},
+    "Z73": {
+        **{"version": 2, "late": 200, "doubled": 200, "max_epoch": 32766},
+        **{"hears_errors": False, "replicas": 1, "sweep": 0, "retry": 200},
+    },
+    "Z76": {"version": 2, "late": 200, "doubled": 200},
+    "Z77": {"version": 2, "max_epoch": 1, "transaction_timeout": 200},
+    "Z78": {"version": 2, "max_epoch": 1},
+    "Z79": {"version": 2, "hears_errors": True, "abort": 100},
+    "Z80": {"version": 2, "hears_errors": True, "transaction_timeout": 200, "late": 200},
+    "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
+    "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
+    "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
+    "Z99": {
+        **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
+        **{"request_rejoin": 200, "classic_request_timeout": 200},
+    },
+    "Z180": {"members": [1, 2], "partitions": [1, 2]},
+    "Z181": {"members": [1, 2], "partitions": [1, 2]},
+    "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
+    "Z136": {"topic_deleted": 300, "host_crash": 300},
+}
+"""Options that every run of a bug's hunt has; what is not named is drawn."""
+
+
+def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
+    """Where this bug is looked for; None while its protocol has no scenario."""
+    scenario = scenario_of(entry)
+    if scenario is None:
+        return None
+    bug = entry.id if entry.in_scope else None
+    return Hunt(scenario=scenario, bug=bug, seed=seed, options=GROUNDS.get(entry.id, {}))
+
+
+class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run of a bug's hunt in which an oracle found it. options: beside those of the hunt.
+
+    schedule: the name of the schedule of moves that it is instead (schedules.py); its run is 0.
+    """
+
+    seed: int
+    run: int
+    options: dict[str, Any] = {}
+    schedule: str = ""
+
+    def of(self, hunt: Hunt) -> Hunt:
+        """The hunt whose run of this number it is."""
+        options = {**hunt.options, **self.options}
+        return msgspec.structs.replace(hunt, seed=self.seed, options=options)
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """The file: by bug, by oracle."""
+
+    witnesses: dict[str, dict[str, Witness]]
+
+
+def stored(path: Path = STORED) -> dict[str, dict[str, Witness]]:
+    """The stored runs. Raises BadInput: the file is damaged."""
+    try:
+        return msgspec.json.decode(read_bytes(path), type=Stored).witnesses
+    except FileNotFoundError:
+        return {}
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
+
+
+def store(witnesses: Mapping[str, Mapping[str, Witness]], path: Path = STORED) -> None:
+    """Write the file, one run a line, in order."""
+    text = msgspec.json.Encoder(order="sorted").encode
+    bugs = []
+    for bug, found in sorted(witnesses.items()):
+        runs = [f'    "{oracle}": {text(one).decode()}' for oracle, one in sorted(found.items())]
+        bugs.append(f'  "{bug}": {{\n' + ",\n".join(runs) + "\n  }")
+    body = ",\n".join(bugs)
+    path.write_text(f'{{"witnesses": {{\n{body}\n}}}}\n', encoding="utf-8")

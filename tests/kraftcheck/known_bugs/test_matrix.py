@@ -1,0 +1,132 @@
+"""The matrix tells what is stored, and says of everything else that it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kraftcheck.cli import cli
+from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import figures, matrix
+from kraftcheck.known_bugs.figures import Figure, Measured
+from kraftcheck.known_bugs.matrix import BESIDES, EXPECTED, FOUND, NONE, Line, Matrix
+from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
+from kraftcheck.known_bugs.witnesses import Witness
+from reference.bugs.catalog import CATALOG, bug
+
+
+def line_of(bug: str) -> Line:
+    return next(line for line in matrix.matrix().lines if line.bug == bug)
+
+
+def test_every_row_is_replayed_on_both_sides_or_says_why_not() -> None:
+    found = matrix.matrix()
+    assert [line.bug for line in found.lines] == [each.id for each in CATALOG]
+    numbers = [*range(1, 81), 82, 83, 85, 86, 89, *range(90, 118)]
+    numbers += [*range(119, 123), *range(124, 128), *range(130, 140), 160, 164, 180, 181]
+    assert [line.bug for line in found.lines] == [f"Z{number:02d}" for number in numbers]
+    for line in found.lines:
+        assert line.replayed == "both sides" or line.note, line.bug
+    assert found.counts["both sides"] >= 45
+
+
+def test_what_one_oracle_alone_has_found_says_why() -> None:
+    assert set(NO_OVERLAY) <= {each.id for each in CATALOG}
+    for line in matrix.matrix().lines:
+        entry = bug(line.bug)
+        if not entry.in_scope:
+            continue
+        found = sum(cell.state in (FOUND, BESIDES) for cell in line.cells)
+        assert bool(entry.alone) == (found < 2), line.bug
+        assert (f"one oracle: {entry.alone}" in line.note) == bool(entry.alone)
+
+
+def test_an_expected_detection_without_a_run_says_why() -> None:
+    missing = {
+        (line.bug, cell.oracle)
+        for line in matrix.matrix().lines
+        for cell in line.cells
+        if cell.state == EXPECTED and cell.oracle != "tlc"
+    }
+    assert missing == set(NO_RUN)
+    assert all(NO_RUN.values())
+
+
+def test_a_cell_says_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {"Z06": {"steps": Witness(seed=1, run=7), "progress": Witness(seed=1, run=2)}}
+    campaigns = {"Z06": {"steps": Figure(limit=50, runs=[3, 5, None])}}
+    monkeypatch.setattr(matrix, "stored_witnesses", lambda: runs)
+    monkeypatch.setattr(
+        figures, "load", lambda: Measured(machine="a machine", date="today", figures=campaigns)
+    )
+    tlc, steps, invariants, _, progress = line_of("Z06").cells
+    assert tlc.state == FOUND and tlc.said.startswith("LeaderCompleteness, 9 states long")
+    said = "seed 1, run 7; median 5, p90 >50; 3 campaigns, 1 without"
+    assert (steps.state, steps.said) == (FOUND, said)
+    assert (invariants.state, invariants.said) == (EXPECTED, "no run yet; seeds not measured")
+    assert (progress.state, progress.said) == (BESIDES, "seed 1, run 2")
+    assert "a machine, today; partial, 0 of " in matrix.matrix().measured
+    assert {cell.state for cell in line_of("Z47").cells} == {NONE}
+    assert line_of("Z54").cells[3].said == "told apart"
+
+
+def test_markdown_and_html_hold_every_line() -> None:
+    found = matrix.matrix()
+    table = matrix.markdown(found).splitlines()
+    rows = [each for each in table if each.startswith("| Z")]
+    assert len(rows) == len(CATALOG) and {row.count(" | ") for row in rows} == {
+        len(matrix.HEAD) - 1
+    }
+    page = matrix.html(found)
+    assert all(f'<tr id="{each.id}">' in page for each in CATALOG)
+    assert "<script" not in page and "http" not in page
+
+
+def test_what_stands_in_a_cell_is_no_markup() -> None:
+    odd = Line(bug="Z00", title="a | b", klass="safety", replayed="no", cells=[], note="<i>")
+    small = Matrix(lines=[odd], measured="", counts={"bugs": 1})
+    assert "a \\| b" in matrix.markdown(small)
+    assert "&lt;i&gt;" in matrix.html(small) and "<i>" not in matrix.html(small)
+
+
+def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shown = CliRunner().invoke(cli, ["bugs", "matrix", "--out", str(out), "--json"])
+    assert shown.exit_code == 0
+    assert len(json.loads(shown.stdout)["lines"]) == len(CATALOG)
+    assert (out / "matrix.md").read_text("utf-8") == matrix.markdown(matrix.matrix())
+    assert (out / "matrix.html").read_text("utf-8") == matrix.html(matrix.matrix())
+
+
+# -- The figures
+
+
+def test_the_interval_of_a_median_is_between_order_statistics() -> None:
+    # Of 20, the 6th and the 15th hold the median with 95.9 percent (David and Nagaraja, 7.1).
+    assert figures.median_interval(Figure(limit=99, runs=[*range(1, 21)])) == (6, 15)
+    assert figures.median_interval(Figure(limit=99, runs=[1, 2, 3, 4, 5])) is None
+    assert figures.median_interval(Figure(limit=99, runs=[1, 2, 3, 4, 5, 6])) == (1, 6)
+
+
+def test_campaigns_without_a_detection_count_as_late_ones() -> None:
+    figure = Figure(limit=40, runs=[4, None, 1, None, None])
+    assert figures.quantile(figure, 0.2) == 1
+    assert figures.in_words(figure) == "median >40, p90 >40; 5 campaigns, 3 without"
+
+
+def test_figures_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "measured.json"
+    assert figures.load(path) == Measured()
+    measured = Measured(
+        machine="m",
+        date="d",
+        figures={bug("z06").id: {"steps": Figure(limit=2, runs=[1, None])}},
+    )
+    figures.store(measured, path)
+    assert figures.load(path) == measured
+    path.write_text("[]")
+    with pytest.raises(BadInput, match="is damaged"):
+        figures.load(path)

@@ -1,0 +1,315 @@
+"""A change of one's own: judged on both sides, or refused in one line before anything runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec import structs
+
+from kraftcheck.cli import cli
+from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs import related, trying
+from kraftcheck.known_bugs.entries import manifest_of
+from kraftcheck.known_bugs.own_overlay import models_for, read_overlay
+from kraftcheck.known_bugs.own_rules import known, read_rules
+from kraftcheck.known_bugs.own_runs import OfRuns
+from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
+from kraftcheck.known_bugs.runs import Hunt
+from kraftcheck.known_bugs.trying import OfModel, concluded
+from reference.bugs.bug import Bug
+from reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
+from reference.kit.dispatch import snake
+from specs import SPECS
+from tla_utils import RunOptions, find_jar, find_java, read_manifest
+from tla_utils.config import read_config
+from tla_utils.manifest import Manifest
+from tla_utils.overrides import check_overrides, read_modules
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "examples" / "try"
+_, _, TUTORIAL = (ROOT / "docs/bugs.md").read_text("utf-8").partition("## Your own change")
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    return read_manifest(SPECS / "models.toml")
+
+
+def try_it(out: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["try", "--out", str(out), *arguments])
+
+
+# -- Judged
+
+
+def told_in_the_tutorial(overlay: str) -> list[str]:
+    """The arguments of the tutorial's command with this overlay, without its folder."""
+    (line,) = [each for each in TUTORIAL.splitlines() if each[:1] == "$" and overlay in each]
+    words = shlex.split(line)
+    assert words[1:3] == [".venv/bin/kraftcheck", "try"] and words[-2] == "--out"
+    return words[3:-2]
+
+
+@pytest.mark.tlc
+def test_the_tutorials_unsafe_change_is_broken_on_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    shown = try_it(tmp_path, *told_in_the_tutorial("CountBeforeFlush"))
+    assert shown.exit_code == 1
+    assert "models" in shown.stderr and "runs and schedules: " in shown.stderr
+    found = json.loads((tmp_path / "tried.json").read_text("utf-8"))
+    (model,) = found["models"]
+    assert (model["property"], model["length"]) == ("DurableMajority", 6)
+    assert any("n2 > n1 FetchRequest" in line for line in model["told"])
+    assert {each["what"] for each in found["runs"]["broken"]} == {"DurableMajority"}
+    assert {each["what"] for each in found["runs"]["forbidden"]} == {"HandleFetchRequest"}
+    first = found["runs"]["broken"][0]["run"]
+    assert "DurableMajority" in (tmp_path / f"invariants-run-{first}.txt").read_text("utf-8")
+    page = (tmp_path / f"invariants-run-{first}.html").read_text("utf-8")
+    assert "DurableMajority" in page and 'class="step marked' in page
+    refused = found["runs"]["forbidden"][0]["run"]
+    assert "!! not allowed by the spec" in (tmp_path / f"steps-run-{refused}.txt").read_text(
+        "utf-8"
+    )
+    assert 'class="step marked' in (tmp_path / f"steps-run-{refused}.html").read_text("utf-8")
+    as_printed = [line.strip() for line in shown.stdout.splitlines()]
+    told = [line.strip() for line in TUTORIAL.splitlines() if line.startswith("    ")]
+    assert [line for line in told if "DurableMajority" in line] == [
+        line for line in as_printed if line.startswith("DurableMajority (")
+    ]
+
+
+@pytest.mark.tlc
+def test_the_tutorials_safe_change_takes_other_steps_and_breaks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    shown = try_it(tmp_path, *told_in_the_tutorial("ServeBeforeFlush"))
+    found = json.loads((tmp_path / "tried.json").read_text("utf-8"))
+    assert (shown.exit_code, found["verdict"]) == (0, trying.OTHER_STEPS)
+    assert f"verdict  {trying.OTHER_STEPS}" in shown.stdout and trying.OTHER_STEPS in TUTORIAL
+    assert found["models"][0]["distinct"] > found["models"][0]["correct"]
+    assert found["runs"]["forbidden"] and not found["runs"]["broken"]
+
+
+FOUND = Known(bugs=["Z01"], models=["Z01"], runs=[], schedules=[])
+
+CHANGE = """
+from reference.quorum.rules import QuorumRules
+
+class Mine(QuorumRules):
+    __slots__ = ()
+
+    def {}:
+        {}
+"""
+
+
+def written(folder: Path, head: str, body: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(CHANGE.format(head, body), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("models", "verdict"),
+    [
+        ([OfModel(model="m", verdict="violated", property="P")], trying.BROKEN),
+        ([OfModel(model="m", verdict="unknown", reason="time")], trying.UNKNOWN),
+        ([OfModel(model="m", verdict="holds", distinct=5, correct=5)], trying.UNKNOWN),
+        ([OfModel(model="m", verdict="holds", distinct=6, correct=5)], trying.OTHER_STEPS),
+    ],
+)
+def test_the_verdict_of_models_alone(models: list[OfModel], verdict: str) -> None:
+    assert concluded(models, None, FOUND).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("known", "chosen", "verdict", "word"),
+    [
+        (FOUND, False, trying.OTHER_STEPS, ""),
+        (structs.replace(FOUND, models=[], runs=["Z01"]), False, trying.OTHER_STEPS, ""),
+        (structs.replace(FOUND, models=[]), False, trying.UNKNOWN, "does not find Z01"),
+        (structs.replace(FOUND, bugs=[], models=[]), False, trying.UNKNOWN, "no known bug"),
+        (structs.replace(FOUND, models=[]), True, trying.OTHER_STEPS, ""),
+    ],
+)
+def test_that_nothing_broke_is_worth_what_the_search_would_find(
+    known: Known, chosen: bool, verdict: str, word: str
+) -> None:
+    model = OfModel(model="m", verdict="holds", distinct=6, correct=5)
+    found = concluded([model], None, known, chosen=chosen)
+    assert found.verdict == verdict and word in "".join(found.reasons)
+    # What is broken is broken, and who was not met has nothing to say, whatever is known.
+    broken = OfModel(model="m", verdict="violated", property="P")
+    assert concluded([broken], None, known, chosen=chosen).verdict == trying.BROKEN
+
+
+def test_the_bounds_of_known_bugs_are_those_of_the_correct_protocol(
+    manifest: Manifest, tmp_path: Path
+) -> None:
+    """Of each bug that an overlay makes, with nothing of the bug left in them."""
+    for protocol, unseen in (("quorum", ""), ("partition", "Z36 Z45 Z46 Z59")):
+        bugs = [each for each in bugs_of(protocol) if each.in_scope and each.replaces]
+        models = bounds_of(bugs, manifest, tmp_path)
+        # (What no model shows needs what models do not have.)
+        assert {b.id for b in bugs} - {model.bug for model in models} == set(unseen.split())
+        for model in models:
+            config = read_config(Path(model.config).read_text("utf-8"))
+            roots = [model.module]
+            check_overrides(config, roots, read_modules(roots, manifest.libraries))
+            assert not any(new.startswith("Z") for _, _, new in config.substituted), model.name
+
+
+@pytest.mark.tlc
+def test_a_known_bug_under_another_name_is_found_at_its_bounds(tmp_path: Path) -> None:
+    """No small model shows it, and hardly any campaign."""
+    text = (SPECS / "partition" / "bugs" / "Z38BrokerEpochNotChecked.tla").read_text("utf-8")
+    mine = text.replace("Z38BrokerEpochNotChecked", "Mine").replace("Z38_", "Mine_")
+    (tmp_path / "Mine.tla").write_text(mine, "utf-8")
+    manifest = manifest_of("partition")
+    own = read_overlay(tmp_path / "Mine.tla", manifest)
+    bugs = bugs_with("partition", {"isr_member_epoch_matches"})
+    assert "Z38" in {each.id for each in bugs}
+    models = [m for m in bounds_of(bugs, manifest, tmp_path) if m.name == "bounds-of-Z38"]
+    options = RunOptions(jar=find_jar(), java=find_java())
+    (found,) = trying.try_models(own, manifest, models, options, tmp_path, 300, lambda _: None)
+    assert (found.verdict, found.property) == ("violated", "LeaderCandidateCompleteness")
+    assert related.known(bugs, [found.model], manifest, runs=None).models == ["Z38"]
+
+
+def of_runs(never: str) -> OfRuns:
+    return OfRuns(
+        scenario="quorum",
+        seed=1,
+        runs=1,
+        schedules=1,
+        asked={},
+        differed={},
+        broken=[],
+        forbidden=[],
+        shared=[],
+        undecided=[],
+        never=never,
+    )
+
+
+@pytest.mark.parametrize(
+    ("states", "never", "verdict", "who"),
+    [
+        (6, "", trying.OTHER_STEPS, []),
+        (6, "nobody asked", trying.UNKNOWN, ["runs"]),
+        (5, "", trying.UNKNOWN, ["models"]),
+        (5, "nobody asked", trying.UNKNOWN, ["models", "runs"]),
+    ],
+)
+def test_who_never_met_the_change_says_nothing_of_it(
+    states: int, never: str, verdict: str, who: list[str]
+) -> None:
+    model = OfModel(model="m", verdict="holds", distinct=states, correct=5)
+    found = concluded([model], of_runs(never), FOUND)
+    assert found.verdict == verdict
+    assert [each.partition(f": {trying.NEVER_THERE}: ")[0] for each in found.reasons] == who
+
+
+def test_it_is_known_for_as_long_as_it_is_tried() -> None:
+    own = read_rules(EXAMPLES / "serve_before_flush.py")
+    with known(own) as entry:
+        assert bug(own.id) is entry
+        hunt = Hunt(scenario="quorum", bug=own.id)
+        assert hunt.run("watched", 0).steps
+    with pytest.raises(UnknownBug):
+        bug(own.id)
+
+
+# -- Refused
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "said"),
+    [
+        ("log_okay(self, row, m)", "return True", "replaces log_okay, .* did you mean log_ok?"),
+        ("log_ok(self, row)", "return True", r"log_ok is to be a method with \(self, row, m\)"),
+        ("vote_recorded(self, m)", "return not m.pre_vote", "changes nothing: Mine overrides what"),
+        ("log_ok(self, row, m)", "return self.log_ok(row, m)", "log_ok -> log_ok calls what it"),
+        ("log_ok(self, row, m)", "return self.vote_granted(row, m)", "-> log_ok calls what it"),
+        ("log_ok(self, row, m)", "return (", "cannot be loaded: SyntaxError"),
+    ],
+)
+def test_rules_that_are_no_change_are_refused(
+    tmp_path: Path, head: str, body: str, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_rules(written(tmp_path, head, body))
+
+
+def test_a_file_of_rules_is_one_class(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("x = 1\n")
+    with pytest.raises(BadInput, match=r"one class that extends one of QuorumRules, .* is none"):
+        read_rules(path)
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        read_rules(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Mine_LogOkay(row, m) == TRUE", "replace LogOkay, which no module .* did you mean LogOk"),
+        ("LogOk2(row, m) == TRUE", "changes nothing: it defines no Prefix_Operator"),
+        ("Mine_VoteRecorded(m) ==\n  ~m.preVote", "changes nothing: VoteRecorded says what"),
+        ("Mine_LogOk(row, m) == LogOk(row, m)", "calls LogOk, which it replaces"),
+        ("Mine_LogOk(row) == TRUE", "Mine_LogOk takes 1 arguments, but LogOk"),
+    ],
+)
+def test_overlays_that_are_no_change_are_refused(
+    tmp_path: Path, manifest: Manifest, line: str, said: str
+) -> None:
+    path = tmp_path / "Mine.tla"
+    path.write_text(f"---- MODULE Mine ----\nEXTENDS QuorumRules\n{line}\n====\n", "utf-8")
+    with pytest.raises(BadInput, match=said):
+        read_overlay(path, manifest)
+
+
+def test_refusals_are_one_line_and_exit_code_3(tmp_path: Path) -> None:
+    overlay = ("--overlay", str(EXAMPLES / "ServeBeforeFlush.tla"))
+    both = (*overlay, "--rules", str(EXAMPLES / "count_before_flush.py"))
+    for arguments, said in (
+        ((), "nothing to try: give --overlay, --rules or both"),
+        (both, "the two sides replace different things: ServeBeforeFlush.tla servable_end_offset;"),
+        ((*overlay, "--model", "partition-crash"), "model partition-crash does not use Servable"),
+        ((*overlay, "--model", "quorum-reducd"), "no model 'quorum-reducd'"),
+    ):
+        shown = try_it(tmp_path / "out", *arguments)
+        assert shown.exit_code == 3 and said in shown.stderr
+        assert len(shown.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "entry", [each for each in CATALOG if each.replacement], ids=lambda e: e.id
+)
+def test_every_bug_of_the_zoo_could_be_tried(entry: Bug, manifest: Manifest) -> None:
+    """The names on both sides are those that `try` compares."""
+    models = [m for m in manifest.models.values() if m.bug == entry.id and m.overlays]
+    for model in models:
+        cfg = (manifest.root / model.config).read_text("utf-8")
+        prefix = model.overlays[0][:3]
+        put = [line.split("<-")[0].strip() for line in cfg.splitlines() if f" {prefix}_" in line]
+        names = {snake(name.removeprefix("Step_")) for name in put}
+        assert names <= set(entry.replaces)
+
+
+def test_a_model_that_instantiates_the_rules_is_not_taken(tmp_path: Path) -> None:
+    """Its constants have other names; TLC would miss those of the rules."""
+    path = tmp_path / "Mine.tla"
+    path.write_text(
+        "---- MODULE Mine ----\nEXTENDS QuorumRules\n\nMine_LogOk(row, m) == TRUE\n====\n"
+    )
+    manifest = manifest_of("quorum")
+    names = [m.name for m in models_for(read_overlay(path, manifest), manifest, ["small"])]
+    assert "quorum-vote" in names and not any(name.startswith("voters") for name in names)
