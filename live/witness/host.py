@@ -51,6 +51,10 @@ class Host:
         self._what = what
         self._read = b""
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def ask(self, moves: Sequence[str]) -> list[str]:
         """The answer to each of these moves, in order. Raises WitnessError."""
         answers: list[str] = []

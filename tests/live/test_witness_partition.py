@@ -5,12 +5,16 @@ Beside them Z67 and Z69 on the unchanged release, and the fix of Z67, which must
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kraftcheck.known_bugs.schedules import FOLDER
-from kraftcheck.witness import following
+from kraftcheck.witness import driving, following
 from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS, METHODS
@@ -18,6 +22,7 @@ from kraftcheck.witness.releases import find
 from kraftcheck.witness.speech import header
 from live.sources import VERSION
 from live.witness import jars
+from live.witness.host import Host
 from reference.partition.protocol import PARTITION
 from reference.steered.scripts import read
 from tests.live.patched import Plant, compiled, edited, seen, sources
@@ -350,6 +355,26 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
         assert len(driven.places) > 100
         texts.append(path.read_bytes())
     assert texts[0] == texts[1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for threads")
+def test_a_process_that_is_gone_leaves_no_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would keep a whole broker in memory, and a graph has thousands of walks."""
+    threads: list[int] = []
+
+    @contextmanager
+    def counted(*words: Any) -> Iterator[Host]:
+        with host_of(*words) as host:
+            yield host
+            threads.append(len([*Path(f"/proc/{host.pid}/task").iterdir()]))
+
+    monkeypatch.setattr(driving, "host_of", counted)
+    for runs in (2, 12):
+        drive(tmp_path / f"{runs}.jsonl", KAFKA, BROKERS, 3, runs=runs, seed=4, moves=100)
+    few, many = threads
+    assert many <= few + 3, "a fetcher for each of three brokers may be there"
 
 
 def test_every_action_of_kafkas_is_named() -> None:

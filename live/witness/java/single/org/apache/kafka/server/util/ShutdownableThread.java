@@ -19,6 +19,7 @@ public abstract class ShutdownableThread extends Thread {
     private boolean begun;
     private boolean waits;
     private boolean stopping;
+    private boolean over;
     private Throwable failed;
 
     public ShutdownableThread(String name) {
@@ -71,15 +72,18 @@ public abstract class ShutdownableThread extends Thread {
 
     @Override
     public void run() {
-        do {
+        while (!over) {
             turn.acquireUninterruptibly();
-            try {
-                doWork();
-            } catch (Throwable e) {
-                failed = e;
+            if (!stopping) {
+                try {
+                    doWork();
+                } catch (Throwable e) {
+                    failed = e;
+                }
             }
+            over = stopping;
             back.release();
-        } while (!stopping);
+        }
     }
 
     public void shutdown() throws InterruptedException {
@@ -93,9 +97,9 @@ public abstract class ShutdownableThread extends Thread {
         return ran;
     }
 
-    /** Whoever waits comes to its end; whoever does not has nothing left to do. */
+    /** Whoever waits comes to its end, and the thread is gone: it would keep its whole broker. */
     public void awaitShutdown() throws InterruptedException {
-        if (waits) {
+        if (begun && !over) {
             goOn();
         }
     }
