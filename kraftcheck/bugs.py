@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.known_bugs import counterexamples
-from kraftcheck.known_bugs.counterexamples import Counterexample
+from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.diffs import python_diffs, tla_diffs
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.matrix import HEAD, cells_of, html, markdown, matrix, summary
 from kraftcheck.known_bugs.oracles import models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.schedules import FOLDER
+from kraftcheck.known_bugs.violations import Counterexample
 from kraftcheck.known_bugs.witnesses import hunt_of
 from kraftcheck.known_bugs.witnesses import stored as stored_witnesses
 from kraftcheck.screen import Columns, Screen, room_on_screen
@@ -84,7 +84,7 @@ def _show_counterexample(found: Bug, screen: Screen) -> list[dict[str, Any]]:
     manifest = manifest_of(found.protocol)
     stored: list[Counterexample] = []
     for model in models_of(manifest, found.id):
-        known = counterexamples.load(manifest, model)
+        known = violations.load(manifest, model)
         if known is not None:
             stored.append(known)
     if not stored and "tlc" in found.detectors:

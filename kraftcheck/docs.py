@@ -12,7 +12,7 @@ from functools import partial
 
 from kraftcheck.artifacts import checkout
 from kraftcheck.known_bugs import matrix
-from kraftcheck.known_bugs import mutants as zoo_mutants
+from kraftcheck.known_bugs import mutants as mutant_list
 from reference.bugs.catalog import bugs_of
 from reference.clients.promises import (
     ANYTHING_CLEAN,
@@ -214,7 +214,7 @@ def bug_matrix() -> str:
 def mutants() -> str:
     """The specs' mutants, and what came of them."""
     manifest = read_manifest(SPECS / "models.toml")
-    return zoo_mutants.markdown(manifest, zoo_mutants.stored())
+    return mutant_list.markdown(manifest, mutant_list.stored())
 
 
 def profile() -> str:

@@ -22,7 +22,7 @@ from time import monotonic
 import msgspec
 
 from kraftcheck import artifacts
-from kraftcheck.known_bugs import counterexamples, figures
+from kraftcheck.known_bugs import figures, violations
 from kraftcheck.known_bugs.detecting import expected
 from kraftcheck.known_bugs.figures import Figure, Measured
 from kraftcheck.known_bugs.hunting import hunt_down
@@ -217,10 +217,10 @@ def search(
     complete = True
     for entry in entries:
         for model in models_of(manifest, entry.id):
-            if counterexamples.is_current(manifest, model):
+            if violations.is_current(manifest, model):
                 continue
             try:
-                found = counterexamples.search(manifest, model, options, seconds)
+                found = violations.search(manifest, model, options, seconds)
             except ToolError as error:
                 complete = False
                 told(model.name, str(error))

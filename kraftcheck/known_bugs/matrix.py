@@ -13,7 +13,7 @@ from html import escape
 
 import msgspec
 
-from kraftcheck.known_bugs import counterexamples, figures, schedules
+from kraftcheck.known_bugs import figures, schedules, violations
 from kraftcheck.known_bugs.detecting import expected
 from kraftcheck.known_bugs.oracles import ORACLES, models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
@@ -139,7 +139,7 @@ def _tlc(entry: Bug, manifest: Manifest) -> Cell:
         return Cell(oracle="tlc", state=_state(False, expects), said=said)
     model = min(models, key=lambda each: each.length or 0)
     said = f"{model.property}, {model.length} states long"
-    stored = counterexamples.load(manifest, model)
+    stored = violations.load(manifest, model)
     searched = "not measured"
     if stored is not None and stored.distinct is not None:
         searched = f"{stored.distinct:,} states, {stored.seconds:.0f} s"

@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 
 from kraftcheck.judgement import Options
 from kraftcheck.judging_logs import judge_trace
-from kraftcheck.known_bugs import counterexamples
-from kraftcheck.known_bugs.counterexamples import Counterexample
+from kraftcheck.known_bugs import violations
+from kraftcheck.known_bugs.violations import Counterexample
 from tla_utils import Manifest, Model, ModelResult, RunOptions, ToolError, check_model
 from traces.formats.trace import scenario_of
 from traces.jobs.backends import Backend, Pool
@@ -209,7 +209,7 @@ def tlc(
     """
     for bug in bugs:
         for model in models_of(manifest, bug):
-            stored = None if full else counterexamples.load(manifest, model)
+            stored = None if full else violations.load(manifest, model)
             if stored is None or not stored.prefix:
                 yield bug, _of_model(check_model(manifest, model, options))
             else:
@@ -239,7 +239,7 @@ def _from_stored(
 ) -> Opinion:
     where = f"model {model.name}, from stored state {stored.at} of {stored.length}"
     try:
-        result = counterexamples.search_on(manifest, model, stored, options)
+        result = violations.search_on(manifest, model, stored, options)
     except ToolError as error:
         said = f"{where}: does not fit the spec any more, search with --full: {error}"
         return Opinion(oracle="tlc", verdict=UNKNOWN, said=said)

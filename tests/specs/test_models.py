@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.known_bugs import counterexamples
+from kraftcheck.known_bugs import violations
 from reference.bugs.catalog import CATALOG, OF_STORAGE
 from specs import SPECS
 from tests.specs.answers import answer
@@ -108,7 +108,7 @@ def test_tlc_finds_what_the_manifest_says(name: str, monkeypatch: pytest.MonkeyP
     """What TLC found of a bug in these very specs it need not find again (the folders `found`), nor
     what it said of the other models (answers.py).
     """
-    if counterexamples.is_current(MANIFEST, MANIFEST.models[name]):
+    if violations.is_current(MANIFEST, MANIFEST.models[name]):
         return
     monkeypatch.setattr("tla_utils.models.run_tlc", answer)
     (result,) = check_models(MANIFEST, MANIFEST.select([name]))
@@ -120,11 +120,11 @@ def test_another_spec_has_to_be_searched_again(tmp_path: Path) -> None:
     shutil.copytree(SPECS, copy)
     manifest, rules = read_manifest(copy / "models.toml"), copy / "quorum" / "QuorumRules.tla"
     z01, z30 = manifest.models["Z01"], manifest.models["Z30"]
-    same, text = counterexamples.digest_of(manifest, z01), rules.read_text("utf-8")
+    same, text = violations.digest_of(manifest, z01), rules.read_text("utf-8")
     rules.write_text(text.replace("EXTENDS", "(* A remark. *)\nEXTENDS", 1), "utf-8")
-    assert counterexamples.digest_of(manifest, z01) == same
-    kept = counterexamples.digest_of(manifest, z30)
+    assert violations.digest_of(manifest, z01) == same
+    kept = violations.digest_of(manifest, z30)
     rules.write_text(text.replace("LogOk(row, m) ==", "LogOk(row, m) == TRUE \\/", 1), "utf-8")
-    assert counterexamples.digest_of(manifest, z01) != same
-    assert not counterexamples.is_current(manifest, z01)
-    assert counterexamples.digest_of(manifest, z30) == kept
+    assert violations.digest_of(manifest, z01) != same
+    assert not violations.is_current(manifest, z01)
+    assert violations.digest_of(manifest, z30) == kept

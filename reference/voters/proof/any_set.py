@@ -75,6 +75,7 @@ class _AnySetHandlers(BranchHandlers):
     def __init__(self, constants: Constants, rules: QuorumRules) -> None:
         super().__init__(constants, rules)
         self.any = _AnyMajority(self.rules)
+        # It has what handlers ask for, and is no subclass: the other rules are those that it wraps.
         self.rules = self.any  # type: ignore[assignment]
 
     def handle_restart(self, n: int, row: Row, input: Restart) -> Outcome | None:

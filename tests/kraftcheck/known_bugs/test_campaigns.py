@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import campaigns, counterexamples, figures
+from kraftcheck.known_bugs import campaigns, figures, violations
 from kraftcheck.known_bugs.campaigns import Asked, gathered, measure, merged, pieces, search
 from kraftcheck.known_bugs.figures import Figure, Measured
 from kraftcheck.known_bugs.hunting import hunt_down
@@ -145,9 +145,9 @@ bug = "Z06"
     manifest = read_manifest(path)
     (tmp_path / "bugs" / "found").mkdir(parents=True)
     (tmp_path / "bugs" / "Z06.cfg").write_text("SPECIFICATION Spec\n")
-    of = counterexamples.digest_of(manifest, manifest.models["two"])
+    of = violations.digest_of(manifest, manifest.models["two"])
     for name, found_in in (("two", of), ("three", "an older spec")):
-        known = counterexamples.Counterexample(
+        known = violations.Counterexample(
             model=name,
             property="P",
             length=3,
@@ -158,13 +158,13 @@ bug = "Z06"
             prefix={},
             of=found_in,
         )
-        stored = counterexamples.path_of(manifest, manifest.models[name])
+        stored = violations.path_of(manifest, manifest.models[name])
         stored.write_bytes(msgspec.json.encode(known))
 
     def no_time(_: Manifest, model: object, *rest: object) -> None:
         raise ToolError("no time")
 
-    monkeypatch.setattr(counterexamples, "search", no_time)
+    monkeypatch.setattr(violations, "search", no_time)
     heard: list[tuple[str, str]] = []
     assert not search(Z06, manifest, RunOptions(), 1.0, lambda *said: heard.append(said))
     assert heard == [("one", "no time"), ("three", "no time")]

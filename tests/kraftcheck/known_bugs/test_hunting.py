@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kraftcheck.known_bugs import counterexamples, hunting, oracles
+from kraftcheck.known_bugs import hunting, oracles, violations
 from kraftcheck.known_bugs.hunting import hunt_down, is_the_bugs
 from kraftcheck.known_bugs.oracles import FOUND, Opinion
 from kraftcheck.known_bugs.runs import Hunt, consult, differs
@@ -63,11 +63,11 @@ def test_a_stored_run_keeps_the_options_of_its_hunt() -> None:
 def test_a_stored_counterexample_is_what_the_manifest_states() -> None:
     manifest = read_manifest(SPECS / "models.toml")
     models = [model for model in manifest.models.values() if model.bug]
-    loaded = [counterexamples.load(manifest, model) for model in models]
+    loaded = [violations.load(manifest, model) for model in models]
     known = [(model, found) for model, found in zip(models, loaded, strict=True) if found]
     assert len(known) >= 40
     for model, found in known:
         assert (found.property, found.length) == (model.property, model.length)
     # One of a model that was changed since is none.
     model, _ = known[0]
-    assert counterexamples.load(manifest, replace(model, length=99)) is None
+    assert violations.load(manifest, replace(model, length=99)) is None

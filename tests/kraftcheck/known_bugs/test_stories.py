@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from kraftcheck.counterexamples import endings
-from kraftcheck.known_bugs import counterexamples
-from kraftcheck.known_bugs.counterexamples import Counterexample
+from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.stories import COUNT_ANEW, ending, narrated
+from kraftcheck.known_bugs.violations import Counterexample
 from tla_utils import Model, State, TlcResult, parse
 
 ROWS = '[a |-> [role |-> "{}", log |-> <<>>, epoch |-> {}], b |-> [role |-> "F", log |-> <<>>]]'
@@ -68,9 +68,9 @@ def test_what_breaks_liveness_goes_on_for_ever() -> None:
 def stored() -> list[tuple[Model, Counterexample]]:
     manifest = manifest_of()
     found = [
-        (model, counterexamples.load(manifest, model))
+        (model, violations.load(manifest, model))
         for model in manifest.models.values()
-        if counterexamples.path_of(manifest, model).is_file()
+        if violations.path_of(manifest, model).is_file()
     ]
     return [(model, each) for model, each in found if each is not None]
 
@@ -103,7 +103,7 @@ def of_z38(prefix: dict[str, str]) -> str:
 
 def test_who_lacks_what_is_read_from_the_last_state() -> None:
     manifest = manifest_of("partition")
-    found = counterexamples.load(manifest, manifest.models["Z38"])
+    found = violations.load(manifest, manifest.models["Z38"])
     assert found is not None
     # Three steps before its end nothing is wrong, so only what the property says can be said.
     says = "LeaderCandidateCompleteness is broken, which says: Whoever may be elected without loss"
