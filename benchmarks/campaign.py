@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from kraftcheck.campaign import backend_of
+from kraftcheck.conform import backend_of
 from traces.jobs.backends import Backend
 from traces.jobs.campaigns import TIMINGS, Options, run_campaign
 from traces.jobs.plan import Configuration, begin, plan_of, read_file

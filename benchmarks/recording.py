@@ -36,8 +36,8 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import Producer
 
-from kraftcheck.checking import check
-from kraftcheck.judgement import Options
+from kraftcheck.check.command import check
+from kraftcheck.check.options import Options
 from kraftcheck.screen import Screen
 from live import artifacts
 from live.clients import Setting, produce

@@ -9,8 +9,17 @@ from typing import Any
 import click
 
 from kraftcheck import artifacts, exits
-from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs, serving, witness
-from kraftcheck.verbs import storage as storing
+from kraftcheck.verbs import (
+    bugs,
+    campaigns,
+    clusters,
+    histories,
+    models,
+    runs,
+    serve,
+    storage,
+    witness,
+)
 
 
 class Verbs(click.Group):
@@ -77,10 +86,10 @@ for _verb in (
     clusters.cluster,
     clusters.record,
     clusters.disk,
-    storing.storage,
+    storage.storage,
     witness.witness,
-    serving.serve,
-    serving.ctl,
+    serve.serve,
+    serve.ctl,
     bugs.bugs,
     bugs.try_own,
 ):

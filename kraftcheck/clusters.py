@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kraftcheck import exits
-from kraftcheck.campaign import use_java
+from kraftcheck.conform import use_java
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from live.artifacts import ArtifactError, check, libraries, version

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.deciding import Decision, asked_of, deciding, decisions_of
-from kraftcheck.drawing import foreign_picture, write_page
+from kraftcheck.check.options import page_name
+from kraftcheck.decisions import Decision, asked_of, deciding, decisions_of
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import page_name
+from kraftcheck.picture import foreign_picture, write_page
 from kraftcheck.screen import Screen
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE

@@ -28,9 +28,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kraftcheck import artifacts, campaign, exits, reporting, specs
-from kraftcheck.judgement import Options
-from kraftcheck.judging_logs import judge_trace
+from kraftcheck import artifacts, conform, exits, report, specs
+from kraftcheck.check.logs import judge_trace
+from kraftcheck.check.options import Options
 from kraftcheck.screen import Screen
 from reference.runner.scenarios import FAMILIES
 from specs import SPECS
@@ -113,7 +113,7 @@ def verify(
         beside.shutdown(wait=False, cancel_futures=True)
     assert job.checked is not None
     specs.write(out, job.checked)
-    path, verdict = reporting.make(out)
+    path, verdict = report.make(out)
     summary = artifacts.read_json(out / artifacts.SUMMARY)
     code = exits.worst([*(stage.code for stage in stages), exits.code_of(verdict)])
     for reason in summary["reasons"]:
@@ -170,14 +170,14 @@ class _Job:
         )
 
     def simulation(self) -> tuple[int, str]:
-        code = campaign.simulate(
+        code = conform.simulate(
             self.out, scenario=SCENARIO, runs=self.runs, seed=self.seed, screen=self.inner
         )
-        part = self._part(campaign.SIMULATE)
+        part = self._part(conform.SIMULATE)
         return code, f"{part['runs']:,} runs, {part['steps']:,} steps"
 
     def conformance(self) -> tuple[int, str]:
-        code = campaign.conform(self.out, jar=self.jar, screen=self.inner)
+        code = conform.conform(self.out, jar=self.jar, screen=self.inner)
         summary = artifacts.read_json(self.out / artifacts.SUMMARY)
         distinct = summary["distinct_steps"]["canonical"]
         return code, f"{distinct:,} distinct steps, {summary['rejected_steps']:,} rejected"
@@ -185,11 +185,11 @@ class _Job:
     def other(self, scenario: str) -> tuple[int, str]:
         """Runs of another scenario: steps, invariants, and what clients were promised."""
         folder, begin = self.out / scenario, monotonic()
-        campaign.simulate(
+        conform.simulate(
             folder, scenario=scenario, runs=OTHERS[scenario], seed=self.seed, screen=self.inner
         )
-        campaign.conform(folder, jar=self.jar, screen=self.inner)
-        reporting.make(folder)
+        conform.conform(folder, jar=self.jar, screen=self.inner)
+        report.make(folder)
         found = artifacts.read_json(folder / artifacts.SUMMARY)
         (histories, *_), _ = judge_trace(folder, Options())
         code = exits.worst([exits.code_of(found["verdict"]), exits.code_of(histories.verdict)])
@@ -217,7 +217,7 @@ class _Job:
     def canary(self) -> tuple[int, str]:
         """A bug that must be found, by the steps it takes."""
         folder, begin = self.out / CANARY, monotonic()
-        campaign.simulate(
+        conform.simulate(
             folder,
             scenario=SCENARIO,
             runs=PLANTED_RUNS,
@@ -225,8 +225,8 @@ class _Job:
             bug_id=PLANTED_BUG,
             screen=self.inner,
         )
-        campaign.conform(folder, jar=self.jar, screen=self.inner)
-        reporting.make(folder)
+        conform.conform(folder, jar=self.jar, screen=self.inner)
+        report.make(folder)
         found = artifacts.read_json(folder / artifacts.SUMMARY)
         part = judged_canary(found, monotonic() - begin)
         artifacts.merge(self.out, part)

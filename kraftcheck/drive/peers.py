@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.deciding import few_answers, listening
+from kraftcheck.decisions import few_answers, listening
 from kraftcheck.exits import BadInput
 from reference.kit.dispatch import action_name
 from reference.kit.protocol import Protocol

@@ -24,8 +24,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import pyarrow.parquet as pq
 
-from kraftcheck.judgement import Options
-from kraftcheck.judging_logs import judge_trace
+from kraftcheck.check.logs import judge_trace
+from kraftcheck.check.options import Options
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.violations import Counterexample
 from tla_utils import Manifest, Model, ModelResult, RunOptions, ToolError, check_model

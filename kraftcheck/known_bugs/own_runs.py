@@ -20,10 +20,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts
-from kraftcheck.drawing import picture, write_page
+from kraftcheck.check.logs import judge_trace
+from kraftcheck.check.options import Options
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import Options
-from kraftcheck.judging_logs import judge_trace
 from kraftcheck.known_bugs import attempts, oracles, schedules
 from kraftcheck.known_bugs.departures import departs
 from kraftcheck.known_bugs.own_measures import Measure, measured
@@ -38,7 +37,8 @@ from kraftcheck.known_bugs.runs import (
     record,
     record_numbers,
 )
-from kraftcheck.replaying import annotated, conclusion, rejected_steps
+from kraftcheck.picture import picture, write_page
+from kraftcheck.replay import annotated, conclusion, rejected_steps
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import handlers_for
 from reference.bugs.probing import Consulted

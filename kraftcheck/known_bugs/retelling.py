@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kraftcheck import artifacts, replaying, steering
+from kraftcheck import artifacts, replay, schedules
+from kraftcheck.check.logs import judge_trace
+from kraftcheck.check.options import Options, PageWriter
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import Options, PageWriter
-from kraftcheck.judging_logs import judge_trace
 from kraftcheck.known_bugs.detecting import Detection
 from reference.runner.narrate import narrate
 from reference.runner.run import Run, simulate_run
@@ -39,9 +39,9 @@ def chosen(found: Sequence[Detection]) -> list[Detection]:
 
 def _again(folder: Path, number: int) -> Run:
     """The run that was recorded there, from its seed or from its schedule."""
-    schedule = steering.schedule_of(folder)
+    schedule = schedules.schedule_of(folder)
     if schedule is not None:
-        return recorded(steering.made(schedule, steering.load(schedule), skip=False))[0]
+        return recorded(schedules.made(schedule, schedules.load(schedule), skip=False))[0]
     campaign = read_manifest(folder).campaign
     chooser = genome_of(folder, campaign, number).chooser()
     options = dict(campaign.options)
@@ -60,7 +60,7 @@ def told(detection: Detection, out: Path) -> Iterator[str]:
     folder, number = Path(opinion.folder), opinion.run
     run = _again(folder, number)
     yield f"{detection.bug}, found by {detection.oracle}: {detection.said}"
-    yield from replaying.annotated(narrate(run), replaying.rejected_steps(folder, number))
+    yield from replay.annotated(narrate(run), replay.rejected_steps(folder, number))
     writer = PageWriter(artifacts.claim(out / PAGES))
     try:
         judge_trace(folder, Options(run=number), writer)

@@ -212,7 +212,7 @@ def try_own(
     Example: kraftcheck try --new MyChange --rule LogOk
     Example: kraftcheck try --overlay MyChange.tla --rules my_change.py
     """
-    from kraftcheck import trying as work
+    from kraftcheck import own_change as work
 
     if wanted and begun is None:
         raise click.UsageError("--rule names what a change of --new is to replace")

@@ -39,7 +39,7 @@ def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(verb)
     def wrapped(**given: Any) -> int:
-        from kraftcheck.campaigning import Place
+        from kraftcheck.campaigns import Place
 
         own = {name: given.pop(name) for name in Place._fields}
         return verb(place=Place(**own), **given)
@@ -77,7 +77,7 @@ def campaign_run(**options: Any) -> int:
     \b
     Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign
     """
-    from kraftcheck import campaigning as work
+    from kraftcheck import campaigns as work
 
     return work.run(**options)
 
@@ -93,7 +93,7 @@ def campaign_extend(folder: Path, **options: Any) -> int:
     \b
     Example: kraftcheck campaign extend runs/campaign --runs 1000
     """
-    from kraftcheck import campaigning as work
+    from kraftcheck import campaigns as work
 
     return work.extend(folder, **options)
 
@@ -108,6 +108,6 @@ def campaign_compare(one: Path, other: Path, screen: Screen) -> int:
     \b
     Example: kraftcheck campaign compare runs/before runs/after
     """
-    from kraftcheck import campaigning as work
+    from kraftcheck import campaigns as work
 
     return work.compare(one, other, screen=screen)

@@ -97,10 +97,12 @@ def check(screen: Screen, **options: Any) -> int:
     \b
     Example: kraftcheck check traces/samples/histories --faults clean --html runs/pages
     """
-    from kraftcheck import checking as work
-    from kraftcheck import steering
+    from kraftcheck import schedules
+    from kraftcheck.check import command as work
 
-    traces = [steering.trace_of(p) if steering.is_schedule(p) else p for p in options.pop("paths")]
+    traces = [
+        schedules.trace_of(p) if schedules.is_schedule(p) else p for p in options.pop("paths")
+    ]
     return work.check_with(traces, screen=screen, **options)
 
 
@@ -122,6 +124,6 @@ def convert(**options: Any) -> int:
     \b
     Example: kraftcheck convert runs/Z01 --run 7 --to shiviz --out runs/Z01-7.log
     """
-    from kraftcheck import converting as work
+    from kraftcheck import convert as work
 
     return work.convert(**options)

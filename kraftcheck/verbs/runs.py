@@ -38,7 +38,7 @@ def simulate(**options: Any) -> int:
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
     Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
     """
-    from kraftcheck import campaign as work
+    from kraftcheck import conform as work
 
     return work.simulate(**options)
 
@@ -88,9 +88,9 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
     Example: kraftcheck conform runs/Z01
     Example: kraftcheck conform examples/foreign/voter.jsonl
     """
-    from kraftcheck import foreign, observing
+    from kraftcheck import foreign, recordings
 
-    if not any(observing.is_recording(path) for path in paths):
+    if not any(recordings.is_recording(path) for path in paths):
         traces = [each for path in paths for each in foreign.traces_in(path)]
         if traces and all(each.suffix == ".jsonl" for each in traces):
             return foreign.conform(traces, profile=profile, page=page, **options)
@@ -100,13 +100,13 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
     if profile is not None or page is not None:
         named = "--as" if profile is not None else "--html"
         raise click.UsageError(f"{named} is for steps of another implementation, a .jsonl file")
-    if observing.is_recording(path):
-        return observing.conform(path, **options)
-    from kraftcheck import campaign, steering
+    if recordings.is_recording(path):
+        return recordings.conform(path, **options)
+    from kraftcheck import conform, schedules
 
-    if steering.is_schedule(path):
-        path = steering.trace_of(path)
-    return campaign.conform(path, **options)
+    if schedules.is_schedule(path):
+        path = schedules.trace_of(path)
+    return conform.conform(path, **options)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -158,21 +158,21 @@ def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen
     Example: kraftcheck replay runs/Z01 --run 7
     Example: kraftcheck replay runs/Z01/run-7.schedule --html runs/Z01/run-7.html
     """
-    from kraftcheck import steering
+    from kraftcheck import schedules
 
-    if moves := steering.schedule_of(path):
-        return steering.replay(moves, screen, skip, page)
+    if moves := schedules.schedule_of(path):
+        return schedules.replay(moves, screen, skip, page)
     if path.suffix == ".jsonl":
         from kraftcheck import foreign
 
         return foreign.replay(path, number, screen, page)
     if not path.is_dir():
-        from kraftcheck import shrinking
+        from kraftcheck import shrink_run
 
-        return shrinking.replay(path, screen, page)
+        return shrink_run.replay(path, screen, page)
     if number is None:
         raise click.UsageError("of a campaign, which run? --run NUMBER")
-    from kraftcheck import replaying as work
+    from kraftcheck import replay as work
 
     return work.replay(path, number, screen, page)
 
@@ -202,16 +202,16 @@ def shrink(
     if path is not None and path.is_dir():
         if number is None:
             raise click.UsageError("of a campaign, which run? --run NUMBER")
-        from kraftcheck import shrinking
+        from kraftcheck import shrink_run
 
-        return shrinking.shrink(path, number, **options)
-    from kraftcheck import returning, steering
+        return shrink_run.shrink(path, number, **options)
+    from kraftcheck import schedules, shrink_counterexample
 
-    if path is not None and steering.is_schedule(path):
-        return returning.moves(path, **options)
+    if path is not None and schedules.is_schedule(path):
+        return shrink_counterexample.moves(path, **options)
     screen = options.pop("screen")
-    asked = returning.Asked(path, model, bug, **options, jar=jar, java=java)
-    return returning.counterexample(asked, screen)
+    asked = shrink_counterexample.Asked(path, model, bug, **options, jar=jar, java=java)
+    return shrink_counterexample.counterexample(asked, screen)
 
 
 @click.command()
@@ -223,7 +223,7 @@ def report(folder: Path, screen: Screen) -> int:
     \b
     Example: kraftcheck report runs/Z01
     """
-    from kraftcheck import reporting as work
+    from kraftcheck import report as work
 
     return work.report(folder, screen)
 

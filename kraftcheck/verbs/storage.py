@@ -47,7 +47,7 @@ def crash(
     \b
     Example: kraftcheck storage crash --states 10000
     """
-    from kraftcheck import storing as work
+    from kraftcheck import storage as work
 
     return work.crash(states, seed, as_kafka, mode, bug_id, screen)
 
@@ -67,6 +67,6 @@ def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
     \b
     Example: kraftcheck storage kafka --histories 2000
     """
-    from kraftcheck import storing as work
+    from kraftcheck import storage as work
 
     return work.kafka(histories, seed, crashes, screen)

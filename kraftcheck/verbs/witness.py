@@ -130,7 +130,7 @@ def witness_replay(path: Path, **options: Any) -> int:
     \b
     Example: kraftcheck witness replay runs/witness/run-7.moves
     """
-    from kraftcheck.steering import load
+    from kraftcheck.schedules import load
     from kraftcheck.witness.kafka import driver
 
     script = load(path).script

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import checking, judging
-from kraftcheck.checking import Outcome, Source
-from kraftcheck.cli import cli as command
-from kraftcheck.judgement import Options
+from kraftcheck.check import command, judge
+from kraftcheck.check.command import Outcome, Source
+from kraftcheck.check.options import Options
+from kraftcheck.cli import cli
 from kraftcheck.verbs import histories
 from tests.traces.formats import texts as texts
 from traces.formats import detect
@@ -34,7 +34,7 @@ BROKEN = VIOLATED + "{:process 0, :type"
 
 
 def check(*arguments: object) -> Result:
-    return CliRunner().invoke(command, ["check", "--quiet", *map(str, arguments)])
+    return CliRunner().invoke(cli, ["check", "--quiet", *map(str, arguments)])
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -92,14 +92,14 @@ def test_a_folder_has_the_worst_of_its_files(
 
 def test_unknown_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unforeseen error with one file is said, and the others are judged."""
-    judge = judging.judge_file
+    judge_file = judge.judge_file
 
     def fails(path: Path, *rest: Any) -> Any:
         if path.name == "a":
             raise ZeroDivisionError("planted")
-        return judge(path, *rest)
+        return judge_file(path, *rest)
 
-    monkeypatch.setattr(checking, "judge_file", fails)
+    monkeypatch.setattr(command, "judge_file", fails)
     result = check(write(tmp_path, a=HOLDS, b=HOLDS), "--json")
     verdicts = [found["verdict"] for found in objects(result)]
     assert (result.exit_code, verdicts) == (2, ["unknown", "holds"])
@@ -128,7 +128,7 @@ def test_bad_input_is_one_line_with_its_place(tmp_path: Path) -> None:
 
 def test_what_is_no_history_is_passed_over_in_a_folder_only(tmp_path: Path) -> None:
     write(tmp_path, a=HOLDS, readme="Some prose.")
-    result = CliRunner().invoke(command, ["check", str(tmp_path)])
+    result = CliRunner().invoke(cli, ["check", str(tmp_path)])
     assert f"no histories, passed over: {tmp_path / 'readme'}" in result.stderr
     named = check(tmp_path / "readme", tmp_path / "a")
     assert named.exit_code == 3 and "in none of the formats" in named.stderr
@@ -215,7 +215,7 @@ def test_names_with_anything_in_them(tmp_path: Path) -> None:
 
 def test_the_order_is_that_of_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is done first: two processes, of which the first file keeps one busy."""
-    monkeypatch.setattr(checking, "HERE_S", 0.0)
+    monkeypatch.setattr(command, "HERE_S", 0.0)
     slow = "".join(
         f"{{:process {at}, :type :{kind}, :f :write, :value {at}}}\n"
         for kind in ("invoke", "ok")
@@ -232,7 +232,7 @@ def test_folders_are_searched_in_the_order_of_their_paths(tmp_path: Path) -> Non
         write(tmp_path / folder, x=HOLDS)
     write(tmp_path, c=HOLDS)
     (tmp_path / "loop").symlink_to(tmp_path)
-    found = [str(source.path.relative_to(tmp_path)) for source in checking.sources_of(tmp_path)]
+    found = [str(source.path.relative_to(tmp_path)) for source in command.sources_of(tmp_path)]
     assert found == ["a/c/x", "b/x", "c"]
 
 
@@ -240,17 +240,17 @@ def dies(source: Source) -> Outcome:
     """A worker's task that ends its process for one of the files."""
     if source.path.name == "b":
         os._exit(1)
-    return checking._outcome(source, options=Options(), html=None)
+    return command._outcome(source, options=Options(), html=None)
 
 
 def test_a_worker_that_dies_takes_no_other_file_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "HERE_S", 0.0)
+    monkeypatch.setattr(command, "HERE_S", 0.0)
     write(tmp_path, a=HOLDS, b=HOLDS, c=VIOLATED)
-    sources = list(checking.sources_of(tmp_path))
+    sources = list(command.sources_of(tmp_path))
     dying: Any = dies
-    outcomes = [outcome for _, outcome in checking._outcomes(dying, sources, 2)]
+    outcomes = [outcome for _, outcome in command._outcomes(dying, sources, 2)]
     assert [outcome.judged[0].verdict for outcome in outcomes] == ["holds", "unknown", "violated"]
     assert outcomes[1].judged[0].reason == "its process died: out of memory, or killed"
 
@@ -411,7 +411,7 @@ def test_a_history_is_converted_and_judged_alike(to: str, tmp_path: Path) -> Non
     for name, (text, _, _) in texts.TEXTS.items():
         path = write(tmp_path, history=text) / "history"
         out = tmp_path / "out"
-        result = CliRunner().invoke(command, ["convert", str(path), "--to", to, "--out", str(out)])
+        result = CliRunner().invoke(cli, ["convert", str(path), "--to", to, "--out", str(out)])
         assert (result.exit_code, result.stdout) == (0, f"{out}\n")
         before, after = (objects(check(each, "--json"))[0] for each in (path, out))
         assert (before["verdict"], before["model"]) == (after["verdict"], after["model"]), name
@@ -420,7 +420,7 @@ def test_a_history_is_converted_and_judged_alike(to: str, tmp_path: Path) -> Non
 def test_a_trace_is_converted_by_run(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     arguments = ["convert", str(GOLDEN), "--to", "shiviz", "--out", out]
-    assert CliRunner().invoke(command, [*arguments, "--run", "2"]).exit_code == 0
+    assert CliRunner().invoke(cli, [*arguments, "--run", "2"]).exit_code == 0
     assert "node-1 {" in Path(out).read_text("utf-8")
-    refused = CliRunner().invoke(command, arguments)
+    refused = CliRunner().invoke(cli, arguments)
     assert refused.exit_code == 3 and "choose one with --run" in refused.stderr

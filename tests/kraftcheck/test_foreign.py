@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from kraftcheck.deciding import Asked, asked_of, deciding, decisions_of
+from kraftcheck.decisions import Asked, asked_of, deciding, decisions_of
 from kraftcheck.foreign import traces_in
 from traces.foreign.provenance import Senders, chained, never_taken, provenanced
 from traces.foreign.reading import read_foreign

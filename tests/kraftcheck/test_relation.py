@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck import exits, returning, steering
+from kraftcheck import exits, schedules, shrink_counterexample
 from kraftcheck.counterexamples.minimising import minimised, minimised_step
 from kraftcheck.counterexamples.relation import Relation
 from kraftcheck.screen import Screen
@@ -117,7 +117,7 @@ def test_what_tlc_could_not_judge_is_an_error(
 ) -> None:
     """Planted: a TLC that has no time."""
     of = Relation(Allowed(tmp_path, CheckOptions(parallel=1, timeout_s=0.001)), None)
-    schedule = steering.made(REFUSED_VOTE, steering.load(REFUSED_VOTE), skip=False).schedule
+    schedule = schedules.made(REFUSED_VOTE, schedules.load(REFUSED_VOTE), skip=False).schedule
     with pytest.raises(ToolError, match="steps were not judged"):
         of.put(schedule.steps(), NOTHING)
 
@@ -140,8 +140,8 @@ def test_a_long_batch_of_metadata_is_judged(tmp_path: Path) -> None:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(steering, "TRACES", tmp_path)
-    monkeypatch.setattr(returning, "FOLDER", tmp_path)
+    monkeypatch.setattr(schedules, "TRACES", tmp_path)
+    monkeypatch.setattr(shrink_counterexample, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -149,12 +149,12 @@ def test_such_a_schedule_is_replayed_shrunk_and_refused_in_the_end(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script, _ = read(REFUSED_VOTE.read_text("utf-8"))
-    assert steering.replay(REFUSED_VOTE, Screen(), False) == exits.VIOLATED
+    assert schedules.replay(REFUSED_VOTE, Screen(), False) == exits.VIOLATED
     assert f"!! {script.violates}" in capsys.readouterr().out
     longer = here / "longer.moves"
     more = ("clock of 3 runs true", *script.moves, "disk of 2 stalls")
     longer.write_text(write(replace(script, moves=more)), encoding="utf-8")
-    assert returning.moves(longer, None, 200, Screen(quiet=True)) == exits.VIOLATED
+    assert shrink_counterexample.moves(longer, None, 200, Screen(quiet=True)) == exits.VIOLATED
     small, _ = read((here / "longer.small.moves").read_text("utf-8"))
     assert small.violates == script.violates and len(small.moves) <= len(script.moves)
 
@@ -163,7 +163,7 @@ def test_one_whose_steps_are_allowed_is_unknown(here: Path) -> None:
     script, _ = read(REFUSED_VOTE.read_text("utf-8"))
     correct = here / "correct.moves"
     correct.write_text(write(replace(script, bug=None)), encoding="utf-8")
-    assert steering.replay(correct, Screen(quiet=True), skip=True) == exits.UNKNOWN
+    assert schedules.replay(correct, Screen(quiet=True), skip=True) == exits.UNKNOWN
 
 
 def test_shrinking_keeps_the_kind_of_step_and_what_it_cannot_shrink_is_said(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import reporting, verify
+from kraftcheck import report, verify
 from kraftcheck.artifacts import Part, merge
 from kraftcheck.cli import cli
 from tests.tla_utils.toyspecs import write_specs
@@ -83,7 +83,7 @@ def test_a_model_that_is_not_as_expected_is_found_beside_the_other_stages(
     for name in ("conformance", "canary"):
         monkeypatch.setattr(verify._Job, name, lambda job: (0, "not done here"))
     monkeypatch.setattr(verify._Job, "other", lambda job, scenario: (0, "not done here"))
-    monkeypatch.setattr(reporting, "make", lambda folder: (folder / "report.html", "holds"))
+    monkeypatch.setattr(report, "make", lambda folder: (folder / "report.html", "holds"))
     result = run("verify", "--out", out)
     assert result.exit_code == 1, result.output
     assert result.stdout.splitlines()[0].split()[:2] == ["models", "violated"]

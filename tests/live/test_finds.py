@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from experiments.leaderless_marker import outcomes
-from kraftcheck import disks, observing
-from kraftcheck.judgement import Options
-from kraftcheck.judging import judge_file
+from kraftcheck import disks, recordings
+from kraftcheck.check.judge import judge_file
+from kraftcheck.check.options import Options
 from kraftcheck.screen import Screen
 from live.journal import HISTORY
 from tests.live.samples import DATA
@@ -69,7 +69,7 @@ def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tu
     """What `conform` ends with, and which rules are broken on disks."""
     with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
         archive.extractall(folder)
-    code = observing.conform(folder, screen=Screen(json=True))
+    code = recordings.conform(folder, screen=Screen(json=True))
     told = msgspec.json.decode(capsys.readouterr().out)
     return code, {each["name"] for each in told["defects"]}
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from kraftcheck.judgement import Options
-from kraftcheck.judging import judge_file
+from kraftcheck.check.judge import judge_file
+from kraftcheck.check.options import Options
 from live.cluster import BROKER_PORT, ClusterError, Node
 from live.confluent import SILENT
 from live.journal import HISTORY

@@ -16,8 +16,8 @@ import msgspec
 import pytest
 from confluent_kafka import Producer
 
-from kraftcheck.judgement import Options
-from kraftcheck.judging import judge_file
+from kraftcheck.check.judge import judge_file
+from kraftcheck.check.options import Options
 from live.confluent import SILENT, ConfluentReader
 from live.crew import Crew
 from live.journal import HISTORY, RECORDING, Journal

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck import exits, observing
-from kraftcheck.judgement import Options
-from kraftcheck.judging import judge_file
+from kraftcheck import exits, recordings
+from kraftcheck.check.judge import judge_file
+from kraftcheck.check.options import Options
 from kraftcheck.screen import Screen
 from live import facts, metadata
 from live.journal import HISTORY, RECORDING
@@ -155,7 +155,7 @@ def test_controllers_failed_and_others_took_over(tmp_path: Path) -> None:
 
 
 def conformed(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
-    code = observing.conform(folder, screen=Screen(json=True))
+    code = recordings.conform(folder, screen=Screen(json=True))
     return code, msgspec.json.decode(capsys.readouterr().out)
 
 
@@ -197,7 +197,7 @@ def test_brokers_that_are_not_ours_are_held_to_what_they_said(
     with pytest.raises(exits.BadInput, match="no broker ever answered"):
         conformed(observed, capsys)
     (observed / answers.NAME).unlink()
-    assert observing.is_recording(observed)
+    assert recordings.is_recording(observed)
     with pytest.raises(exits.BadInput, match="neither a metadata log nor answers of brokers"):
         conformed(observed, capsys)
 

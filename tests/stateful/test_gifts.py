@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from kraftcheck import exits, steering
+from kraftcheck import exits, schedules
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from reference.partition.rules import PartitionRules
@@ -98,7 +98,7 @@ def test_what_is_no_schedule_is_refused_in_one_line(
     path = tmp_path / "bad.moves"
     path.write_text(head(changed, to), encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        steering.replay(path, Screen(quiet=True))
+        schedules.replay(path, Screen(quiet=True))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -119,7 +119,7 @@ def test_moves_that_are_left_out_are_counted_and_shown(
 ) -> None:
     path = tmp_path / "more.moves"
     path.write_text(head("\n\n", "\n\ncrash broker 9\n"), encoding="utf-8")
-    assert steering.replay(path, Screen(), skip=True) == exits.VIOLATED
+    assert schedules.replay(path, Screen(), skip=True) == exits.VIOLATED
     out = capsys.readouterr().out
     assert "crash broker 9  !! left out: not possible" in out
     assert "1 of 19 moves were not possible" in out
@@ -128,16 +128,16 @@ def test_moves_that_are_left_out_are_counted_and_shown(
 def test_a_schedule_that_says_otherwise_than_it_does_is_unknown(tmp_path: Path) -> None:
     path = tmp_path / "other.moves"
     path.write_text(head("violates  Leader", "violates  Follower"), encoding="utf-8")
-    assert steering.replay(path, Screen(quiet=True)) == exits.UNKNOWN
+    assert schedules.replay(path, Screen(quiet=True)) == exits.UNKNOWN
 
 
 def test_a_schedule_becomes_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steering, "TRACES", tmp_path)
-    folder = steering.trace_of(CLUSTER)
-    assert steering.trace_of(CLUSTER) == folder, "written anew"
-    inside = steering.schedule_of(folder)
+    monkeypatch.setattr(schedules, "TRACES", tmp_path)
+    folder = schedules.trace_of(CLUSTER)
+    assert schedules.trace_of(CLUSTER) == folder, "written anew"
+    inside = schedules.schedule_of(folder)
     assert inside is not None
-    assert steering.replay(inside, Screen(quiet=True)) == exits.VIOLATED
+    assert schedules.replay(inside, Screen(quiet=True)) == exits.VIOLATED
 
 
 def everything() -> dict[str, Counter[str]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.check.options import Options
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import Options
 from kraftcheck.known_bugs import attempts, oracles, own_runs, schedules, trying
 from kraftcheck.known_bugs.own_overlay import read_overlay
 from kraftcheck.known_bugs.own_rules import known, read_rules

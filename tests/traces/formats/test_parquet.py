@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck import converting
-from kraftcheck.judgement import Options
-from kraftcheck.judging import judge_file
+from kraftcheck import convert
+from kraftcheck.check.judge import judge_file
+from kraftcheck.check.options import Options
 from kraftcheck.screen import Screen
 from tests.live.samples import DATA
 from tests.traces.formats.builders import histories
@@ -74,7 +74,7 @@ def test_a_recorded_history_is_the_same_as_parquet(tmp_path: Path) -> None:
         archive.extract("history.jsonl", tmp_path)
     path, out = tmp_path / "history.jsonl", tmp_path / "history.parquet"
     how: Any = {"to": "parquet", "format": "auto", "run": None, "screen": Screen(json=True)}
-    assert converting.convert(path, out=out, **how) == 0
+    assert convert.convert(path, out=out, **how) == 0
     lines = tmp_path / "again.jsonl"
     lines.write_text("".join(jsonlines.write(detect.read(path))), encoding="utf-8")
     assert bare(detect.read(out)) == bare(detect.read(lines))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.judgement import Options
-from kraftcheck.judging import judge_file
+from kraftcheck.check.judge import judge_file
+from kraftcheck.check.options import Options
 from tests.traces.checkers.test_groups import BAD, GOOD, Told, begun
 from traces.formats import detect
 from traces.history import History

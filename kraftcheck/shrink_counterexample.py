@@ -23,8 +23,8 @@ from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import stories
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.oracles import models_of
+from kraftcheck.schedules import VERDICTS, load, made
 from kraftcheck.screen import Screen
-from kraftcheck.steering import VERDICTS, load, made
 from reference.bugs.catalog import UnknownBug, replayable
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS, parts_of

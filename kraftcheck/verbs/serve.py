@@ -115,7 +115,7 @@ def serve(
     Example: kraftcheck serve --brokers 3 --seed 7 --port 9092
     Example: kraftcheck serve --replay runs/serve/tape-1
     """
-    from kraftcheck import serving as work
+    from kraftcheck.serve import command as work
     from kraftcheck.serve.world import Setup
 
     if shrink and tape is None:
@@ -168,7 +168,7 @@ def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
     Example: kraftcheck ctl --port 9090 kill broker=1
     Example: kraftcheck ctl --port 9090 reset when=after api=Produce times=2
     """
-    from kraftcheck import serving as work
+    from kraftcheck.serve import command as work
 
     pairs = [each.partition("=") for each in said]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:

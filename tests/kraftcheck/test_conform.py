@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import artifacts, campaign, replaying
-from kraftcheck.campaign import fixed_options
+from kraftcheck import artifacts, conform, replay
 from kraftcheck.cli import cli
+from kraftcheck.conform import fixed_options
 from kraftcheck.exits import BadInput
 from tla_utils.errors import ToolError
 from traces.jobs.columns import Part
@@ -97,7 +97,7 @@ def test_a_violated_invariant_is_violated(
     trace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = artifacts.Part("simulate", "violated", 1.0, ["planted"], {"runs": 1, "steps": 2})
-    monkeypatch.setattr(campaign, "recorded", lambda *_: found)
+    monkeypatch.setattr(conform, "recorded", lambda *_: found)
     result = simulate(trace, "--bug", "Z01")
     assert result.exit_code == 1
     assert "verdict   violated\n" in result.stdout and " planted\n" in result.stdout
@@ -131,12 +131,12 @@ def test_runs_of_another_version_are_not_added_to(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = summary(trace)
-    monkeypatch.setattr(campaign, "code_digest", lambda: "of tomorrow")
+    monkeypatch.setattr(conform, "code_digest", lambda: "of tomorrow")
     result = simulate(trace, "--bug", "Z01")
     assert result.exit_code == 3 and "by another version of the reference" in result.stderr
     assert summary(trace) == before
     assert simulate(tmp_path / "new", runs=1).exit_code == 0
-    assert summary(tmp_path / "new")["versions"][campaign.CODE] == "of tomorrow"
+    assert summary(tmp_path / "new")["versions"][conform.CODE] == "of tomorrow"
 
 
 def test_another_campaign_is_refused(trace: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_failing_job_takes_only_its_own_part_back(
         raise ToolError("planted")
 
     artifacts.merge(trace, artifacts.Part("conform", "violated", 1.0))
-    monkeypatch.setattr(campaign, "conform_trace", fail)
+    monkeypatch.setattr(conform, "conform_trace", fail)
     result = run("conform", trace, "--quiet")
     assert (result.exit_code, result.stderr) == (3, "kraftcheck: planted\n")
     assert set(summary(trace)["parts"]) <= {"simulate"}
@@ -235,7 +235,7 @@ def test_a_run_is_told_as_it_was_recorded(recorded: Path) -> None:
 
 def test_each_step_is_told_as_it_was_recorded(recorded: Path) -> None:
     told = json.loads(run("replay", recorded, "--run", 1, "--json").stdout)["steps"]
-    part = Part(read_part(recorded, replaying.part_of(read_manifest(recorded), 1, recorded)))
+    part = Part(read_part(recorded, replay.part_of(read_manifest(recorded), 1, recorded)))
     steps = [part.step(int(taken)) for taken in part.steps_of_run[1 - part.first_run]]
     assert len(told) == len(steps) and any(step.before != step.after for step in steps)
     for number, (said, step) in enumerate(zip(told, steps, strict=True)):
@@ -270,7 +270,7 @@ def test_a_run_that_is_not_there_is_refused(recorded: Path, number: int, complai
 def test_notes_follow_their_step() -> None:
     lines = ["legend 7", "    7 first", "   17 second", "7 steps"]
     notes = {7: ["bad", "why"], 8: ["never"]}
-    assert list(replaying.annotated(lines, notes)) == [
+    assert list(replay.annotated(lines, notes)) == [
         *lines[:2],
         "      !! bad",
         "         why",
@@ -281,8 +281,8 @@ def test_notes_follow_their_step() -> None:
 def test_an_explanation_names_the_run_that_it_is_told_of() -> None:
     told: dict[str, Any] = {"run": 0, "step": 4}
     told["differences"] = ["after.role: recorded x, spec allows {y}"]
-    own = replaying.rejection(told, {"run": 0, "step": 4})
+    own = replay.rejection(told, {"run": 0, "step": 4})
     assert own == ["not allowed by the spec", *told["differences"]]
-    other = replaying.rejection(told, {"run": 2, "step": 9})
+    other = replay.rejection(told, {"run": 2, "step": 9})
     assert other[0] == "not allowed by the spec, like step 4 of run 0, where"
-    assert replaying.rejection({}, {"run": 2, "step": 9}) == ["not allowed by the spec", ""]
+    assert replay.rejection({}, {"run": 2, "step": 9}) == ["not allowed by the spec", ""]

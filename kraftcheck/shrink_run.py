@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck import exits
-from kraftcheck.drawing import picture, write_page
 from kraftcheck.exits import BadInput
-from kraftcheck.replaying import as_json, part_of
+from kraftcheck.picture import picture, write_page
+from kraftcheck.replay import as_json, part_of
 from kraftcheck.screen import Screen
 from reference.protocols import PROTOCOLS
 from reference.runner.narrate import narrate

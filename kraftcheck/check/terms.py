@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kraftcheck.check.options import Options, given_words
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import Options, given_words
 from reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,

@@ -12,10 +12,10 @@ from time import perf_counter
 
 import msgspec
 
+from kraftcheck.check.logs import judge_log
+from kraftcheck.check.objects import judge_objects
+from kraftcheck.check.options import AUTO, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import AUTO, Options, PageWriter, facts_of
-from kraftcheck.judging_logs import judge_log
-from kraftcheck.judging_objects import judge_objects
 from traces.formats import detect, trace
 from traces.history import History
 from traces.report.judged import Judged

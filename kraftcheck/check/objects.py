@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
+from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import PAGES_MAX, Options, PageWriter, facts_of
 from traces.checkers import models
 from traces.checkers.models import Model
 from traces.checkers.search import Limits, check

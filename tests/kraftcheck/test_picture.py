@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from kraftcheck.drawing import picture
+from kraftcheck.picture import picture
 from reference.runner.run import Run, simulate_run
 from traces.report.run import Arrow
 

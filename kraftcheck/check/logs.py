@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kraftcheck.check.objects import judge_runs_of_objects
+from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of
+from kraftcheck.check.terms import Terms, in_words, terms_of
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import PAGES_MAX, Options, PageWriter, facts_of
-from kraftcheck.judging_objects import judge_runs_of_objects
-from kraftcheck.terms import Terms, in_words, terms_of
 from reference.clients.promises import Level, Promise, level_named
 from traces import grouplog
 from traces.checkers.assessment import Assessment, Report, assess, name_of

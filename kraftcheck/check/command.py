@@ -26,11 +26,11 @@ import click
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.judgement import Options, PageWriter
-from kraftcheck.judging import judge_file
-from kraftcheck.judging_logs import judge_trace
+from kraftcheck.check.judge import judge_file
+from kraftcheck.check.logs import judge_trace
+from kraftcheck.check.options import Options, PageWriter
+from kraftcheck.check.terms import BESIDE, RECORDING
 from kraftcheck.screen import Screen, coloured
-from kraftcheck.terms import BESIDE, RECORDING
 from traces.formats import trace
 from traces.formats.detect import Unrecognised
 from traces.history import HistoryError

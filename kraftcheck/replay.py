@@ -16,8 +16,8 @@ import msgspec
 import pyarrow.compute as pc
 
 from kraftcheck import artifacts, exits
-from kraftcheck.drawing import picture, write_page
 from kraftcheck.exits import BadInput
+from kraftcheck.picture import picture, write_page
 from kraftcheck.screen import Screen
 from reference.runner.narrate import narrate
 from reference.runner.run import Run, simulate_run

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import click
 
 from kraftcheck import artifacts, exits
-from kraftcheck.campaign import backend_of, check_place, known_bug, known_scenario
+from kraftcheck.conform import backend_of, check_place, known_bug, known_scenario
 from kraftcheck.screen import Meter, Screen
 from system.files import read_text
 from tla_utils import find_jar
@@ -129,7 +129,7 @@ def _go_on(out: Path, plan: Plan, place: Place, coverage: bool, screen: Screen) 
         return _stopped(out, first[0], screen)
     if coverage:
         # Late: most campaigns are without.
-        from kraftcheck.graphing import measure
+        from kraftcheck.graph_share import measure
 
         store = place.store or out.absolute().parent / STORE
         found = {**found, "graphs": measure(out, found, store, screen)}

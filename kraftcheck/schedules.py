@@ -15,9 +15,9 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.counterexamples.relation import replayed as replayed_by
-from kraftcheck.drawing import picture, write_page
 from kraftcheck.exits import BadInput
-from kraftcheck.replaying import annotated, as_json, rejected_steps
+from kraftcheck.picture import picture, write_page
+from kraftcheck.replay import annotated, as_json, rejected_steps
 from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
 from reference.runner.narrate import narrate
