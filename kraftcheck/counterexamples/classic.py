@@ -12,7 +12,7 @@ from kraftcheck.counterexamples.groups import READING as OF_GROUPS
 from kraftcheck.exits import BadInput
 from reference.classic.types import Constants
 from tla_utils import ToolError
-from traces.cover.settings import Settings
+from tla_utils.settings import Settings
 
 
 def _constants(texts: Mapping[str, str]) -> Constants:

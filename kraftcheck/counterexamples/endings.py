@@ -19,7 +19,7 @@ from system.files import read_text
 from tla_utils import Manifest, Model
 from tla_utils.definitions import definitions
 from tla_utils.output import State
-from traces.cover.settings import constants_of
+from tla_utils.settings import constants_of
 
 
 def ending(manifest: Manifest, model: Model, name: str | None, states: Sequence[State]) -> str:

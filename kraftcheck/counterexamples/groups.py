@@ -17,8 +17,8 @@ from kraftcheck.exits import BadInput
 from reference.groups.messages import COORDINATOR, LOADER, MIGRATION, OFFSETS
 from reference.groups.types import Constants
 from tla_utils import Record, ToolError, Value, function
+from tla_utils.settings import Settings
 from tla_utils.values import Function, ModelValue
-from traces.cover.settings import Settings
 
 ALONE: Final = {"loader": LOADER, "offsets": OFFSETS, "migration": MIGRATION}
 """The variables of models that have one row."""

@@ -31,8 +31,8 @@ from reference.sim.plain import LATE, STRICT, PlainMemo, options_of
 from reference.sim.schedules import Schedule
 from tla_utils import Value
 from tla_utils.output import State as Shown
+from tla_utils.settings import constants_of
 from tla_utils.values import Function
-from traces.cover.settings import constants_of
 from traces.jobs.abstraction import Abstraction, constant_name
 
 NETWORK = "network"

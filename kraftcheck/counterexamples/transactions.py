@@ -20,8 +20,8 @@ from reference.transactions import properties as transactions
 from reference.transactions.messages import COORDINATOR
 from reference.transactions.types import Client, Constants, Coordinators, PartitionLeader
 from tla_utils import Record, ToolError, Value, function
+from tla_utils.settings import Settings
 from tla_utils.values import Function, ModelValue
-from traces.cover.settings import Settings
 
 FIRST_PARTITION: Final = 11
 HIDDEN: Final = frozenset(("source", "destination", "behind"))

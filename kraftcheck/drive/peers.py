@@ -15,21 +15,21 @@ from typing import Any, Final, NamedTuple
 
 from kraftcheck.decisions import few_answers, listening
 from kraftcheck.exits import BadInput
+from reference.kit.cover import Composition
 from reference.kit.dispatch import action_name
 from reference.kit.protocol import Protocol
 from reference.partition.broker import BROKER_HANDLERS
 from reference.partition.controller import CONTROLLER_HANDLERS
+from reference.partition.cover.composition import Bounds, Clients, PartitionComposition
 from reference.partition.protocol import PARTITION
 from reference.partition.types import PartitionConstants
 from reference.protocols import protocol_of
+from reference.quorum.cover.composition import QuorumComposition
 from reference.quorum.handlers import HANDLERS
 from reference.quorum.protocol import QUORUM
 from reference.quorum.types import Constants
 from reference.sim.choices import Stream, chance, pick
-from traces.cover.composition import Composition
-from traces.cover.partition import Bounds, Clients, PartitionComposition
 from traces.cover.plain import PlainComposition
-from traces.cover.quorum import QuorumComposition
 
 BOUNDLESS: Final = 10**6
 TRIES: Final = 12

@@ -31,10 +31,10 @@ from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_ja
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import Outcome, Speech, Taken, header
 from live.witness.host import Host
+from reference.kit.cover import Result
 from reference.protocols import protocol_of
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
-from traces.cover.composition import Result
 from traces.cover.matching import ABSENT, Matcher, Step
 from traces.cover.models import CoverModel, Dumped, dump_graph
 from traces.foreign.profiles import Profile

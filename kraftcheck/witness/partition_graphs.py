@@ -8,6 +8,8 @@ from typing import Any, Final
 from kraftcheck.witness.covering import ALLOWED, NO_USE
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN
+from reference.kit.cover import Result
+from reference.partition.cover.composition import PartitionComposition
 from reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
@@ -18,9 +20,7 @@ from reference.partition.messages import (
     MetadataUpdate,
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow
-from traces.cover.composition import Result
 from traces.cover.matching import Matcher, Step
-from traces.cover.partition import PartitionComposition
 
 SENT_AGAIN: Final = "metadata cleared what is proposed, and Kafka sends it all the same"
 

@@ -15,9 +15,9 @@ from kraftcheck.witness.covering import ALLOWED, NO_USE
 from kraftcheck.witness.schedule import WHOLE
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT
+from reference.kit.cover import Result
 from reference.kit.messages import canonical
 from reference.quorum.messages import Crash, Flush
-from traces.cover.composition import Result
 from traces.cover.matching import Matcher, Step
 
 FLUSHED_TOGETHER = "flushed in the step that appended"

@@ -14,6 +14,7 @@ from kraftcheck.witness.driving import host_of
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.speech import Speech
 from live.sources import VERSION
+from reference.partition.cover.composition import Bounds, PartitionComposition
 from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -28,7 +29,6 @@ from reference.partition.messages import (
 from reference.partition.protocol import PARTITION
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
 from tests.live.patched import Plant, compiled, sources
-from traces.cover.partition import Bounds, PartitionComposition
 
 pytestmark = [
     pytest.mark.slow,

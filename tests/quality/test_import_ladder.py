@@ -105,6 +105,12 @@ RULES = {
         ours=(*PROTOCOLS, "reference.bugs"),
         forbidden=tuple(name for name in NO_IO if name != "importlib"),
     ),
+    # The scheduler's rule books, for TLC's graphs.
+    "reference.quorum.cover.*": _pure("reference.quorum", "tla_utils"),
+    "reference.quorum41.cover.*": _pure(
+        "reference.quorum", "reference.quorum41", "reference.quorum.cover"
+    ),
+    "reference.partition.cover.*": _pure("reference.partition", "tla_utils"),
     "reference.proofs.*": Rule(third_party=("msgspec", "z3")),
     "reference.quorum.proof.*": Rule(
         ours=("reference.kit", "reference.quorum", "reference.proofs"),

@@ -33,9 +33,7 @@ OWN = (
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
-    *("traces.cover.quorum", "traces.cover.quorum41"),
-    *("traces.cover.partition", "traces.cover.partition_mutation"),
-    *("traces.cover.mutation", "traces.jobs.cluster_checks"),
+    "traces.jobs.cluster_checks",
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
     *("traces.observed.transaction_answers", "traces.observed.views"),

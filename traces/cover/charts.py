@@ -39,10 +39,9 @@ from traces.sealed import Unsealed, sealed, unsealed
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MADE_BY: Final = (
-    *("reference/*/*.py", "reference/protocols.py"),
+    *("reference/*/*.py", "reference/*/cover/*.py", "tla_utils/settings.py"),
     *("traces/jobs/relevance.py", "traces/jobs/step_frames.py", "traces/cover/charts.py"),
-    *("traces/cover/composition.py", "traces/cover/matching.py", "traces/cover/settings.py"),
-    *("traces/cover/partition.py", "traces/cover/quorum.py"),
+    *("traces/cover/matching.py", "traces/cover/plain.py"),
 )
 """Our sources, besides those of a verdict's stamp, on which a chart depends."""
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
+from reference.kit.cover import Composition, InputLike, RecordLike, RowLike, tell
 from tla_utils.dump import shortest_ways
-from traces.cover.composition import Composition, InputLike, RecordLike, RowLike, tell
 from traces.cover.matching import ABSENT, Matcher, Mismatch, Step
 
 

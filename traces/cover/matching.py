@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from reference.kit.cover import Composition, InputLike, RecordLike, Result, RowLike, tell
 from reference.kit.dispatch import action_name
 from tla_utils import Record, ToolError, render
 from tla_utils.dump import LOOK_EVERY, Dump, Split
-from traces.cover.composition import Composition, InputLike, RecordLike, Result, RowLike, tell
 from traces.jobs.abstraction import Abstraction
 
 LABEL: Final = "Move_"

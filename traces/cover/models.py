@@ -12,12 +12,14 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
 import msgspec
 
+from reference.kit.cover import Composition
 from reference.protocols import PROTOCOLS as ALL
 from reference.protocols import parts_of
 from specs import SPECS
@@ -25,19 +27,18 @@ from system.files import read_text, read_toml
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
 from tla_utils.runner import ModuleText
+from tla_utils.settings import constants_of
 from tla_utils.sources import REMARK
-from traces.cover.composition import Composition
 from traces.cover.plain import MODULE, PlainComposition
-from traces.cover.settings import constants_of
 
 LIST: Final = "covers.toml"
 PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
-    protocol.name: import_module(f"{__package__}.{protocol.name}").composition_of
+    protocol.name: import_module(f"reference.{protocol.name}.cover.composition").composition_of
     for protocol in ALL
-    if protocol.world is None and Path(__file__).with_name(f"{protocol.name}.py").is_file()
+    if protocol.world is None and find_spec(f"reference.{protocol.name}.cover")
 }
-"""Who makes the composition of a protocol's cfg, with what replaces the reference's rules: the
-module of this package that has the protocol's name."""
+"""Who makes the composition of a protocol's cfg, with what replaces the reference's rules: a module
+of the protocol's folder, if there is one."""
 # What would make the graph another one than the composition's.
 _FORBIDDEN = re.compile(r"^\s*(VIEW|SYMMETRY|CONSTRAINTS?|ACTION_CONSTRAINTS?)\b", re.MULTILINE)
 

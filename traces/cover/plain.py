@@ -17,12 +17,12 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import replace
 
+from reference.kit.cover import LocalMove, Result
 from reference.kit.dispatch import action_name
 from reference.kit.fields import NODES, fields_of
 from reference.kit.protocol import NodeKind, Protocol
 from reference.protocols import raised
 from tla_utils import ToolError
-from traces.cover.composition import LocalMove, Result
 from traces.jobs.abstraction import cfg_constants, constant_definitions
 
 MODULE = "PlainCover"

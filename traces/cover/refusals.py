@@ -26,12 +26,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from reference.kit.cover import Composition, InputLike, Result, RowLike, tell
 from reference.kit.dispatch import action_name
 from reference.kit.protocol import NodeKind
 from reference.protocols import kind_of
 from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value
 from tla_utils.steps import Progress
-from traces.cover.composition import Composition, InputLike, Result, RowLike, tell
 from traces.cover.matching import Matcher
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canaries import REASON, planted_among, spoiled

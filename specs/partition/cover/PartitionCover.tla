@@ -4,7 +4,7 @@
 (* dumped and covered edge by edge, as QuorumCover is for the quorum: no    *)
 (* history, no VIEW, no SYMMETRY, no CONSTRAINT.  A state of the graph is   *)
 (* the brokers' rows, the controller's, the metadata log, the network and   *)
-(* what has been spent.  The Python twin is traces/cover/partition.py.      *)
+(* what has been spent.  Its Python twin: reference/partition/cover.        *)
 (***************************************************************************)
 EXTENDS PartitionReplication
 

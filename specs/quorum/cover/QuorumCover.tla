@@ -8,7 +8,7 @@
 (* an action.  TLC writes one edge for each way to choose a node, an input  *)
 (* and an outcome, and labels it with the name of the disjunct of Next; so  *)
 (* each disjunct is called `Move_` and the name of its handler's action.    *)
-(* The Python twin of this module is traces/cover/quorum.py.                *)
+(* Its Python twin is reference/quorum/cover/composition.py.                *)
 (***************************************************************************)
 EXTENDS KRaftElection
 

@@ -5,7 +5,7 @@
 (* appends it flushes in the same step, and who learnt nothing from an      *)
 (* answer asks again at once.  Both are grain (profiles/kafka-4.3.toml):    *)
 (* steps of QuorumCover's graph without a rest between them.                *)
-(* The Python twin of this module is traces/cover/quorum41.py.              *)
+(* Its Python twin is reference/quorum41/cover/composition.py.              *)
 (***************************************************************************)
 EXTENDS QuorumCover, Quorum41
 

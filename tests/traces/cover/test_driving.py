@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from reference.kit.cover import Result
 from tests.traces.cover.graphs import matched
 from tla_utils.covering import cover_edges
-from traces.cover.composition import Result
 from traces.cover.driving import drive
 from traces.cover.matching import Matcher
 

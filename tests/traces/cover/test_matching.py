@@ -9,9 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from reference.kit.cover import Result
 from reference.partition.broker import BROKER_HANDLERS
 from reference.partition.controller import CONTROLLER_HANDLERS
 from reference.quorum.bugs.z13_vote_forgotten import Z13VoteForgotten
+from reference.quorum.cover.composition import Scripted
 from reference.quorum.handlers import HANDLERS
 from reference.quorum.messages import VoteRequest
 from reference.quorum.rules import QuorumRules
@@ -19,12 +21,10 @@ from reference.quorum.types import Constants, Row
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
-from traces.cover.composition import Result
+from tla_utils.settings import constants_of
 from traces.cover.driving import drive, way_to
 from traces.cover.matching import Matcher
 from traces.cover.models import PROTOCOLS, folder_of, read_covers
-from traces.cover.quorum import Scripted
-from traces.cover.settings import constants_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

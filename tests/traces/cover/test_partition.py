@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from reference.partition.broker import BrokerHandlers
 from reference.partition.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
+from reference.partition.cover.composition import PartitionComposition, composition_of
+from reference.partition.cover.mutants import mutants
 from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -26,13 +28,11 @@ from specs import SPECS
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
+from tla_utils.settings import constants_of
 from traces.cover.driving import Scheduler, drive, way_to
 from traces.cover.matching import Matcher
 from traces.cover.models import read_covers
-from traces.cover.partition import PartitionComposition, composition_of
-from traces.cover.partition_mutation import mutants
 from traces.cover.refusals import KINDS, refuse
-from traces.cover.settings import constants_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from reference.kit.cover import Result
+from reference.quorum.cover.mutants import mutants
 from reference.quorum.handlers import HANDLERS
 from reference.quorum.messages import Error, VoteRequest, VoteResponse
 from reference.quorum.rules import QuorumRules
@@ -14,8 +16,6 @@ from tests.traces.cover.graphs import matched
 from tests.traces.jobs.untrue import accept_all, judge_as_predecessor, plant_none
 from tla_utils import ToolError
 from traces.cover import refusals
-from traces.cover.composition import Result
-from traces.cover.mutation import mutants
 from traces.cover.refusals import KINDS, attempts_of, refuse, sort_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]

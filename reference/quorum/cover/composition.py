@@ -13,6 +13,8 @@ from itertools import permutations
 from typing import Final
 
 from reference.kit import log
+from reference.kit.cover import LocalMove, Result
+from reference.quorum.cover.mutants import mutants
 from reference.quorum.handlers import HANDLERS, QuorumHandlers, action_of
 from reference.quorum.messages import (
     MESSAGES,
@@ -34,9 +36,7 @@ from reference.quorum.messages import (
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants, Row, initial_row
 from tla_utils import ToolError
-from traces.cover.composition import LocalMove, Result
-from traces.cover.mutation import mutants
-from traces.cover.settings import Settings
+from tla_utils.settings import Settings
 
 # What a move that is no delivery spends; the others are free.
 BUDGET: Final[Mapping[str, str]] = {

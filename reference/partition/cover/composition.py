@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
+from reference.kit.cover import LocalMove, Result
 from reference.partition.broker import BROKER_HANDLERS, BrokerHandlers
 from reference.partition.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
+from reference.partition.cover.mutants import mutants
 from reference.partition.messages import (
     CLIENT_REQUESTS,
     CLIENTS,
@@ -63,9 +65,7 @@ from reference.partition.types import (
     is_up,
 )
 from tla_utils import ToolError
-from traces.cover.composition import LocalMove, Result
-from traces.cover.partition_mutation import mutants
-from traces.cover.settings import Settings
+from tla_utils.settings import Settings
 
 ACTIONS: Final[Mapping[type, str]] = {**BROKER_HANDLERS, **CONTROLLER_HANDLERS}
 # What a move that is no delivery spends; the others are free.

@@ -12,14 +12,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.kit import log
+from reference.kit.cover import Result
+from reference.quorum.cover.composition import QuorumComposition, composition_with
 from reference.quorum.messages import Append, Input
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Outcome, Row
 from reference.quorum41.handlers import Quorum41Handlers, outcomes
 from reference.quorum41.rules import Quorum41Rules
 from reference.quorum41.types import Constants, initial_row
-from traces.cover.composition import Result
-from traces.cover.quorum import QuorumComposition, composition_with
 
 
 class InTurns(Quorum41Handlers):

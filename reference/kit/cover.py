@@ -1,16 +1,15 @@
-"""What a covered protocol must say of itself, so that the rest of this package need not know it.
+"""What a covered protocol must say of itself, so that who covers it (traces/cover) need not know it.
 
 A *composition* is the Python twin of a module in specs/*/cover: the same handlers, the same network
 that never forgets, the same budgets. It is the scripted scheduler's rule book: which moves a state
-of the graph has, and what each does. A second protocol is a second class of this shape.
+of the graph has, and what each does. `traces/cover/plain.py` makes it from a protocol's
+declarations; a protocol with a shared log or free choices has one of its own, in its folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol, TypeAlias
-
-from reference.protocols import AnyConstants
 
 RowLike: TypeAlias = Any
 """A row of the protocol: immutable, hashable, equal by content."""
@@ -46,7 +45,7 @@ class Composition(Protocol):
     def name(self) -> str: ...
 
     @property
-    def constants(self) -> AnyConstants: ...
+    def constants(self) -> Any: ...
 
     @property
     def nodes(self) -> tuple[int, ...]: ...

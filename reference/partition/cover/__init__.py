@@ -1,0 +1,1 @@
+"""The partition's composition for `cover`, and messages that nobody sends."""

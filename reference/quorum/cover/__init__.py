@@ -1,0 +1,1 @@
+"""The quorum's composition for `cover`, and messages that nobody sends."""

@@ -1,0 +1,1 @@
+"""The composition of the quorum since 4.1, for `cover`."""
