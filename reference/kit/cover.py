@@ -1,4 +1,4 @@
-"""What a covered protocol must say of itself, so that who covers it (traces/cover) need not know it.
+"""What a protocol says of itself to be covered: traces/cover knows nothing else of it.
 
 A *composition* is the Python twin of a module in specs/*/cover: the same handlers, the same network
 that never forgets, the same budgets. It is the scripted scheduler's rule book: which moves a state
