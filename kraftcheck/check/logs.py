@@ -25,9 +25,9 @@ from kraftcheck.check.terms import Terms, in_words, terms_of
 from kraftcheck.exits import BadInput
 from reference.clients.promises import Level, Promise, level_named
 from traces import grouplog
+from traces.checkers.arrow import from_arrow, partitions
 from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log
-from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 from traces.formats import trace
 from traces.grouplog import Entry

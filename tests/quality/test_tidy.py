@@ -92,6 +92,15 @@ def test_what_prose_names_is_there(path: str, bad: str, line: int, good: str) ->
     assert list(tidy.check_named_paths(path, good, KNOWN)) == []
 
 
+def test_nearly_equal_names_are_reported() -> None:
+    planted = ["traces/judge.py", "traces/judging.py", "traces/judges/__init__.py", "a/judging.py"]
+    assert list(tidy.alike([*planted, "tests/a/log.py", "tests/a/logs.py"])) == [
+        "traces/judges/__init__.py:1: named nearly as traces/judge.py",
+        "traces/judging.py:1: named nearly as traces/judge.py",
+    ]
+    assert list(tidy.alike(["a/log.py", "a/logic.py", "a/b/log.py", "a/logs.md"])) == []
+
+
 def test_each_check_has_a_plant() -> None:
     assert {plant[0] for plant in PLANTS} == set(tidy.CHECKS)
 

@@ -35,6 +35,7 @@ UNTRACKED = {".venv", "build", "dist", "runs", "states", "__pycache__", "kraftch
 UNTRACKED |= {".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".setup.lock"}
 
 MARKERS = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b")
+ENDING = re.compile(r"(?<=\w{4})(?:ings?|ations?|ments?|ed|ers?|e?s|e)$")
 # A folder that exists on one person's machine, at the start of a path.
 MACHINE_PATHS = re.compile(r"(?<![\w.~}])/(" + "|".join(("ro" + "ot", "wo" + "rk")) + r")\b")
 HOME_PATHS = re.compile(r"(?<![\w.~}])/(ho" + r"me|Us" + r"ers)/\w")
@@ -239,8 +240,22 @@ def read_text(path: Path) -> str | None:
         return None
 
 
+def alike(tracked: Collection[str]) -> Iterator[str]:
+    """Modules and packages of one folder whose names differ in their ending only: nobody remembers
+    which is which."""
+    seen: dict[tuple[str, str], str] = {}
+    for path in sorted(tracked):
+        folder, name = posixpath.split(path.removesuffix("/__init__.py").removesuffix(".py"))
+        if not path.endswith(".py") or path.startswith("tests/"):
+            continue
+        other = seen.setdefault((folder, ENDING.sub("", name)), path)
+        if other != path:
+            yield f"{path}:1: named nearly as {other}"
+
+
 def findings(root: Path) -> list[str]:
-    tracked, found = tracked_files(root), list[str]()
+    tracked = tracked_files(root)
+    found = list(alike(tracked))
     checks: tuple[Check, ...] = (*CHECKS, partial(check_named_paths, known=known_of(tracked)))
     for name in tracked:
         text = read_text(root / name)

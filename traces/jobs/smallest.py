@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import pyarrow.compute as pc
 
+from traces.checkers.arrow import from_arrow, partitions
 from traces.checkers.assessment import assess
 from traces.checkers.findings import EXAMPLES_MAX
-from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import Certificate
 from traces.formats.trace import history_of, log_of, objects_of
 from traces.history import History

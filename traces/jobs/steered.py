@@ -18,9 +18,9 @@ from reference.sim.recorder import Recorder
 from reference.steered.moves import Log
 from reference.steered.scripts import Script
 from traces import schema
+from traces.checkers.arrow import from_arrow
 from traces.checkers.assessment import assess
 from traces.checkers.columns import LogBatch
-from traces.checkers.recorded import from_arrow
 
 
 def broken_promise(logs: Sequence[Log]) -> str:
