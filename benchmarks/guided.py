@@ -29,13 +29,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kraftcheck.counterexamples.relation import Relation
 from reference.bugs.catalog import UnknownBug, bug, bugs_of
 from reference.runner.run import forget, simulate_genomes, simulate_part
 from reference.sim.choices import run_seed
 from reference.sim.genomes import Genome, decode
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script
+from traces.counterexamples.relation import Relation
 from traces.jobs import distinct, novelty
 from traces.jobs.allowed import Allowed
 from traces.jobs.columns import Part

@@ -3,6 +3,5 @@
 Reading order: cli.py (the list of verbs), verbs/ (the options of each), exits.py (how a command
 ends), screen.py (what it shows), artifacts.py (where it writes); then the module that does the work
 of the verb. It has no knowledge of the protocol: it calls the packages below and says in words what
-they return. known_bugs/ holds the known bugs at work, counterexamples/ the way back from what TLC
-shows.
+they return. known_bugs/ holds the known bugs at work.
 """

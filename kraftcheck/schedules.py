@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck import exits
-from kraftcheck.counterexamples.relation import replayed as replayed_by
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import picture, write_page
 from kraftcheck.replay import annotated, as_json, rejected_steps
@@ -24,6 +23,7 @@ from reference.runner.narrate import narrate
 from reference.runner.scripted import ImpossibleMove, Replayed, recorded
 from reference.steered.scripts import KIND, Script, is_script, read
 from system.files import SCHEDULE_MAX, open_file, read_text
+from traces.counterexamples.relation import replayed as replayed_by
 from traces.jobs.allowed import Allowed
 from traces.jobs.steered import SCRIPT, write_trace
 

@@ -1,6 +1,6 @@
 """`shrink` of a counterexample of TLC, the way back from the model; and of a schedule of moves.
 
-What TLC shows is followed by the reference with the model's bug (counterexamples/), told as a
+What TLC shows is followed by the reference with the model's bug (traces/counterexamples), told as a
 story, minimised, and kept as a schedule of moves. Where the correct reference does something else
 is said with it.
 """
@@ -12,13 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kraftcheck import exits
-from kraftcheck.counterexamples import plain
-from kraftcheck.counterexamples.endings import ending
-from kraftcheck.counterexamples.following import Followed, follow
-from kraftcheck.counterexamples.minimising import Minimised, minimised, minimised_step
-from kraftcheck.counterexamples.moves import Converted, Refusal, converted, refusal, run
-from kraftcheck.counterexamples.plain import Way
-from kraftcheck.counterexamples.relation import Relation
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import stories
 from kraftcheck.known_bugs.entries import manifest_of
@@ -44,6 +37,13 @@ from tla_utils import (
     find_java,
 )
 from tla_utils.output import parse_output
+from traces.counterexamples import plain
+from traces.counterexamples.endings import ending
+from traces.counterexamples.following import Followed, follow
+from traces.counterexamples.minimising import Minimised, minimised, minimised_step
+from traces.counterexamples.moves import Converted, Refusal, converted, refusal, run
+from traces.counterexamples.plain import Way
+from traces.counterexamples.relation import Relation
 from traces.jobs.allowed import Allowed
 
 FOLDER = Path("runs") / "moves"

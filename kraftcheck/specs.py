@@ -9,7 +9,6 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
-from kraftcheck.counterexamples.endings import ending
 from kraftcheck.screen import Columns, Screen
 from tla_utils import (
     Manifest,
@@ -22,6 +21,7 @@ from tla_utils import (
     read_manifest,
 )
 from tla_utils.runner import Running
+from traces.counterexamples.endings import ending
 from traces.report.evidence import SPECS_VERSION
 
 DEFAULT_TIER = "small"

@@ -24,7 +24,6 @@ from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import attempts, oracles, schedules
-from kraftcheck.known_bugs.departures import departs
 from kraftcheck.known_bugs.own_measures import Measure, measured
 from kraftcheck.known_bugs.own_overlay import OwnOverlay, under
 from kraftcheck.known_bugs.own_rules import OwnRules, known
@@ -47,6 +46,7 @@ from reference.runner.narrate import narrate, render_input
 from reference.runner.run import Run
 from reference.steered.scripts import Script
 from tla_utils import ToolError
+from traces.counterexamples.departures import departs
 from traces.formats.trace import scenario_of
 from traces.jobs.backends import Pool
 from traces.jobs.conform import ConformOptions, conform

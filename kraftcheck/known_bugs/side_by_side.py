@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kraftcheck.known_bugs.departures import Departures
 from kraftcheck.known_bugs.runs import WATCHED, Hunt
 from reference.runner.run import forget
+from traces.counterexamples.departures import Departures
 from traces.jobs.allowed import Allowed
 
 Decided = Callable[[Hunt, int | None], None]

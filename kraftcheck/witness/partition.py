@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.counterexamples.moves import alike
 from kraftcheck.witness import covering, driving, replaying
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
@@ -43,6 +42,7 @@ from reference.partition.types import PartitionConstants
 from reference.sim.choices import Stream, chance, pick
 from reference.steered.moves import Move
 from tla_utils import Record, Value
+from traces.counterexamples.moves import alike
 from traces.foreign.reading import ForeignTrace
 from traces.foreign.verdicts import Finding
 

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from kraftcheck.counterexamples.moves import alike
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Speech, Taken
@@ -34,6 +33,7 @@ from reference.quorum41.handlers import Quorum41Handlers, outcomes
 from reference.quorum41.types import Constants as Constants41
 from reference.quorum41.types import initial_row as initial_row_41
 from reference.steered.moves import Names, NodeStep
+from traces.counterexamples.moves import alike
 
 WHOLE = -1
 """In place of a number: no log is torn."""

@@ -10,8 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck import exits, schedules, shrink_counterexample
-from kraftcheck.counterexamples.minimising import minimised, minimised_step
-from kraftcheck.counterexamples.relation import Relation
 from kraftcheck.screen import Screen
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule
@@ -21,6 +19,8 @@ from reference.steered.failures import REJECTED
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script, read, write
 from tla_utils import CheckOptions, ToolError
+from traces.counterexamples.minimising import minimised, minimised_step
+from traces.counterexamples.relation import Relation
 from traces.jobs.allowed import Allowed
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"

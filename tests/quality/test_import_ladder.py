@@ -41,6 +41,10 @@ SIMS = (
 )
 
 
+# What is said in a counterexample of TLC, and of whom.
+TOLD = ("reference.bugs.catalog", "tla_utils", "traces.counterexamples")
+
+
 def _pure(*ours: str) -> Rule:
     """Functions of their arguments."""
     return Rule(ours=("reference.kit", *ours), third_party=("msgspec",), forbidden=NO_IO)
@@ -170,6 +174,20 @@ RULES = {
             *("traces.sealed", "specs"),
         ),
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
+    ),
+    # From what TLC found back to moves of the reference; how a protocol's models are read.
+    "traces.counterexamples.*": Rule(
+        ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "system"),
+        third_party=("msgspec",),
+    ),
+    "reference.quorum.counterexamples.*": _pure("reference.quorum", *TOLD),
+    "reference.partition.counterexamples.*": _pure(
+        *("reference.partition", "reference.partition.sim", "reference.partition.steered", *TOLD)
+    ),
+    "reference.transactions.counterexamples.*": _pure("reference.transactions", *TOLD),
+    "reference.groups.counterexamples.*": _pure("reference.groups", *TOLD),
+    "reference.classic.counterexamples.*": _pure(
+        "reference.classic", "reference.groups.counterexamples", *TOLD
     ),
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(

@@ -7,7 +7,7 @@ simulator with the same bug, judged alike: runs one after the other until one vi
 makes no progress, or holds a refused step, or as much CPU time is spent as the search may cost at
 most.
 
-TLC is asked about several examples, or runs, at once (kraftcheck/counterexamples/relation.py), so
+TLC is asked about several examples, or runs, at once (traces/counterexamples/relation.py), so
 that some more of them are made before the first is known to be refused. They do not count.
 
 Law of this file: a search is a function of (machine, bug, seed, budget); only seconds differ from
@@ -25,8 +25,6 @@ from typing import Any, Final, NamedTuple
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from kraftcheck.counterexamples.minimising import minimised, minimised_step
-from kraftcheck.counterexamples.relation import Refused, Relation
 from reference.bugs.catalog import bugs_of, rules_for
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants
@@ -41,6 +39,8 @@ from tests.stateful.machine import QuorumMachine
 from tests.stateful.partition_machine import PartitionMachine
 from tests.stateful.schedule import Violation
 from tla_utils import ToolError
+from traces.counterexamples.minimising import minimised, minimised_step
+from traces.counterexamples.relation import Refused, Relation
 from traces.jobs.allowed import Allowed
 from traces.schema import TraceError
 

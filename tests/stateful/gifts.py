@@ -16,8 +16,6 @@ from typing import ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from kraftcheck.counterexamples.minimising import minimised, minimised_step
-from kraftcheck.counterexamples.relation import Relation
 from reference.steered.failures import (
     Failure,
     NoProgress,
@@ -28,6 +26,8 @@ from reference.steered.failures import (
 from reference.steered.moves import Steered
 from reference.steered.scripts import Script, read, write
 from tests.stateful import reached
+from traces.counterexamples.minimising import minimised, minimised_step
+from traces.counterexamples.relation import Relation
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "runs" / "chaos"

@@ -3,7 +3,7 @@
 A search of many examples goes in batches, each with a seed of its own: Hypothesis remembers every
 choice of the examples that it has tried, which comes to a megabyte for each of the profile `chaos`.
 TLC judges the steps of 500 examples at once, each class of them once, and what is left at
-the end (kraftcheck/counterexamples/relation.py).
+the end (traces/counterexamples/relation.py).
 
 CHAOS_MINUTES bounds the whole command by time instead of by examples: what comes before the first
 search counts, each machine gets an equal share of what is left, and batches follow each other until
@@ -26,10 +26,10 @@ from typing import Final
 from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from kraftcheck.counterexamples.relation import Refused, Relation
 from reference.steered.failures import Failure, StepRejected
 from tests.stateful import reached
 from tests.stateful.gifts import KEPT, SteeredMachine, give, keeping, last, shorten
+from traces.counterexamples.relation import Refused, Relation
 from traces.jobs.allowed import Allowed
 
 # The steps of one example take long where many messages wait. And Hypothesis switches rules off for

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.counterexamples.relation import Relation
-from kraftcheck.counterexamples.relation import replayed as replayed_by
 from reference.runner.scripted import replay
 from reference.runner.shrink import failure_of, replayed
 from reference.sim.schedules import read as read_choices
@@ -21,6 +19,8 @@ from reference.steered.failures import REJECTED
 from reference.steered.scripts import read
 from tests.stateful.gifts import KEPT
 from tests.stateful.searching import VERDICTS
+from traces.counterexamples.relation import Relation
+from traces.counterexamples.relation import replayed as replayed_by
 from traces.jobs.allowed import Allowed
 from traces.jobs.steered import broken_promise
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.known_bugs.departures import Departures
 from kraftcheck.known_bugs.hunting import hunt_down
 from kraftcheck.known_bugs.runs import WATCHED, Hunt, consult
 from kraftcheck.known_bugs.side_by_side import first_refused
 from kraftcheck.known_bugs.witnesses import hunt_of
 from reference.bugs.catalog import bug as known_bug
+from traces.counterexamples.departures import Departures
 from traces.jobs.allowed import Allowed
 from traces.jobs.canonical import Step
 

@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from kraftcheck.counterexamples import endings
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.stories import COUNT_ANEW, ending, narrated
 from kraftcheck.known_bugs.violations import Counterexample
 from tla_utils import Model, State, TlcResult, parse
+from traces.counterexamples import endings
 
 ROWS = '[a |-> [role |-> "{}", log |-> <<>>, epoch |-> {}], b |-> [role |-> "F", log |-> <<>>]]'
 

@@ -10,11 +10,11 @@ import pytest
 
 from tests.traces.checkers.calls import call, history
 from traces import schema
+from traces.checkers.arrow import from_arrow
 from traces.checkers.certificates import check_history
 from traces.checkers.check import check_history as check
 from traces.checkers.columns import NEVER, OFFSET_MAX, Builder, from_history, part
 from traces.checkers.log import BROKEN, HELD, judge
-from traces.checkers.arrow import from_arrow
 from traces.checkers.records import records_of
 from traces.checkers.unplaced import culprit
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED

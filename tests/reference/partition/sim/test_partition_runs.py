@@ -17,8 +17,8 @@ from reference.partition.sim.world import UNPROMISED
 from reference.runner.narrate import narrate
 from reference.runner.run import simulate_part, simulate_run
 from reference.sim.choices import SeededChooser
-from traces.checkers.assessment import Assessment, assess
 from traces.checkers.arrow import from_arrow
+from traces.checkers.assessment import Assessment, assess
 from traces.checkers.verdict import HOLDS
 from traces.schema import PROGRESSED, STOPPED, PartTables
 

@@ -16,8 +16,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from kraftcheck.counterexamples.rows import UNSHOWN, Rows, Texts, Values
-from kraftcheck.counterexamples.search import ANY, Allowed, AtLeast, Beginning, Essence, Made, Way
 from reference.bugs.catalog import rules_for
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
@@ -66,6 +64,8 @@ from reference.partition.types import (
     is_up,
 )
 from tla_utils import State
+from traces.counterexamples.rows import UNSHOWN, Rows, Texts, Values
+from traces.counterexamples.search import ANY, Allowed, AtLeast, Beginning, Essence, Made, Way
 
 VARIABLES: Final = frozenset({"rows", "spent", "controller"})
 """Of the models."""

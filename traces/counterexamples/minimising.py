@@ -15,11 +15,11 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from kraftcheck.counterexamples.moves import make_alike
-from kraftcheck.counterexamples.relation import Relation
 from reference.runner.scripted import begin, in_the_end
 from reference.steered.failures import REJECTED, Failure
 from reference.steered.scripts import Script
+from traces.counterexamples.moves import make_alike
+from traces.counterexamples.relation import Relation
 from traces.jobs.steered import broken_promise
 
 Runner: TypeAlias = Callable[[Script, Sequence[str]], tuple[tuple[str, ...], Failure | None]]

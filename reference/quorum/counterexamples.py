@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kraftcheck.counterexamples.rows import Rows, Texts, Values
-from kraftcheck.counterexamples.search import ANY, Allowed, Beginning, Essence, Made, Way
 from reference.bugs.catalog import rules_for
 from reference.kit.log import Entry, end_offset
 from reference.quorum.handlers import QuorumHandlers
@@ -34,6 +32,8 @@ from reference.quorum.properties import Ballot, QuorumHistory
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, initial_row, is_running
 from tla_utils import State
+from traces.counterexamples.rows import Rows, Texts, Values
+from traces.counterexamples.search import ANY, Allowed, Beginning, Essence, Made, Way
 
 VARIABLES: Final = frozenset({"rows", "spent"})
 """Of the models."""

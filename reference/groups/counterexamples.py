@@ -12,13 +12,12 @@ from functools import partial
 from itertools import permutations
 from typing import Any, Final
 
-from kraftcheck.counterexamples.readings import Reading, Shown
-from kraftcheck.exits import BadInput
 from reference.groups.messages import COORDINATOR, LOADER, MIGRATION, OFFSETS
 from reference.groups.types import Constants
-from tla_utils import Record, ToolError, Value, function
+from tla_utils import Record, Value, function
 from tla_utils.settings import Settings
 from tla_utils.values import Function, ModelValue
+from traces.counterexamples.readings import Reading, Shown
 
 ALONE: Final = {"loader": LOADER, "offsets": OFFSETS, "migration": MIGRATION}
 """The variables of models that have one row."""
@@ -27,19 +26,16 @@ FORGOTTEN: Final = "waiting"
 
 
 def _constants(texts: Mapping[str, str]) -> Constants:
-    """Models with one row say nothing of coordinators. Raises BadInput: one is missing, or no
+    """Models with one row say nothing of coordinators. Raises ToolError: one is missing, or no
     number.
     """
     settings = Settings({"MaxCoordinators": "1", "MaxCorrelation": "1", **texts})
-    try:
-        return Constants(
-            tuple(range(1, len(settings.members("Members")) + 1)),
-            tuple(range(1, len(settings.members("Partitions")) + 1)),
-            settings.number("MaxCoordinators"),
-            settings.number("MaxCorrelation"),
-        )
-    except ToolError as error:
-        raise BadInput(str(error)) from None
+    return Constants(
+        tuple(range(1, len(settings.members("Members")) + 1)),
+        tuple(range(1, len(settings.members("Partitions")) + 1)),
+        settings.number("MaxCoordinators"),
+        settings.number("MaxCorrelation"),
+    )
 
 
 def _shown(value: Value, called: Mapping[str, int]) -> Value:

@@ -19,8 +19,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from kraftcheck.counterexamples.readings import Reading, reading_of
-from kraftcheck.exits import BadInput
 from reference.kit.dispatch import snake
 from reference.kit.protocol import Protocol
 from reference.runner.run import Run, simulate_run
@@ -29,10 +27,11 @@ from reference.sim.interning import KnownInput
 from reference.sim.memo import State, Step
 from reference.sim.plain import LATE, STRICT, PlainMemo, options_of
 from reference.sim.schedules import Schedule
-from tla_utils import Value
+from tla_utils import ToolError, Value
 from tla_utils.output import State as Shown
 from tla_utils.settings import constants_of
 from tla_utils.values import Function
+from traces.counterexamples.readings import Reading, reading_of
 from traces.jobs.abstraction import Abstraction, constant_name
 
 NETWORK = "network"
@@ -78,32 +77,32 @@ class Way(NamedTuple):
 
 
 def constants_in(protocol: Protocol, cfg: str) -> Any:
-    """The protocol's constants as a cfg gives them. Raises BadInput: one is missing, or no value of
-    its field.
+    """The protocol's constants as a cfg gives them. Raises ToolError: one is missing, or no value
+    of its field.
     """
     texts = constants_of(cfg)
     values: dict[str, Any] = {}
     for field in protocol.constants.__struct_fields__:
         name = constant_name(field)
         if name not in texts:
-            raise BadInput(f"the cfg does not say {name}")
+            raise ToolError(f"the cfg does not say {name}")
         text = texts[name].replace("{", "[").replace("}", "]")
         try:
             values[field] = msgspec.json.decode(
                 text.replace("TRUE", "true").replace("FALSE", "false")
             )
         except msgspec.DecodeError:
-            raise BadInput(f"the cfg gives {name} a value that cannot be read: {text}") from None
+            raise ToolError(f"the cfg gives {name} a value that cannot be read: {text}") from None
     try:
         return msgspec.convert(values, protocol.constants)
     except msgspec.ValidationError as error:
-        raise BadInput(f"the constants of the cfg: {error}") from None
+        raise ToolError(f"the constants of the cfg: {error}") from None
 
 
 def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | None) -> Way:
     """The way that the reference takes through these states.
 
-    Raises BadInput: the constants cannot be read, or no variable holds the nodes' rows.
+    Raises ToolError: the constants cannot be read, or no variable holds the nodes' rows.
     """
     reading = reading_of(protocol.name)
     constants = reading.constants(constants_of(cfg)) if reading else constants_in(protocol, cfg)
@@ -164,7 +163,7 @@ class _Following:
                 elif value == first:
                     found[node] = name, False
         if left := [node for node in self._first.states if node not in found]:
-            raise BadInput(
+            raise ToolError(
                 f"no variable of TLC's first state holds the first row of node {left[0]}"
             )
         return found

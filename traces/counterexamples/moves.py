@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kraftcheck.counterexamples.search import Made
 from reference.runner.scripted import begin
 from reference.steered.failures import Failure
 from reference.steered.moves import Move, Steered
 from reference.steered.scripts import Script
+from traces.counterexamples.search import Made
 
 
 class Line(NamedTuple):

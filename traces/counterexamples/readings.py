@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 from tla_utils import Value
@@ -35,18 +36,21 @@ states of a model, and its bug."""
 
 
 def reading_of(protocol: str) -> Reading | None:
-    """Of the module here that has the protocol's name; None: there is none, or it has none."""
-    found: Reading | None = _of_module(protocol, "READING")
+    """Of the module `counterexamples` in the protocol's folder; None: there is none, or it has
+    none."""
+    found: Reading | None = getattr(module_of(protocol), "READING", None)
     return found
 
 
 def asked_with_of(protocol: str) -> AskedWith | None:
     """As `reading_of`."""
-    found: AskedWith | None = _of_module(protocol, "asked_with")
+    found: AskedWith | None = getattr(module_of(protocol), "asked_with", None)
     return found
 
 
-def _of_module(protocol: str, name: str) -> Any:
-    module = f"{__package__}.{protocol}"
-    there = bool(protocol) and find_spec(module) is not None
-    return getattr(import_module(module), name, None) if there else None
+def module_of(protocol: str) -> ModuleType | None:
+    """What a protocol of the kit says of how its models are read, if it does."""
+    folder = f"reference.{protocol}"
+    module = f"{folder}.counterexamples"
+    there = bool(protocol) and find_spec(folder) and find_spec(module)
+    return import_module(module) if there else None

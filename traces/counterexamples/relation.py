@@ -17,14 +17,14 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from kraftcheck.counterexamples.moves import make_alike
-from kraftcheck.known_bugs.departures import departs
 from reference.bugs.catalog import handlers_for
 from reference.kit.protocol import Handlers
 from reference.runner.scripted import Replayed, begin, replay
 from reference.steered.failures import REJECTED, Failure, StepRejected
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script
+from traces.counterexamples.departures import departs
+from traces.counterexamples.moves import make_alike
 from traces.jobs.allowed import Allowed
 from traces.jobs.canonical import Step
 from traces.jobs.steered import broken_promise

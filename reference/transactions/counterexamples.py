@@ -11,17 +11,16 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.counterexamples.readings import Reading, Shown
-from kraftcheck.counterexamples.rows import Rows, Texts, Values
-from kraftcheck.exits import BadInput
 from reference.kit.fields import fields_of
 from reference.kit.protocol import HISTORY
 from reference.transactions import properties as transactions
 from reference.transactions.messages import COORDINATOR
 from reference.transactions.types import Client, Constants, Coordinators, PartitionLeader
-from tla_utils import Record, ToolError, Value, function
+from tla_utils import Record, Value, function
 from tla_utils.settings import Settings
 from tla_utils.values import Function, ModelValue
+from traces.counterexamples.readings import Reading, Shown
+from traces.counterexamples.rows import Rows, Texts, Values
 
 FIRST_PARTITION: Final = 11
 HIDDEN: Final = frozenset(("source", "destination", "behind"))
@@ -29,21 +28,18 @@ HIDDEN: Final = frozenset(("source", "destination", "behind"))
 
 
 def _constants(texts: Mapping[str, str]) -> Constants:
-    """Raises BadInput: one is missing, or no number."""
+    """Raises ToolError: one is missing, or no number."""
     settings = Settings(texts)
-    try:
-        names = settings.members("Partitions")
-        return Constants(
-            tuple(range(FIRST_PARTITION, FIRST_PARTITION + len(names))),
-            2 if settings.number("Version") == 2 else 1,
-            tuple(range(1, len(settings.members("Clients")) + 1)),
-            settings.number("MaxCoordinators"),
-            settings.number("MaxEpoch"),
-            texts["HearsErrors"] == "TRUE",
-            2 if settings.number("Replicas") == 2 else 1,
-        )
-    except ToolError as error:
-        raise BadInput(str(error)) from None
+    names = settings.members("Partitions")
+    return Constants(
+        tuple(range(FIRST_PARTITION, FIRST_PARTITION + len(names))),
+        2 if settings.number("Version") == 2 else 1,
+        tuple(range(1, len(settings.members("Clients")) + 1)),
+        settings.number("MaxCoordinators"),
+        settings.number("MaxEpoch"),
+        texts["HearsErrors"] == "TRUE",
+        2 if settings.number("Replicas") == 2 else 1,
+    )
 
 
 def _shown(value: Value) -> Value:

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.counterexamples.search import Allowed, Beginning, Essence, Limits, Made, find
-from kraftcheck.exits import BadInput
 from reference.protocols import PROTOCOLS
-from tla_utils import State
+from tla_utils import State, ToolError
+from traces.counterexamples.readings import module_of
+from traces.counterexamples.search import Allowed, Beginning, Essence, Limits, Made, find
 
 _MODULES: Final = [
-    import_module(f"{__package__}.{protocol.name}")
+    module
     for protocol in PROTOCOLS
-    if protocol.world is None and Path(__file__).with_name(f"{protocol.name}.py").is_file()
+    if protocol.world is None and (module := module_of(protocol.name))
 ]
-"""Of each protocol the module of this package that has its name."""
+"""Of each protocol that has a simulation of its own."""
 PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))
 """Tried one after the other: the moves that a later state needs may be none that TLC shows."""
 _REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
@@ -54,7 +52,7 @@ def follow(
 
     cfg: the text of the model's cfg, for its constants. told: hears of each state reached.
     patience: limits to be tried one after the other; PATIENCE unless given.
-    Raises BadInput: the states are of no protocol of ours; UnknownBug, OutOfScope.
+    Raises ToolError: the states are of no protocol of ours; UnknownBug, OutOfScope.
     """
     begin = beginning(states, cfg, bug)
     for limits in patience or PATIENCE:
@@ -150,11 +148,11 @@ def beginning(states: Sequence[State], cfg: str, bug: str | None) -> Beginning:
     shown = set(states[0].values) if states else set()
     fitting = [module for module in _MODULES if shown >= module.VARIABLES]
     if not fitting:
-        raise BadInput("the counterexample shows no rows: it is of no model of this kit")
+        raise ToolError("the counterexample shows no rows: it is of no model of this kit")
     values = dict(_CONSTANT.findall(_REMARK.sub(" ", cfg)))
     try:
         most = max(fitting, key=lambda module: len(module.VARIABLES))
         found: Beginning = most.beginning(states, values, bug)
         return found
     except KeyError as error:
-        raise BadInput(f"the cfg of the model has no constant {error.args[0]}") from None
+        raise ToolError(f"the cfg of the model has no constant {error.args[0]}") from None

@@ -11,15 +11,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.counterexamples.readings import asked_with_of
-from kraftcheck.exits import BadInput
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS
 from system.files import read_text
-from tla_utils import Manifest, Model
+from tla_utils import Manifest, Model, ToolError
 from tla_utils.definitions import definitions
 from tla_utils.output import State
 from tla_utils.settings import constants_of
+from traces.counterexamples.readings import asked_with_of
 
 
 def ending(manifest: Manifest, model: Model, name: str | None, states: Sequence[State]) -> str:
@@ -49,7 +48,7 @@ def _wrong(manifest: Manifest, model: Model, name: str, states: Sequence[State])
         before, after = states[max(len(states) - 2, 0)].values, states[-1].values
         return check(*read(cfg, before, after, model.bug)) or ""
     # A model of one's own may show other variables, rows of another form, or other constants.
-    except (LookupError, AttributeError, TypeError, ValueError, BadInput):
+    except (LookupError, AttributeError, TypeError, ValueError, ToolError):
         return ""
 
 
