@@ -88,20 +88,20 @@ class Battery(NamedTuple):
     """Steps under one set of constants. recorded: so many of them were taken in runs."""
 
     frame: StepFrame
+    form: Abstraction
     steps: tuple[Step, ...]
-    columns: tuple[dict[str, Any], ...]
     recorded: int
 
     def refused(self, frame: StepFrame, options: CheckOptions) -> list[int]:
         """The steps that a spec with this frame does not allow, or cannot evaluate."""
-        return check_steps(frame, StepTable.from_steps(self.columns), options).numbers("rejected")
+        columns = [as_columns(self.form, step) for step in self.steps]
+        return check_steps(frame, StepTable.from_steps(columns), options).numbers("rejected")
 
     def only(self, numbers: Iterable[int]) -> Battery:
         """The battery of these steps alone, in ascending order."""
         kept = list(numbers)
         return self._replace(
             steps=tuple(self.steps[at] for at in kept),
-            columns=tuple(self.columns[at] for at in kept),
             recorded=sum(at < self.recorded for at in kept),
         )
 
@@ -212,28 +212,28 @@ def _encoded(input: Any) -> bytes:
 
 
 def _battery(kind: str, constants: Any, recorded: Sequence[Step], tried: Sequence[Step]) -> Battery:
-    steps = (*recorded, *tried)
-    form = _Remembering(constants)
-    return Battery(
-        step_frame(kind_named(kind), constants, refusals=True),
-        steps,
-        tuple(as_columns(form, step) for step in steps),
-        len(steps) - len(tried),
-    )
+    frame = step_frame(kind_named(kind), constants, refusals=True)
+    return Battery(frame, _Remembering(constants), (*recorded, *tried), len(recorded))
 
 
 class _Remembering(Abstraction):
-    """Gives the same object its form once, as long as somebody holds it: most rows are given many
-    inputs."""
+    """Gives the same object its form once: most rows are given many inputs, and most inputs to many
+    rows."""
 
     def __init__(self, constants: Any) -> None:
         super().__init__(constants)
-        self._rows: dict[int, Value] = {}
+        # With the object itself: a number that nobody holds may be another's later.
+        self._forms: dict[int, tuple[Any, Value]] = {}
 
     def row(self, row: Any) -> Value:
-        if id(row) not in self._rows:
-            self._rows[id(row)] = super().row(row)
-        return self._rows[id(row)]
+        if id(row) not in self._forms:
+            self._forms[id(row)] = row, super().row(row)
+        return self._forms[id(row)][1]
+
+    def input(self, input: Any) -> Value:
+        if id(input) not in self._forms:
+            self._forms[id(input)] = input, super().input(input)
+        return self._forms[id(input)][1]
 
 
 def _thinned(items: Sequence[Any], most: int) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from kraftcheck.exits import BadInput
@@ -38,7 +39,11 @@ def manifest_of(*names: str) -> Manifest:
     folders = {protocol.modules for name in names for protocol in parts_of(name)}
     if len(folders) > 1:
         raise BadInput(f"the models of {' and '.join(names)} lie apart: ask of one at a time")
-    return read_manifest(Path((folders or {""}).pop() or SPECS) / "models.toml")
+    return _read(Path((folders or {""}).pop() or SPECS) / "models.toml")
+
+
+# Every rule of a protocol asks for it, and a manifest with all that it includes takes a while.
+_read = cache(read_manifest)
 
 
 def scenario_of(entry: Bug) -> str | None:

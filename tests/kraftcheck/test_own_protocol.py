@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.quality import readme
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,14 +51,7 @@ def asked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def said(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [BIN / "kraftcheck", *words],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return commands.run(*words, env={**os.environ, **variables})
 
 
 PLANTED = [

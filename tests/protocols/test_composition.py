@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import commands
+
 ROOT = Path(__file__).resolve().parents[2]
-KRAFTCHECK = Path(sys.executable).parent / "kraftcheck"
 CHAIN = ("simulate", "--scenario", "lease-chain", "--runs", "30", "--out", "runs")
 ALONE = ("simulate", "--scenario", "lease", "--runs", "40", "--out", "runs")
 CONFORM = ("conform", "runs", "--json")
@@ -28,14 +27,7 @@ def lease(tmp_path: Path) -> Path:
 
 
 def asked(folder: Path, *words: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [KRAFTCHECK, "--protocol", folder, *words],
-        cwd=folder.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    done = commands.run("--protocol", folder, *words, cwd=folder.parent)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + (done.stderr if code == 3 else "")
 

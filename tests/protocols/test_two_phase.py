@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import commands
+
 HERE = Path(__file__).resolve().parent
-KRAFTCHECK = Path(sys.executable).parent / "kraftcheck"
 
 # TLC starts in most of these, and one after another.
 tlc = pytest.mark.tlc
@@ -33,14 +34,7 @@ def two_phase(tmp_path: Path) -> Path:
 
 def asked(folder: Path, *arguments: str, code: int = 0) -> str:
     """What the command says, on both streams, of the protocol in this folder."""
-    done = subprocess.run(
-        [KRAFTCHECK, "--protocol", folder, *arguments],
-        cwd=folder.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    done = commands.run("--protocol", folder, *arguments, cwd=folder.parent)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -66,13 +60,7 @@ def test_its_runs_conform_and_take_every_action(two_phase: Path) -> None:
     told = asked(two_phase, "replay", "runs", "--run", "4")
     assert "Begin value=1  => Prepare 0>1 value=1" in told
     for verb in (("conform",), ("replay", "--run", "0")):
-        done = subprocess.run(
-            [KRAFTCHECK, *verb, two_phase.parent / "runs"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        done = commands.run(*verb, two_phase.parent / "runs")
         assert done.returncode == 3 and "--protocol" in done.stderr, done.stderr
 
 

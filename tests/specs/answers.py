@@ -19,12 +19,12 @@ import functools
 import os
 import tempfile
 import warnings
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import msgspec
-import pytest
 
 from tla_utils import ModuleText, TlcJob, TlcResult, find_jar, run_tlc
 from tla_utils.output import Kind, State, Verdict
@@ -119,30 +119,10 @@ def _of(job: TlcJob, result: TlcResult) -> Answer:
     )
 
 
-def store(answers: dict[str, Answer]) -> None:
-    """Write them, each in a line of its own."""
+def store(answers: Mapping[str, msgspec.Struct], path: Path | None = None) -> None:
+    """Write them, each in a line of its own. path: None for that of the answers to models."""
     lines = [
         f"{msgspec.json.encode(digest).decode()}: {msgspec.json.encode(answers[digest]).decode()}"
         for digest in sorted(answers)
     ]
-    KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
-class _Keeping:
-    """What TLC said is kept after each test: whoever is stopped goes on from there."""
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call":
-            store(kept() | asked)
-
-
-def main(*words: str) -> int:
-    """Run the tests that ask; the exit code is pytest's."""
-    if "--again" in words:
-        os.environ[AGAIN] = "1"
-    # Those compare all states that TLC reaches, and ask it each time.
-    others = f"--ignore={HERE / 'test_partition_compositions.py'}"
-    code = pytest.main(["-n0", "-q", "-m", "tlc", others, str(HERE)], [_Keeping()])
-    if code == pytest.ExitCode.OK:
-        store(asked)
-    return int(code)
+    (path or KEPT).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -9,14 +9,25 @@ Each state is projected twice. "Full" leaves out the states that only the asynch
 has: a broker that is down, or whose registration has reached the controller and that does not serve
 yet. "Logs" is of every state, and looks at the log alone of a broker that serves nobody: one that
 has not started, or is fenced and no leader.
+
+What a comparison came to is kept in comparisons.json under the digests of both searches, as the
+answers to models are (`answers.py`): the same two searches are not made again.
 """
 
 from __future__ import annotations
 
+import functools
+import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+import msgspec
 
 from specs import SPECS
+from tests.specs.answers import AGAIN, HERE, UPDATE, digest_of
 from tests.specs.cfgs import LIBRARIES
 from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
 from tla_utils.values import Value
@@ -125,35 +136,103 @@ class Bounds:
     judged: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """The projections of a complete search, TLC's count of states, and which properties failed
-    (known only where Bounds.judged)."""
+class Search(NamedTuple):
+    """A complete search of one composition. judged: as of its Bounds."""
+
+    job: TlcJob
+    judged: bool
+
+
+class Reached(NamedTuple):
+    """The projections of a complete search, and which properties failed (known only where it is
+    judged)."""
 
     projections: frozenset[Value]
-    distinct: int
-    violated: frozenset[str] = frozenset()
+    violated: frozenset[str]
 
 
-def reached_by_messages(bounds: Bounds) -> Reached:
-    """Every projection that the asynchronous composition reaches within its bounds."""
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """Two searches. seen: projections that the first reaches. lost: those of them that the second
+    does not; added: those that only the second does. violated: properties, of the first and of the
+    second."""
+
+    seen: int
+    lost: int
+    added: int
+    violated: tuple[list[str], list[str]]
+
+
+def by_messages(bounds: Bounds) -> Search:
+    """Of the asynchronous composition within its bounds."""
     constants = {**_COMMON, **_MESSAGES, **bounds.common, **bounds.messages}
     outside = (
         "controller.partition.partitionEpoch > MaxPartitionEpoch"
         " \\/ controller.partition.leaderEpoch > MaxLeaderEpoch"
     )
-    return _reached("MCPartition", bounds, constants, outside, "CONSTRAINT WithinBounds\n")
+    return _search("MCPartition", bounds, constants, outside, "CONSTRAINT WithinBounds\n")
 
 
-def reached_reduced(bounds: Bounds, **changed: str) -> Reached:
-    """Every projection that the reduced composition reaches; `changed`: constants."""
+def reduced(bounds: Bounds, **changed: str) -> Search:
+    """Of the reduced composition; `changed`: constants."""
     constants = {**_COMMON, **_REDUCED, **bounds.common, **bounds.reduced, **changed}
-    return _reached("MCPartitionReduced", bounds, constants, "FALSE", "")
+    return _search("MCPartitionReduced", bounds, constants, "FALSE", "")
 
 
-def _reached(
+def compared(one: Search, other: Search) -> Compared:
+    """What is kept of these two; where nothing is, TLC is asked."""
+    under = digest(one, other)
+    found = asked.get(under)
+    if found is None and not os.environ.get(AGAIN):
+        found = kept().get(under)
+    if found is None:
+        warnings.warn(f"TLC's answers are not all kept: `{UPDATE}` keeps them", stacklevel=2)
+        found = compare(one, other)
+    asked[under] = found
+    return found
+
+
+def digest(one: Search, other: Search) -> str:
+    """What a comparison is kept under."""
+    return sha256(f"{digest_of(one.job)} {digest_of(other.job)}".encode()).hexdigest()[:32]
+
+
+def compare(one: Search, other: Search) -> Compared:
+    """Two searches that TLC makes now."""
+    first, second = reached(one), reached(other)
+    return Compared(
+        seen=len(first.projections),
+        lost=len(first.projections - second.projections),
+        added=len(second.projections - first.projections),
+        violated=(sorted(first.violated), sorted(second.violated)),
+    )
+
+
+KEPT: Final = HERE / "comparisons.json"
+
+asked: dict[str, Compared] = {}
+"""The comparisons of this process, by digest."""
+
+_reached: dict[str, Reached] = {}
+
+
+@functools.cache
+def kept() -> dict[str, Compared]:
+    """The stored comparisons."""
+    return msgspec.json.decode(KEPT.read_bytes(), type=dict[str, Compared])
+
+
+def reached(search: Search) -> Reached:
+    """What TLC says, which is asked once in a process."""
+    under = digest_of(search.job)
+    if under not in _reached:
+        result = run_tlc(search.job)
+        _reached[under] = Reached(_complete(result, search.judged), _violated(result))
+    return _reached[under]
+
+
+def _search(
     module: str, bounds: Bounds, constants: Mapping[str, str], outside: str, more: str
-) -> Reached:
+) -> Search:
     cfg = "SPECIFICATION MCSpec\nCONSTANTS\n"
     cfg += "".join(f"  {name} = {value}\n" for name, value in constants.items())
     cfg += f"  Replicas <- {bounds.replicas}\n" + (_ANY_ORDER if bounds.any_order else "")
@@ -161,18 +240,16 @@ def _reached(
     cfg += "INVARIANTS\n  Shown\n" + (_PROPERTIES if bounds.judged else "")
     extended = ", ".join(filter(None, [module, bounds.bug]))
     root = f"---- MODULE Projected ----\nEXTENDS {extended}\n{_SEEN % outside}====\n"
-    result = run_tlc(
-        TlcJob(
-            module=ModuleText("Projected", root),
-            cfg=cfg,
-            libraries=LIBRARIES,
-            deadlock=False,
-            go_on=bounds.judged,
-            heap_mb=3072,
-            timeout_s=3600,
-        )
+    job = TlcJob(
+        module=ModuleText("Projected", root),
+        cfg=cfg,
+        libraries=LIBRARIES,
+        deadlock=False,
+        go_on=bounds.judged,
+        heap_mb=3072,
+        timeout_s=3600,
     )
-    return Reached(_complete(result, bounds.judged), result.distinct or 0, _violated(result))
+    return Search(job, bounds.judged)
 
 
 def _overrides(bounds: Bounds) -> str:

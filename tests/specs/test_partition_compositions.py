@@ -6,12 +6,20 @@ projections compared (`projections.py`): no state of the asynchronous compositio
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 
 import pytest
 
-from tests.specs.projections import Bounds, Reached, reached_by_messages, reached_reduced
+from tests.specs import projections
+from tests.specs.projections import (
+    Bounds,
+    Search,
+    by_messages,
+    compare,
+    compared,
+    digest,
+    reduced,
+)
 
 pytestmark = pytest.mark.tlc
 
@@ -56,55 +64,66 @@ VARIANTS = {
 }
 
 
-@functools.cache
-def _messages(name: str) -> Reached:
-    return reached_by_messages(MESSAGES[name])
-
-
-@functools.cache
-def _reduced() -> Reached:
-    return reached_reduced(Bounds())
-
-
 @pytest.mark.parametrize("name", MESSAGES)
 def test_no_state_of_the_messages_is_lost(name: str) -> None:
-    reached = _messages(name).projections
-    reduced = _reduced() if name == FETCHES else reached_reduced(MESSAGES[name])
-    assert reached and not reached - reduced.projections
+    bounds = MESSAGES[name]
+    found = compared(by_messages(bounds), reduced(bounds))
+    assert found.seen and not found.lost
 
 
 def test_with_the_same_moves_no_state_is_added_either() -> None:
-    assert reached_by_messages(EVERYTHING).projections == reached_reduced(EVERYTHING).projections
+    found = compared(by_messages(EVERYTHING), reduced(EVERYTHING))
+    assert found.seen and not found.lost and not found.added
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_reaches_the_same_states(name: str) -> None:
-    assert reached_reduced(Bounds(), **VARIANTS[name]).projections == _reduced().projections
+    found = compared(reduced(Bounds(), **VARIANTS[name]), reduced(Bounds()))
+    assert found.seen and not found.lost and not found.added
 
 
 def test_a_crash_of_a_sole_replica_is_the_same_with_and_without_its_reductions() -> None:
     """Same states, with a disk that is flushed and a high watermark that is noted now and then, and
     same verdicts: one lossy crash is one too many for a sole replica. The canary: where a crash
     loses nothing, states of the messages are missing."""
-    messages, reduced = reached_by_messages(ALONE), reached_reduced(ALONE)
-    assert messages.projections == reduced.projections
-    assert messages.violated == reduced.violated >= {"NoCommittedRecordLost"}
-    assert messages.projections - reached_reduced(ALONE, Lossy="FALSE").projections
+    found = compared(by_messages(ALONE), reduced(ALONE))
+    assert found.seen and not found.lost and not found.added
+    messages, others = map(set, found.violated)
+    assert messages == others >= {"NoCommittedRecordLost"}
+    assert compared(by_messages(ALONE), reduced(ALONE, Lossy="FALSE")).lost
 
 
 def test_a_bug_after_a_crash_breaks_the_same_with_and_without_the_reductions() -> None:
     rules = ("LastKnownLeaderElectable",)
     bounds = replace(ALONE, bug="Z43DeadLastLeaderElected", rules=rules)
-    found = reached_by_messages(bounds).violated
-    assert found == reached_reduced(bounds).violated >= {"FencedNeverElected"}
+    messages, others = map(set, compared(by_messages(bounds), reduced(bounds)).violated)
+    assert messages == others >= {"FencedNeverElected"}
 
 
 def test_no_state_of_a_crash_between_two_replicas_is_lost() -> None:
-    reached = reached_by_messages(TOGETHER).projections
-    assert reached and not reached - reached_reduced(TOGETHER).projections
+    found = compared(by_messages(TOGETHER), reduced(TOGETHER))
+    assert found.seen and not found.lost
 
 
 def test_a_step_that_is_left_out_is_seen() -> None:
-    """The canary: without elections the comparison fails."""
-    without = reached_reduced(Bounds(), Planned="FALSE")
-    assert _messages(FETCHES).projections - without.projections
+    """The canary: without elections the comparison fails. Its searches are the quickest, and TLC is
+    asked each time whether what is kept is still what it says."""
+    searches = by_messages(MESSAGES[FETCHES]), reduced(Bounds(), Planned="FALSE")
+    found = compared(*searches)
+    assert found.lost
+    assert compare(*searches) == found
+
+
+def test_another_bound_is_another_comparison() -> None:
+    """None of these is kept: whoever changes a search has it made."""
+    kept_digests = set(projections.kept())
+    bounds = MESSAGES[FETCHES]
+    one, other = by_messages(bounds), reduced(bounds)
+    assert digest(one, other) in kept_digests
+    for changed in (
+        digest(other, one),
+        digest(by_messages(replace(bounds, any_order=False)), other),
+        digest(one, reduced(bounds, Lossy="FALSE")),
+        digest(one, Search(replace(other.job, go_on=True), judged=True)),
+    ):
+        assert changed not in kept_digests
