@@ -110,6 +110,7 @@ R_DIRECTORIES = "reassignment-directories"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
+H_TRANSACTIONS = "hosting-transactions"
 TAKEN_OF_NOTHING = "[endOffset |-> end, epoch |-> 0, records |-> <<>>]"
 AS_READ = "[history |-> row.history, historyEnd |-> row.historyEnd]"
 
@@ -339,11 +340,12 @@ TABLES = (
             Forced("HasLeft", "row, bySnapshot", "FALSE", H_ONE),
             Forced("ClearsPending", "row, bySnapshot", "TRUE", H_ONE),
             Forced("IsStray", "log, image", "FALSE", H_ONE),
+            Forced("ReadsAborted", "row, bySnapshot", "TRUE", H_TRANSACTIONS),
             Forced("ForgetsOffline", "row", "FALSE", H_TWO),
             Forced("MayCreate", "row", "TRUE", H_TWO),
             Forced("TakesBackAssignment", "row", "FALSE", H_TWO),
         ),
-        frozenset({"Unassigned"}),
+        frozenset({"Unassigned", "Undefined"}),
         Forced("ForgetsOffline", "row", "row.running \\/ ~row.running", H_TWO),
     ),
 )
