@@ -100,6 +100,7 @@ C_FAILOVER = "classic-failover"
 V_ONE = "voters-one"
 V_REMOVE = "voters-remove"
 V_CRASH = "voters-crash"
+V_DISK = "voters-disk"
 # And of snapshots of the metadata log.
 S_ONE = "snapshots-one"
 S_OBSERVER = "snapshots-observer"
@@ -256,6 +257,7 @@ TABLES = (
             Forced("MayStand", "n, row", "TRUE", V_ONE),
             Forced("CountsItself", "n, row", "TRUE", V_REMOVE),
             Forced("FlushesAsObserver", "row", "FALSE", V_CRASH),
+            Forced("MayReturnEmpty", "row", "TRUE", V_DISK),
             Forced("OwnEpochCommitted", "row", "TRUE", V_REMOVE),
             Forced("LastSetCommitted", "row", "FALSE", V_ONE),
             Forced("ChangeRefused", "row", '"REQUEST_TIMED_OUT"', V_ONE),
