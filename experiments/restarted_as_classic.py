@@ -52,6 +52,8 @@ STATIC = {"group.instance.id": "i"}
 REASONS = [REASON, "consumer M heartbeat.interval.ms=20000: a wide window"]
 TAKE_S = 15.0
 """Until the one that was started again has its partition."""
+GIVEN_S = 10.0
+"""Until both are given a record."""
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -77,7 +79,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         taken = sorted(again.reader.positions())
         partition.say(f"it is started again, and has {taken}")
         greet(setting, {})
-        both = set(given(m)) & set(given(again))
+        both = given_to_both(m, again)
         partition.say(f"given to both: {[f'{TOPIC}-{at}, offset {offset}' for at, offset in both]}")
         describe(partition, HOSTS[0])
         m.leave()
@@ -89,12 +91,14 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return bool(both)
 
 
-def given(member: Member) -> list[tuple[int, int]]:
-    """Partitions and offsets of the records that it is given in a second."""
-    deadline, records = time.monotonic() + 1, list(member.poll())
-    while time.monotonic() < deadline:
-        records += member.poll()
-    return [(got.partition, got.offset) for got in records]
+def given_to_both(*members: Member) -> set[tuple[int, int]]:
+    """Partitions and offsets of records that both are given, if they are within GIVEN_S."""
+    deadline = time.monotonic() + GIVEN_S
+    given: list[set[tuple[int, int]]] = [set(), set()]
+    while not given[0] & given[1] and time.monotonic() < deadline:
+        for mine, member in zip(given, members, strict=True):
+            mine |= {(got.partition, got.offset) for got in member.poll()}
+    return given[0] & given[1]
 
 
 @evidence.options("restarted_as_classic", control="M has given the partition up before.")

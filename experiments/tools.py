@@ -24,7 +24,7 @@ from live.islands import IslandError
 
 TOPIC = "t"
 _HERE = Path(__file__).resolve().parent
-ELECT, REASSIGN = _HERE / "Elect.java", _HERE / "Reassign.java"
+ELECT, REASSIGN, READ = (_HERE / f"{name}.java" for name in ("Elect", "Reassign", "Read"))
 TOOLS = "org.apache.kafka.tools"
 NO_JAVA = (
     "no `java` command: install a JDK of at least 17; without one, what was recorded can be judged "
@@ -223,15 +223,13 @@ class Partition:
     def read(
         self, asking: str, isolation: str = "read_uncommitted", topic: str = TOPIC
     ) -> list[str]:
-        """The values that Kafka's own consumer sees from the beginning."""
-        known = ["--bootstrap-server", self._cluster.node(asking).listener, "--topic", topic]
-        words = ["--partition", "0", "--offset", "earliest", "--timeout-ms", "8000"]
-        words += ["--isolation-level", isolation]
-        process = self._cluster.tool(
-            self._admin, f"{TOOLS}.consumer.ConsoleConsumer", *known, *words
-        )
-        output, _ = process.communicate(timeout=90)
-        return [line for line in output.splitlines() if line.isdigit()]
+        """The values that Kafka's own consumer is given from the beginning to the end.
+
+        Raises ClusterError: it did not come to the end, so that nothing is known of the rest.
+        """
+        known = self._cluster.node(asking).listener
+        said = self._cluster.run_tool(self._admin, str(READ), known, topic, isolation)
+        return [line for line in said.splitlines() if line.isdigit()]
 
     def batches(self, host: str) -> int:
         """How many batches are in the first segment on that host's disk."""

@@ -82,7 +82,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         lead_on(cluster, partition, setting)
     disks = evidence.write(cluster, folder, CONFIGURATION)
     [kept] = [len(each.records) for each in disks if each.broker == cluster.node(B1).number]
-    given = len(partition.read(B2))  # none also where the consumer has no patience
+    given = len(partition.read(B2))
     click.echo(f"{RECORDS + 1} records acknowledged; the leader has {kept}")
     click.echo(f"Kafka's consumer is given {given}")
     return kept <= RECORDS

@@ -40,6 +40,7 @@ from reference.hosting.messages import (
     ReportDirectory,
     TopicCreated,
     TopicDeleted,
+    TransactionAborted,
 )
 from reference.hosting.rules import HostingRules
 from reference.hosting.types import (
@@ -53,6 +54,7 @@ from reference.hosting.types import (
     Replica,
 )
 from reference.kit.dispatch import handlers_of
+from reference.kit.log import UNDEFINED
 from reference.kit.protocol import Outcome
 
 
@@ -70,6 +72,20 @@ def out_of_isr(image: Image) -> Image:
     if not image.in_isr:
         return image
     return newer(image, image.leads, leads=False, in_isr=False)
+
+
+def moved(image: Image) -> Image:
+    """The broker becomes a replica, or is none any more: who leaves takes a leader epoch with it
+    (R3).
+    """
+    return newer(
+        image,
+        image.assigned,
+        assigned=not image.assigned,
+        directory=UNASSIGNED,
+        leads=False,
+        in_isr=False,
+    )
 
 
 def without_log(logs: tuple[Log, ...], directory: int) -> tuple[Log, ...]:
@@ -124,22 +140,18 @@ class HostingHandlers:
         return replace(row, image=image, topics_made=id, acknowledged=False)
 
     def handle_topic_deleted(self, row: HostRow, input: TopicDeleted) -> HostRow | None:
-        return replace(row, image=NO_IMAGE, acknowledged=False) if row.image.topic_id else None
+        if not row.image.topic_id:
+            return None
+        return replace(row, image=NO_IMAGE, acknowledged=False, aborted=UNDEFINED)
 
     def handle_assignment_changed(self, row: HostRow, input: AssignmentChanged) -> HostRow | None:
-        """Who leaves takes a leader epoch with it (R3)."""
-        image = row.image
-        if not image.topic_id:
+        return replace(row, image=moved(row.image)) if row.image.topic_id else None
+
+    def handle_transaction_aborted(self, row: HostRow, input: TransactionAborted) -> HostRow | None:
+        """V28. The metadata are what they were."""
+        if not row.image.topic_id or row.aborted != UNDEFINED:
             return None
-        changed = newer(
-            image,
-            image.assigned,
-            assigned=not image.assigned,
-            directory=UNASSIGNED,
-            leads=False,
-            in_isr=False,
-        )
-        return replace(row, image=changed)
+        return replace(row, aborted=row.image.partition_epoch)
 
     def handle_leader_changed(self, row: HostRow, input: LeaderChanged) -> HostRow | None:
         image = row.image
@@ -169,12 +181,18 @@ class HostingHandlers:
     # --- What the broker applies.
 
     def handle_apply_records(self, row: HostRow, input: ApplyRecords) -> HostRow | None:
-        if not row.running or (row.published and row.applied == row.image):
-            return None
-        return self.applied(row, False)
+        new = row.applied != row.image or row.aborted != UNDEFINED
+        return self.read(row, False) if row.running and (new or not row.published) else None
 
     def handle_load_snapshot(self, row: HostRow, input: LoadSnapshot) -> HostRow | None:
-        return self.applied(row, True) if row.running else None
+        return self.read(row, True) if row.running else None
+
+    def read(self, row: HostRow, by_snapshot: bool) -> HostRow:
+        """V28. If what was aborted is applied, what the broker would tell of it is refused."""
+        if not self.rules.reads_aborted(row, by_snapshot):
+            return replace(self.applied(row, by_snapshot), aborted=UNDEFINED)
+        after = self.applied(replace(row, image=moved(row.image)), by_snapshot)
+        return replace(after, image=row.image, aborted=UNDEFINED)
 
     def applied(self, row: HostRow, by_snapshot: bool) -> HostRow:
         """Deletions come before creations (R13)."""

@@ -29,6 +29,10 @@ class AssignmentChanged(Tagged, frozen=True):
     """R3. The broker becomes a replica, or is none any more."""
 
 
+class TransactionAborted(Tagged, frozen=True):
+    """V28 (KIP-868). Begin, a change of the assignment, Abort."""
+
+
 class LeaderChanged(Tagged, frozen=True):
     """C9. The broker is elected, or another one is."""
 
@@ -111,6 +115,7 @@ Input: TypeAlias = (
     TopicCreated
     | TopicDeleted
     | AssignmentChanged
+    | TransactionAborted
     | LeaderChanged
     | IsrChanged
     | JoinIsr

@@ -46,6 +46,21 @@ def local_changes_sound(after: HostRow) -> str | None:
 
 
 @_property("state")
+def applied_was_committed(after: HostRow) -> str | None:
+    """What a broker has applied of a topic was committed: it is never newer than the metadata, and
+    of one epoch there is one state.
+
+    Misses: what was applied wrongly, and has an older epoch than the metadata by now.
+    """
+    applied, image = after.applied, after.image
+    if not follows(after) or applied.topic_id != image.topic_id or applied == image:
+        return None
+    if applied.partition_epoch < image.partition_epoch:
+        return None
+    return f"applied is {applied}, which is not of the metadata, {image}"
+
+
+@_property("state")
 def no_replica_of_old_topic(after: HostRow) -> str | None:
     """A log is served only under its own topic id.
 

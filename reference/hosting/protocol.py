@@ -28,6 +28,7 @@ from reference.hosting.messages import (
     ReportDirectory,
     TopicCreated,
     TopicDeleted,
+    TransactionAborted,
 )
 from reference.hosting.properties import PROPERTIES
 from reference.hosting.rules import HostingRules
@@ -55,7 +56,7 @@ ALWAYS: Final[tuple[Input, ...]] = (
         LeaderChanged(),
     ),
     *(IsrChanged(), JoinIsr(), Acknowledge(), ApplyRecords(), LoadSnapshot(), FutureCaughtUp()),
-    *(PromoteFuture(), CancelMove(), Propose(), HostCrash()),
+    *(PromoteFuture(), CancelMove(), Propose(), HostCrash(), TransactionAborted()),
 )
 
 
@@ -95,6 +96,7 @@ HOSTING: Final = Protocol(
         disturbances={
             TopicDeleted: (50, 200, 300),
             AssignmentChanged: (50, 200),
+            TransactionAborted: (50, 200),
             LeaderChanged: (100, 400),
             LoadSnapshot: (100, 400),
             LogDirFailure: (50, 200),

@@ -18,7 +18,7 @@ class HostingRules:
     def __init__(self, constants: Constants) -> None:
         self.constants = constants
 
-    # --- What metadata change here: V27, R6, R13 ---
+    # --- What metadata change here: V27, V28, R6, R13 ---
 
     def is_of_deleted_topic(self, row: HostRow, by_snapshot: bool) -> bool:
         """R13. The replica is one of a topic that there is no more."""
@@ -37,6 +37,12 @@ class HostingRules:
         replica of (KAFKA-14616).
         """
         return log.topic_id != image.topic_id or not image.assigned
+
+    def reads_aborted(self, row: HostRow, by_snapshot: bool) -> bool:
+        """V28. What an aborted transaction has is no part of the metadata, whatever is read with
+        it.
+        """
+        return False
 
     # --- Directories: R18 to R22 ---
 

@@ -18,6 +18,7 @@ from reference.hosting.messages import (
     TopicDeleted,
 )
 from reference.hosting.types import HostRow
+from reference.kit.log import UNDEFINED
 from reference.kit.sometimes import Conditions
 
 sometimes = Conditions()
@@ -39,6 +40,12 @@ def replica_of_another_topic_is_replaced(before: HostRow, after: HostRow) -> boo
 def snapshot_hides_a_deletion(before: HostRow) -> bool:
     """A broker loads a snapshot that has no topic for the replica it hosts."""
     return before.replica.state != "None" and not before.image.topic_id
+
+
+@sometimes(ApplyRecords)
+def what_follows_an_abort_is_read_with_it(before: HostRow) -> bool:
+    """A broker reads an aborted transaction, and what was committed behind it."""
+    return UNDEFINED < before.aborted < before.image.partition_epoch
 
 
 @sometimes(ApplyRecords, LoadSnapshot)

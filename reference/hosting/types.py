@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from reference.kit.fields import AtLeastOne, Node, SetOf
+from reference.kit.log import UNDEFINED
 
 UNASSIGNED: Final = 0
 """No directory is known of the replica, or there is none."""
@@ -102,6 +103,10 @@ class HostRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The directory to which the replica moves, or 0 (R21)."""
     future_assigned: bool
     """Whether the controller was told that it is there."""
+    aborted: int
+    """The partition epoch at which a metadata transaction was aborted that moves the replica, and
+    that is yet to be read; or -1 (V28).
+    """
 
 
 def initial_host_row(constants: Constants) -> HostRow:
@@ -119,4 +124,5 @@ def initial_host_row(constants: Constants) -> HostRow:
         logs=(),
         future=UNASSIGNED,
         future_assigned=False,
+        aborted=UNDEFINED,
     )

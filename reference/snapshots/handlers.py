@@ -43,9 +43,11 @@ from reference.snapshots.types import (
     SnapshotId,
     SnapshotRow,
     id_of,
+    initial_snapshot_row,
 )
 from reference.voters import messages as voters
 from reference.voters.handlers import InForceHandlers, VoterHandlers
+from reference.voters.messages import ReplaceDisk
 from reference.voters.rules import sets_in
 from reference.voters.types import History, QuorumRow, VotersAt, VotersLog
 
@@ -292,3 +294,10 @@ class SnapshotHandlers:
         end = row.snapshots[-1].end_offset if row.snapshots else 0
         read = replace(row.voter, history=self.read_anew(row, log, end), history_end=len(log))
         return self._taken(n, replace(row, voter=read), input)
+
+    def handle_replace_disk(self, n: int, row: SnapshotRow, input: ReplaceDisk) -> Outcome | None:
+        """V10. Snapshots go with the disk."""
+        outcome = self.voters.step(n, row.voter, input)
+        if outcome is None or outcome.row == row.voter:
+            return None if outcome is None else self.refuse(row, outcome.ignored)
+        return self.refuse(initial_snapshot_row(self.constants), outcome.ignored)

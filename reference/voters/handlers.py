@@ -4,10 +4,10 @@ Law of this file: as that of reference/quorum/handlers.py, whose handlers take e
 set that is in force at the node; a node that is none of them is an observer. After the step the
 node reads from its log which set is in force now.
 
-Not modelled here: snapshots, directory ids and what follows from them (INVALID_VOTER_KEY,
-UpdateVoter), the change from kraft.version 0, the ApiVersions exchange of an Add, auto-join, clocks
-(a node that was caught up once in an epoch remains so, V15). Every node begins with the bootstrap
-set, so the first leader need not write it (V22).
+Not modelled here: snapshots, directory ids but for a disk that is replaced (a node is a voter's
+key; UpdateVoter), the change from kraft.version 0, the ApiVersions exchange of an Add, auto-join,
+clocks (a node that was caught up once in an epoch remains so, V15). Every node begins with the
+bootstrap set, so the first leader need not write it (V22).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from reference.voters.messages import (
     FetchResponse,
     Input,
     RemoveVoter,
+    ReplaceDisk,
     VoterChangeTimeout,
 )
 from reference.voters.rules import Read, VoterRules
@@ -45,6 +46,7 @@ from reference.voters.types import (
     VotersEntry,
     VotersLog,
     in_force,
+    initial_voter_row,
 )
 
 
@@ -261,3 +263,11 @@ class VoterHandlers:
     def handle_restart(self, n: int, row: VoterRow, input: quorum.Restart) -> Outcome | None:
         read = self.rules.history_after_append(row, row.quorum)
         return self._taken(n, with_history(row, read), input)
+
+    def handle_replace_disk(self, n: int, row: VoterRow, input: ReplaceDisk) -> Outcome | None:
+        """V10. It is a node of its own, which only observes; its voter is down as before."""
+        if row.quorum.role != "Down":
+            return None
+        if not self.rules.may_return_empty(row):
+            return self.refuse(row, "INVALID_VOTER_KEY")
+        return self.refuse(initial_voter_row(self.constants), "")

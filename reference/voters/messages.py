@@ -41,14 +41,18 @@ class FetchFromBootstrap(Tagged, frozen=True):
     peer: Node
 
 
+class ReplaceDisk(Tagged, frozen=True):
+    """V10. A process starts under the id of a controller that is down, with an empty disk."""
+
+
 Change: TypeAlias = AddVoter | RemoveVoter
-Input: TypeAlias = quorum.Input | FetchResponse | Change | VoterChangeTimeout | FetchFromBootstrap
+OfNode: TypeAlias = VoterChangeTimeout | FetchFromBootstrap | ReplaceDisk
+Input: TypeAlias = quorum.Input | FetchResponse | Change | OfNode
 
 _of_quorum: tuple[type[Any], ...] = quorum.INPUTS
 INPUTS: tuple[type[Any], ...] = (
     *(FetchResponse if of is quorum.FetchResponse else of for of in _of_quorum),
     *get_args(Change),
-    VoterChangeTimeout,
-    FetchFromBootstrap,
+    *get_args(OfNode),
 )
 MESSAGES: tuple[type[Any], ...] = INPUTS[: len(quorum.MESSAGES)]

@@ -29,6 +29,7 @@ from reference.voters.messages import (
     FetchFromBootstrap,
     Input,
     RemoveVoter,
+    ReplaceDisk,
     VoterChangeTimeout,
 )
 from reference.voters.properties import PROPERTIES, committed_next
@@ -59,7 +60,7 @@ def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
     """
     quorum = row.quorum
     if quorum.role == "Down":
-        yield Restart()
+        yield from (Restart(), ReplaceDisk())
     if not is_running(quorum):
         return
     least = max(quorum.flushed, row.history[-1].offset + 1)
@@ -112,6 +113,7 @@ VOTERS: Final = Protocol(
         disturbances={
             Crash: (0, 50, 200),
             ElectionTimeout: (300, 800),
+            ReplaceDisk: (0, 200),
             FetchTimeout: (20, 100),
             FetchFromBootstrap: (50, 200),
             RequestTimeout: (50, 200),

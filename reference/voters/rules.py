@@ -48,7 +48,7 @@ class VoterRules:
     def __init__(self, constants: Constants) -> None:
         self.constants = constants
 
-    # --- The set in force: V11, V13, V18 ---
+    # --- The set in force: V10 to V13, V18 ---
 
     def voters_of(self, row: VoterRow) -> tuple[int, ...]:
         """V11. The last set of the log, committed or not."""
@@ -83,6 +83,12 @@ class VoterRules:
         be counted as soon as it is one.
         """
         return True
+
+    def may_return_empty(self, row: VoterRow) -> bool:
+        """V10. A voter is its id and the directory on its disk: who comes with an empty disk has
+        another directory, and so is not taken for it.
+        """
+        return False
 
     # --- Changes: V14 to V20 ---
 

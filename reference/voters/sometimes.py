@@ -11,6 +11,7 @@ from reference.voters.messages import (
     FetchFromBootstrap,
     FetchResponse,
     RemoveVoter,
+    ReplaceDisk,
     VoterChangeTimeout,
 )
 from reference.voters.types import VoterRow
@@ -72,6 +73,12 @@ def leader_crashes_with_a_change_under_way(before: VoterRow) -> bool:
     """A leader crashes while its last set of voters is not committed."""
     leads = before.quorum.role == "Leader"
     return leads and before.history[-1].offset >= max(0, before.quorum.high_watermark)
+
+
+@sometimes(ReplaceDisk)
+def disk_with_records_is_replaced(before: VoterRow) -> bool:
+    """An empty disk comes under the id of a controller that is down and has records."""
+    return before.quorum.role == "Down" and bool(before.quorum.log)
 
 
 @sometimes(VoterChangeTimeout)

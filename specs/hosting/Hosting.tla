@@ -34,6 +34,9 @@ EXTENDS HostingRules
 (*   logs             durable: [directory, topicId, complete]               *)
 (*   future           the directory to which the replica moves, or 0        *)
 (*   futureAssigned   whether the controller was told that it is there      *)
+(*   aborted          the partition epoch at which a metadata transaction    *)
+(*                    was aborted that moves the replica, and that is yet to *)
+(*                    be read; or Undefined                                  *)
 (***************************************************************************)
 NoImage ==
   [topicId |-> 0, assigned |-> FALSE, directory |-> Unassigned, leads |-> FALSE,
@@ -45,7 +48,8 @@ NoReplica ==
 InitialRow(n) ==
   [image |-> NoImage, topicsMade |-> 0, acknowledged |-> FALSE, running |-> TRUE,
    published |-> TRUE, applied |-> NoImage, replica |-> NoReplica, online |-> Directories,
-   reported |-> {}, logs |-> {}, future |-> Unassigned, futureAssigned |-> FALSE]
+   reported |-> {}, logs |-> {}, future |-> Unassigned, futureAssigned |-> FALSE,
+   aborted |-> Undefined]
 
 Running(row) == row.running
 
@@ -94,14 +98,22 @@ Step_HandleTopicCreated(n, row, input) ==
           !.topicsMade = id, !.acknowledged = FALSE])
 
 Step_HandleTopicDeleted(n, row, input) ==
-  If(row.image.topicId # 0, [row EXCEPT !.image = NoImage, !.acknowledged = FALSE])
+  If(row.image.topicId # 0,
+     [row EXCEPT !.image = NoImage, !.acknowledged = FALSE, !.aborted = Undefined])
 
 (* Who leaves takes a leader epoch with it (R3).                            *)
+Moved(image) ==
+  [Newer(image, image.assigned) EXCEPT
+    !.assigned = ~@, !.directory = Unassigned, !.leads = FALSE, !.inIsr = FALSE]
+
 Step_HandleAssignmentChanged(n, row, input) ==
-  LET image == row.image
-  IN If(image.topicId # 0,
-        [row EXCEPT !.image = [Newer(image, image.assigned) EXCEPT
-           !.assigned = ~@, !.directory = Unassigned, !.leads = FALSE, !.inIsr = FALSE]])
+  If(row.image.topicId # 0, [row EXCEPT !.image = Moved(@)])
+
+(* V28.  Begin, a change of the assignment, Abort: the metadata are what    *)
+(* they were.                                                               *)
+Step_HandleTransactionAborted(n, row, input) ==
+  If(row.image.topicId # 0 /\ row.aborted = Undefined,
+     [row EXCEPT !.aborted = row.image.partitionEpoch])
 
 Step_HandleLeaderChanged(n, row, input) ==
   If(row.image.inIsr, [row EXCEPT !.image = [Newer(row.image, TRUE) EXCEPT !.leads = ~@]])
@@ -189,10 +201,20 @@ Applied(row, bySnapshot) ==
        [] left.replica.state = "Online" -> Updated(left, bySnapshot)
        [] OTHER -> Created(left)
 
-Step_HandleApplyRecords(n, row, input) ==
-  If(row.running /\ (row.published => row.applied # row.image), Applied(row, FALSE))
+(* V28.  If what was aborted is applied, what the broker would tell of it   *)
+(* is refused.                                                              *)
+Read(row, bySnapshot) ==
+  LET image == IF ReadsAborted(row, bySnapshot) THEN Moved(row.image) ELSE row.image
+      after == Applied([row EXCEPT !.image = image], bySnapshot)
+  IN [after EXCEPT !.image = IF image = row.image THEN @ ELSE row.image,
+                   !.aborted = Undefined]
 
-Step_HandleLoadSnapshot(n, row, input) == If(row.running, Applied(row, TRUE))
+Step_HandleApplyRecords(n, row, input) ==
+  If(/\ row.running
+     /\ row.published => (row.applied # row.image \/ row.aborted # Undefined),
+     Read(row, FALSE))
+
+Step_HandleLoadSnapshot(n, row, input) == If(row.running, Read(row, TRUE))
 
 -----------------------------------------------------------------------------
 (* Directories: R18, R19, R21.                                              *)

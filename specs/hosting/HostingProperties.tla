@@ -27,6 +27,13 @@ LocalChangesSound ==
             /\ replica.leaderEpoch = image.leaderEpoch
             /\ replica.partitionEpoch = image.partitionEpoch
 
+(* What it has applied of a topic was committed: it is never newer than the *)
+(* metadata, and of one epoch there is one state.                           *)
+AppliedWasCommitted ==
+  (Follows /\ host.applied.topicId = host.image.topicId) =>
+    \/ host.applied.partitionEpoch < host.image.partitionEpoch
+    \/ host.applied = host.image
+
 (* A log is served only under its own topic id.                             *)
 NoReplicaOfOldTopic ==
   (Follows /\ host.replica.state = "Online") =>

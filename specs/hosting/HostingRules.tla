@@ -17,9 +17,10 @@ CONSTANTS
   Directories     \* of each broker: numbers above 0
 
 Unassigned == 0   \* no directory is known of the replica, or there is none
+Undefined == -1   \* no epoch
 
 -----------------------------------------------------------------------------
-(* What metadata change here: V27, R6, R13.                                 *)
+(* What metadata change here: V27, V28, R6, R13.                            *)
 
 (* R13.  The replica is one of a topic that there is no more.               *)
 IsOfDeletedTopic(row, bySnapshot) == row.replica.topicId # row.image.topicId
@@ -35,6 +36,10 @@ ClearsPending(row, bySnapshot) == row.image.partitionEpoch > row.replica.partiti
 (* R13.  A log of another topic of that name, or of one that the broker is  *)
 (* to have no replica of (KAFKA-14616).                                     *)
 IsStray(log, image) == log.topicId # image.topicId \/ ~image.assigned
+
+(* V28.  What an aborted transaction has is no part of the metadata,        *)
+(* whatever is read with it.                                                *)
+ReadsAborted(row, bySnapshot) == FALSE
 
 -----------------------------------------------------------------------------
 (* Directories: R18 to R22.                                                 *)

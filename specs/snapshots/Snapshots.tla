@@ -231,4 +231,9 @@ Step_HandleRestart(n, row, input) ==
   IN CASE row.voter.quorum.role # "Down" -> {}
        [] ~MayStart(row) -> Finished(n, row, InForce(VotersOf(row.voter))!Halt(row.voter.quorum))
        [] OTHER -> Kept(up, V!Step_HandleRestart(n, up.voter, input))
+
+(* V10.  Snapshots go with the disk.                                        *)
+Step_HandleReplaceDisk(n, row, input) ==
+  {[o EXCEPT !.row = IF o.row = row.voter THEN row ELSE InitialRow(n)] :
+     o \in V!Step_HandleReplaceDisk(n, row.voter, input)}
 =============================================================================

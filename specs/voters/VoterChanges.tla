@@ -7,11 +7,12 @@
 (*                                                                          *)
 (* Python twin: reference/voters/handlers.py.                               *)
 (*                                                                          *)
-(* Not modelled here: snapshots, directory ids and what follows from them   *)
-(* (INVALID_VOTER_KEY, UpdateVoter), the change from kraft.version 0, the   *)
-(* ApiVersions exchange of an Add, auto-join, clocks (a node that was       *)
-(* caught up once in an epoch remains so, V15).  Every node begins with the *)
-(* bootstrap set, so the first leader need not write it (V22).              *)
+(* Not modelled here: snapshots, directory ids but for a disk that is       *)
+(* replaced (a node is a voter's key; UpdateVoter), the change from         *)
+(* kraft.version 0, the ApiVersions exchange of an Add, auto-join, clocks   *)
+(* (a node that was caught up once in an epoch remains so, V15).  Every     *)
+(* node begins with the bootstrap set, so the first leader need not write   *)
+(* it (V22).                                                                *)
 (***************************************************************************)
 EXTENDS VoterRules
 
@@ -181,4 +182,12 @@ Step_HandleCrash(n, row, input) ==
 Step_HandleRestart(n, row, input) ==
   LET up == WithHistory(row, HistoryAfterAppend(row, row.quorum))
   IN Changed(n, up, InForce(VotersOf(up))!Step_HandleRestart(n, up.quorum, input))
+
+(* V10.  A process with an empty disk starts under the id of a node that is *)
+(* down.  It is a node of its own, which only observes; its voter is down   *)
+(* as before.                                                               *)
+Step_HandleReplaceDisk(n, row, input) ==
+  CASE row.quorum.role # "Down" -> {}
+    [] MayReturnEmpty(row) -> Refuse(InitialRow(n), "")
+    [] OTHER -> Refuse(row, "INVALID_VOTER_KEY")
 =============================================================================

@@ -30,7 +30,7 @@ SetsIn(log, offset) ==
 LastOf(history) == history[Len(history)]
 
 -----------------------------------------------------------------------------
-(* The set in force: V11, V13, V18.                                         *)
+(* The set in force: V10 to V13, V18.                                       *)
 
 (* V11.  The last set of the log, committed or not.                         *)
 VotersOf(row) == LastOf(row.history).voters
@@ -60,6 +60,10 @@ CheckQuorumBinds(n, row) == VotersOf(row) # {n}
 (* V21 (KAFKA-17332).  Who may become a voter flushes what it fetches, as   *)
 (* voters do: it may be counted as soon as it is one.                       *)
 FlushesAsObserver(row) == TRUE
+
+(* V10.  A voter is its id and the directory on its disk: who comes with an *)
+(* empty disk has another directory, and so is not taken for it.            *)
+MayReturnEmpty(row) == FALSE
 
 -----------------------------------------------------------------------------
 (* Changes: V14 to V20.                                                     *)

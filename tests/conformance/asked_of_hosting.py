@@ -28,12 +28,13 @@ def rows() -> Iterator[HostRow]:
             yield from (replace(row, image=image), replace(row, image=image, online=(2,)))
     yield leading(image=replace(IMAGE, partition_epoch=2))
     yield leading(future=2, future_assigned=True)
+    yield from (leading(aborted=epoch) for epoch in (0, 1))
 
 
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(rule, arguments)."""
     for row in rows():
-        for rule in ("IsOfDeletedTopic", "HasLeft", "ClearsPending"):
+        for rule in ("IsOfDeletedTopic", "HasLeft", "ClearsPending", "ReadsAborted"):
             yield from ((rule, (row, by_snapshot)) for by_snapshot in (True, False))
         for rule in ("ForgetsOffline", "MayCreate", "TakesBackAssignment"):
             yield rule, (row,)

@@ -49,7 +49,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for row in rows_of_nodes():
         for rule in ("VotersOf", "FlushesAsObserver", "OwnEpochCommitted", "LastSetCommitted"):
             yield rule, (row,)
-        yield "ChangeRefused", (row,)
+        yield from (("ChangeRefused", (row,)), ("MayReturnEmpty", (row,)))
         yield from (("HistoryAfterTruncation", (row, offset)) for offset in range(4))
         unread = replace(row, history=row.history[:1], history_end=1)
         yield from (("HistoryAfterAppend", (of, of.quorum)) for of in (row, unread))

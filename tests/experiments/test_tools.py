@@ -11,7 +11,7 @@ import pytest
 
 from experiments.evidence import begun
 from experiments.tools import TOPIC, Acked, Partition, Program
-from live.cluster import Cluster, ClusterError, State
+from live.cluster import Cluster, ClusterError, Node, State
 from live.journal import Journal
 
 BATCH = bytes(8) + (5).to_bytes(4) + b"12345"
@@ -97,3 +97,18 @@ def test_faults_are_read_from_a_history(tmp_path: Path) -> None:
         journal.moment("stop-stop", "b1")
         journal.moment("start-partition", "b2")
     assert begun(tmp_path / "history.jsonl") == ["stop", "partition"]
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_who_does_not_come_to_the_end_has_read_nothing(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """A reader that gives up says so: what it was not given is not lost."""
+    said = f"print('a log line', 7, 8, sep='\\n'); raise SystemExit({code})"
+    monkeypatch.setattr(Cluster, "node", lambda self, host: Node("n1", 1, (), "x"))
+    monkeypatch.setattr(Cluster, "tool", lambda *asked: program(said))
+    if code == 0:
+        assert partition.read("n1") == ["7", "8"]
+        return
+    with pytest.raises(ClusterError, match=r"Read.java: a log line 7 8"):
+        partition.read("n1")

@@ -102,7 +102,7 @@ def test_bugs_are_listed_and_shown() -> None:
     shown = run("bugs", "show", "z01").stdout
     assert shown.startswith("Z01  ") and "kraftcheck simulate" in shown and "VoteOnce" in shown
     assert "--bug Z10 --option voters=1 --out" in run("bugs", "show", "Z10").stdout
-    assert "out of scope" in run("bugs", "show", "Z17").stdout
+    assert "out of scope" in run("bugs", "show", "Z21").stdout
     assert "keeps_end_offsets" in run("bugs", "show", "z67").stdout
     assert json.loads(run("bugs", "show", "Z01", "--json").stdout)["properties"][0] == "VoteOnce"
 

@@ -100,6 +100,7 @@ C_FAILOVER = "classic-failover"
 V_ONE = "voters-one"
 V_REMOVE = "voters-remove"
 V_CRASH = "voters-crash"
+V_DISK = "voters-disk"
 # And of snapshots of the metadata log.
 S_ONE = "snapshots-one"
 S_OBSERVER = "snapshots-observer"
@@ -110,6 +111,7 @@ R_DIRECTORIES = "reassignment-directories"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
+H_TRANSACTIONS = "hosting-transactions"
 TAKEN_OF_NOTHING = "[endOffset |-> end, epoch |-> 0, records |-> <<>>]"
 AS_READ = "[history |-> row.history, historyEnd |-> row.historyEnd]"
 
@@ -255,6 +257,7 @@ TABLES = (
             Forced("MayStand", "n, row", "TRUE", V_ONE),
             Forced("CountsItself", "n, row", "TRUE", V_REMOVE),
             Forced("FlushesAsObserver", "row", "FALSE", V_CRASH),
+            Forced("MayReturnEmpty", "row", "TRUE", V_DISK),
             Forced("OwnEpochCommitted", "row", "TRUE", V_REMOVE),
             Forced("LastSetCommitted", "row", "FALSE", V_ONE),
             Forced("ChangeRefused", "row", '"REQUEST_TIMED_OUT"', V_ONE),
@@ -339,11 +342,12 @@ TABLES = (
             Forced("HasLeft", "row, bySnapshot", "FALSE", H_ONE),
             Forced("ClearsPending", "row, bySnapshot", "TRUE", H_ONE),
             Forced("IsStray", "log, image", "FALSE", H_ONE),
+            Forced("ReadsAborted", "row, bySnapshot", "TRUE", H_TRANSACTIONS),
             Forced("ForgetsOffline", "row", "FALSE", H_TWO),
             Forced("MayCreate", "row", "TRUE", H_TWO),
             Forced("TakesBackAssignment", "row", "FALSE", H_TWO),
         ),
-        frozenset({"Unassigned"}),
+        frozenset({"Unassigned", "Undefined"}),
         Forced("ForgetsOffline", "row", "row.running \\/ ~row.running", H_TWO),
     ),
 )

@@ -5,7 +5,7 @@
     fenced(log, members)          it wrote a commit of a member that it had removed
     unwritten(log, members)       it acknowledged a commit that is not in the log
     known(log, members)           the members' commits, without those that the log has not
-    decided(log, members, ...)    two members had a partition: had the first been removed?
+    decided(log, members, ...)    two members had a partition: how did the first one lose it?
 
 Clients' operations and records of the log meet by marks: the id of a member, and the metadata of a
 commit (`Operation.mark`).
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,10 @@ from traces.checkers.members import NONE, Members
 from traces.checkers.verdict import Certificate
 from traces.grouplog import Entry
 
-REMOVED, GAVE_UP, HAS = "removed", "gave up", "has"
-"""How a member's time with a partition ended in the log."""
+REMOVED, GAVE_UP, UNASKED, HAS = "removed", "gave up", "unasked", "has"
+"""How a member's time with a partition ended in the log. UNASKED: its group went back to the
+classic protocol, and is recorded as if the member had given the partition up.
+"""
 
 Place = tuple[str, str]
 """A group and a topic-partition."""
@@ -84,9 +86,17 @@ class _Builder:
         self._held: dict[Place, list[Held]] = {}
         self._double: list[tuple[Place, Entry, str, str]] = []
         self._written: dict[tuple[str, str], list[Written]] = {}
+        self._left: dict[str, list[tuple[str, str]]] = {}
+        """By group, (member, partition) of those that were removed in the records right before."""
+        self._unasked: dict[str, list[tuple[str, str]]] = {}
+        """By group, those that were not asked when it last went back, until it has joined again."""
 
     def add(self, at: int, entry: Entry) -> None:
         members = self._has.setdefault(entry.group, {})
+        if entry.what == "generation":
+            self._goes_back(at, entry)
+        elif entry.what in ("member", "committed"):
+            self._left.pop(entry.group, None)
         if entry.what == "member":
             self._now(at, entry, entry.member, entry.has)
         elif entry.what == "removed":
@@ -119,9 +129,31 @@ class _Builder:
         for key in sorted(keys):
             self._end(at, group, member, key, GAVE_UP)
 
+    def _goes_back(self, at: int, entry: Entry) -> None:
+        """A group that goes back to the classic protocol has its members taken out of the one form
+        of the log and put into the other, in one batch: nobody was removed, and nobody has given
+        anything up for it yet. Who is not in the next generation was removed after all.
+        """
+        group = entry.group
+        for member, key in self._unasked.pop(group, ()):
+            if member not in entry.all:
+                self._was(group, member, key, REMOVED)
+        left = self._left.pop(group, ())
+        lost = [each for each in left if each[1] not in entry.all.get(each[0], (each[1],))]
+        for member, key in lost:
+            self._was(group, member, key, UNASKED)
+        self._unasked[group] = lost
+
+    def _was(self, group: str, member: str, key: str, how: str) -> None:
+        """How this member's last time with the partition ended, as a later record says."""
+        held = self._held[group, key]
+        at = max(at for at, each in enumerate(held) if each.member == member)
+        held[at] = held[at]._replace(how=how)
+
     def _gone(self, at: int, group: str, member: str) -> None:
         for key in sorted(self._has[group].get(member, ())):
             self._end(at, group, member, key, REMOVED)
+            self._left.setdefault(group, []).append((member, key))
         self._has[group].pop(member, None)
 
     def _end(self, at: int, group: str, member: str, key: str, how: str) -> None:
@@ -236,13 +268,9 @@ def _ids(m: Members) -> dict[int, set[str]]:
 
 # -- Two members at once
 
-DOUBLE: Final = "double"
-ZOMBIE: Final = "zombie"
-
-
 def decided(log: GroupLog, m: Members, first: int, second: int) -> str | None:
-    """Two spans overlap: DOUBLE, if the coordinator took it that the first member had given the
-    partition up; ZOMBIE, if it had removed it; None, if that is open.
+    """Two spans overlap: how the first member had lost the partition by the log when the second was
+    given it, REMOVED, GAVE_UP or UNASKED; None, if that is open.
     """
     spans = m.spans
     group, key = m.places[int(spans.place[second])]
@@ -256,4 +284,4 @@ def decided(log: GroupLog, m: Members, first: int, second: int) -> str | None:
         if each.member == got:
             before = [one for one in held[:at] if one.member == had and one.end <= each.begin]
             ways |= {before[-1].how} if before else set()
-    return {GAVE_UP: DOUBLE, REMOVED: ZOMBIE}.get(next(iter(ways))) if len(ways) == 1 else None
+    return next(iter(ways)) if len(ways) == 1 else None

@@ -9,9 +9,11 @@ callback was over, or when the member has been removed [KIP-848, KIP-429]. A mem
 goes on until it hears of it: nothing can be promised of that time. Which of the two it was, the
 group's log says (coordinated.py); without it, a member that was told that it lost the partition had
 been removed, one that died or was closed may have been, and of one that gave it up orderly nobody
-knows.
+knows. A member that was told so may also be one of a group that goes back to the classic protocol,
+and be in its next generation: that one was not removed, and had not been asked (Z181).
 
-    double-ownership   the first member had given it up by what the log says, and not by its own
+    double-ownership   the first member had given it up by what the log says, and not by its own;
+                       or it was not asked
     overlap            it gave it up, and nobody knows whether it had been removed
     zombie-overlap     it had been removed, was told that it lost it, died or left
 """
@@ -25,12 +27,20 @@ from typing import Final
 import numpy as np
 
 from traces.checkers.columns import Flags, Ints, indices
-from traces.checkers.coordinated import DOUBLE, ZOMBIE, GroupLog, decided
+from traces.checkers.coordinated import GAVE_UP, REMOVED, UNASKED, GroupLog, decided
 from traces.checkers.findings import Broken
 from traces.checkers.members import GIVEN_UP, NONE, Members
 from traces.checkers.verdict import Certificate
 
 _OVERLAPS: Final = ("double-ownership", "overlap", "zombie-overlap")
+_OF_ORDERLY: Final = {
+    GAVE_UP: "double-ownership",
+    UNASKED: "double-ownership",
+    REMOVED: "zombie-overlap",
+    None: "overlap",
+}
+_OF_LOST: Final = {UNASKED: "double-ownership", None: "zombie-overlap"}
+"""By what the log says of the first member, where it gave the partition up and where it did not."""
 _BEFORE: Final = -(1 << 62)
 """Before all times."""
 
@@ -38,11 +48,11 @@ _BEFORE: Final = -(1 << 62)
 def overlaps(m: Members, log: GroupLog | None) -> Iterator[Broken]:
     """double-ownership, overlap and zombie-overlap."""
     pairs: dict[str, list[tuple[int, int]]] = {name: [] for name in _OVERLAPS}
-    pairs["zombie-overlap"] += _pairs(m, m.spans.how != GIVEN_UP)
-    for first, second in _pairs(m, m.spans.how == GIVEN_UP):
-        how = None if log is None else decided(log, m, first, second)
-        name = {DOUBLE: "double-ownership", ZOMBIE: "zombie-overlap"}.get(how or "", "overlap")
-        pairs[name].append((first, second))
+    for orderly in (False, True):
+        said = _OF_ORDERLY if orderly else _OF_LOST
+        for first, second in _pairs(m, (m.spans.how == GIVEN_UP) == orderly):
+            how = None if log is None else decided(log, m, first, second)
+            pairs[said.get(how, said[None])].append((first, second))
     for name, found in pairs.items():
         yield Broken(name, len(found), partial(_overlap, name, m, found))
 

@@ -5,6 +5,7 @@ What is shown is that they have not, for any number of epochs, records and chang
 
     HandleAddVoter, HandleRemoveVoter   whatever a leader appends keeps the two parts of the
                                         induction that speak of sets (below)
+    HandleReplaceDisk   an empty disk changes nothing of the voter whose id it comes under
     the next three      sets are taken back with the records that are cut; votes, and who has
                         acknowledged what, are counted under the set of the node's own log
     the last three      who has the votes of a majority of the set of its own log has every record
@@ -36,6 +37,7 @@ from itertools import combinations
 from typing import Any, Final
 
 import z3
+from msgspec.structs import replace
 
 from reference.kit.log import UNDEFINED
 from reference.proofs.obligations import Obligation, Proof, discharged, obligation_names
@@ -55,7 +57,7 @@ from reference.quorum.proof.relation import abstract_logs, number, row_symbol
 from reference.quorum.types import NOBODY
 from reference.quorum.types import Constants as QuorumConstants
 from reference.voters.handlers import VoterHandlers
-from reference.voters.messages import AddVoter, RemoveVoter
+from reference.voters.messages import AddVoter, RemoveVoter, ReplaceDisk
 from reference.voters.proof import any_set
 from reference.voters.proof.sets import (
     WINNER,
@@ -76,6 +78,7 @@ from reference.voters.types import Constants, VoterRow, VotersAt
 
 PROPERTIES: Final = ("ElectionSafety", "LeaderCompleteness")
 CHANGES: Final[dict[str, type]] = {"HandleAddVoter": AddVoter, "HandleRemoveVoter": RemoveVoter}
+DISK: Final = "HandleReplaceDisk"
 WINS: Final = "who wins has what is committed"
 ONCE: Final = "an epoch is won once"
 LATE: Final = "who wins late commits nothing"
@@ -496,9 +499,26 @@ def _of_history(
     done.each(cases(), keeps)
 
 
+def _of_disk(
+    nodes: Sequence[int], rules: type[VoterRules], timeout_ms: int, name: str, done: Obligation
+) -> None:
+    """V10. A node that is down is as it was, whoever comes under its id with an empty disk."""
+
+    def keeps(leader: _Leader) -> bool:
+        down = replace(leader.row, quorum=replace(leader.row.quorum, role="Down"))
+        handlers = VoterHandlers(leader.constants, rules(leader.constants))
+        outcome = handlers.handle_replace_disk(nodes[0], down, ReplaceDisk())
+        goal = z3.BoolVal(outcome is not None and outcome.row is down)
+        solver = _solver(timeout_ms, leader.given)
+        return done.judge(solver, {name: goal}, timeout_ms, partial(_told, leader, ()))
+
+    done.each((leader for _, leader in _leaders(nodes)), keeps)
+
+
 _OBLIGATIONS: Final[dict[str, Callable[..., None]]] = {
     "HandleAddVoter": _of_change,
     "HandleRemoveVoter": _of_change,
+    DISK: _of_disk,
     HISTORY: _of_history,
     VOTES: _of_counting,
     COMMITS: _of_counting,

@@ -21,7 +21,7 @@ from tests.reference.vocabulary import (
     steps_of,
 )
 
-WORDS = ("Unassigned",)
+WORDS = ("Unassigned", "Undefined")
 MODULES = ("Hosting",)
 
 

@@ -46,6 +46,10 @@ def plants() -> tuple[Plant, ...]:
             leading(replica=replace(REPLICA, leader_epoch=1)),
             leading(replica=replace(REPLICA, partition_epoch=2)),
         ),
+        "AppliedWasCommitted": (
+            leading(image=replace(IMAGE, partition_epoch=0)),
+            leading(image=replace(IMAGE, assigned=False)),
+        ),
         "NoReplicaOfOldTopic": (
             leading(logs=(Log(1, 2, True),)),
             leading(applied=replace(IMAGE, topic_id=2)),

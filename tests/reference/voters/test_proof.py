@@ -22,6 +22,7 @@ from reference.voters.proof.proof import (
     _ELECTIONS,
     CHANGES,
     COMMITS,
+    DISK,
     HISTORY,
     LATE,
     ONCE,
@@ -45,7 +46,7 @@ QUICK = ("HandleRestart", "HandleCrash", "HandleAppend", BOOTSTRAP, REACHES)
 
 def test_every_handler_is_an_obligation() -> None:
     names = {name.removeprefix(PREFIX) for name in PROOF.obligations(())}
-    assert {*HANDLERS.values(), BOOTSTRAP, *CHANGES, REACHES} < names
+    assert {*HANDLERS.values(), BOOTSTRAP, *CHANGES, DISK, REACHES} < names
 
 
 @pytest.mark.parametrize("name", [*OF_SETS, *(f"{PREFIX}{name}" for name in QUICK)])
@@ -88,6 +89,7 @@ def test_it_is_of_sets_that_differ(name: str) -> None:
     ("id", "name", "broken"),
     [
         ("Z11", COMMITS, COMMITS),
+        ("Z17", DISK, DISK),
         ("Z19", "HandleAddVoter", "OneChangeAtATime"),
         ("Z19", "HandleRemoveVoter", "OneChangeAtATime"),
         ("Z110", HISTORY, HISTORY),

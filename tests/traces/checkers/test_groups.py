@@ -197,6 +197,16 @@ BY_LOG = {
 GOOD_BY_LOG = {
     "it was removed": (BAD["overlap"], "1 has t; 1 gone; 2 has t", {"zombie-overlap"}),
     "it was left out": (BAD["overlap"], "all 1:t 2:; all 2:t", {"zombie-overlap"}),
+    "it did not join again": (
+        BAD["zombie-overlap"],
+        "2 has t; 2 gone; all 2: 3:t; all 3:t",
+        {"zombie-overlap"},
+    ),
+    "nothing moved when it went back": (
+        handed_on(),
+        "1 has t; 1 has; 1 gone; all 1: 2:t; all 1: 2:t",
+        set(),
+    ),
     "a hand-over": (handed_on(), HANDED, set()),
     "a commit": (begun().marked(1, 3), "1 has t; - ; 1@3 commits 3; 1 gone", set()),
     "the log was cleaned": (begun().marked(1, 2), "cleaned; 1 has t", set()),
@@ -219,6 +229,23 @@ def test_what_the_log_contradicts_is_found(name: str, tmp_path: Path) -> None:
     found = told.report(tmp_path / "history.edn", log=log)
     assert found.verdict == "violated", found
     assert [each.name for each in found.anomalies if not each.allowed] == [name]
+
+
+WENT_BACK = {
+    "overlap": "1 has t; 1 gone; - ; all 1: 2:t; all 1: 2:t",
+    "zombie-overlap": "2 has t; 2 gone; - ; all 2: 3:t; all 2: 3:t",
+}
+"""The group goes back to the classic protocol, and another member has what one had (Z181)."""
+
+
+@pytest.mark.parametrize("said", WENT_BACK)
+def test_who_was_not_asked_when_the_group_went_back_was_not_removed(
+    said: str, tmp_path: Path
+) -> None:
+    """Whether or not its client was told that it lost the partition."""
+    found = BAD[said].report(tmp_path / "history.edn", log=WENT_BACK[said])
+    assert found.verdict == "violated", found
+    assert [each.name for each in found.anomalies if not each.allowed] == ["double-ownership"]
 
 
 @pytest.mark.parametrize("name", GOOD_BY_LOG)
