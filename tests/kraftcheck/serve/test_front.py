@@ -560,7 +560,7 @@ def test_a_port_that_is_taken() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
         done = subprocess.run(
-            [*KRAFTCHECK, "serve", "--brokers", "1", "--port", str(port)],
+            [*KRAFTCHECK, "serve", "--quiet", "--brokers", "1", "--port", str(port)],
             capture_output=True,
             text=True,
         )
