@@ -58,7 +58,7 @@ def admin_of(
 
     Raises TopicError: the properties are not those of a client.
     """
-    settings = {**SILENT, "bootstrap.servers": bootstrap, **properties}
+    settings: Any = {**SILENT, "bootstrap.servers": bootstrap, **properties}
     try:
         return AdminClient(settings | ({"error_cb": heard} if heard else {}))
     except KafkaException as error:
