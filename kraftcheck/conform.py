@@ -217,7 +217,10 @@ def recorded(folder: Path, manifest: Manifest, seconds: float) -> artifacts.Part
             broken.update({violation["invariant"] for violation in violations})
     runs = sum(entry.runs for entry in manifest.parts)
     stuck = runs - ended[PROGRESSED] - ended[STOPPED]
-    reasons = [f"invariant {name} was violated in {n} runs" for name, n in sorted(broken.items())]
+    reasons = [
+        f"invariant {name} was violated in {n} run{'s' * (n != 1)}"
+        for name, n in sorted(broken.items())
+    ]
     if stuck:
         reasons.append(f"{stuck} healed runs made no progress")
     violations = {"runs": runs_broken, "by_name": dict(sorted(broken.items()))}

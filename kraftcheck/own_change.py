@@ -255,6 +255,8 @@ def _conclude(found: Tried, place: Path, screen: Screen) -> None:
             screen.line(line)
         if len(first.told) > TOLD_LINES:
             screen.line(f"... {len(first.told) - TOLD_LINES} lines more in {place / RESULT}")
+        if (page := place / trying.drawn_in(first.model)).exists():
+            screen.line(f"drawn: {page}")
     screen.line()
     screen.facts([("known bugs", each) for each in _worth(found.known)])
     screen.facts([("verdict", found.verdict), *(("", each) for each in found.reasons)])

@@ -2,7 +2,8 @@
 
 Law of this file: stdout carries the result and nothing else, as aligned lines or, with `--json`, as
 one JSON document; it is the same whether or not somebody watches. stderr carries progress: a bar on
-a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
+a terminal, a plain line now and then elsewhere, nothing with `--quiet`. A verb that says nothing,
+whatever it does, is told to be at work.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
 
-PLAIN_INTERVAL_S = 2.0
-"""Without a terminal: the first line of progress after so long, and the next ones when a quarter of
-the time until then has gone once more, so that hours do not fill a log."""
+SILENCE_S = 1.5
+"""Nothing was said for so long: it is time to. Without a terminal the next lines come when a
+quarter of the time until then has gone once more, so that hours do not fill a log."""
 PLAIN_GROWTH = 0.25
 BEAT_S = 0.5
-"""How often it is looked whether such a line is due."""
+"""How often it is looked whether that is so: nobody waits for a word for more than two seconds."""
 
 COMMAND = "kraftcheck "
 """A command is never wrapped: it is to be copied as it is."""
@@ -76,10 +78,41 @@ class Screen:
         self.json = json
         self.quiet = quiet
         self.results = results
+        self._pulse: _Pulse | None = None
 
     def without_results(self) -> Screen:
         """The same for a verb within a verb: its progress shows, its result does not."""
-        return Screen(quiet=self.quiet, results=False)
+        inner = Screen(quiet=self.quiet, results=False)
+        inner._pulse = self._pulse
+        return inner
+
+    @contextmanager
+    def at_work(self, label: str) -> Iterator[None]:
+        """While this lasts, nobody waits for a sign of life: where nothing is said and no progress
+        shown for SILENCE_S, the verb `label` is told to be at work, and for how long.
+        """
+        if self.quiet:
+            yield
+            return
+        self._pulse = _Pulse(label)
+        try:
+            yield
+        finally:
+            self._pulse.end()
+            self._pulse = None
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """While this lasts, it is not the verb that is waited for: it need not say anything."""
+        self._spoken(+1)
+        try:
+            yield
+        finally:
+            self._spoken(-1)
+
+    def _spoken(self, held: int = 0) -> None:
+        if self._pulse:
+            self._pulse.spoken(held)
 
     def line(self, text: str = "") -> None:
         """A line of the result; nothing with `--json`. Where it is longer than the terminal is wide
@@ -87,7 +120,10 @@ class Screen:
         """
         # Not click.echo, which writes past the stream that a bar puts in the place of stdout.
         if self.results and not self.json:
-            print(hanging(text, room_on_screen()) if sys.stdout.isatty() else click.unstyle(text))
+            self._spoken()
+            shown = hanging(text, room_on_screen()) if sys.stdout.isatty() else click.unstyle(text)
+            # A reader behind a pipe is not to wait until a buffer is full.
+            print(shown, flush=True)
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Lines of a label and what it says; a line without a label belongs to the one above."""
@@ -102,11 +138,13 @@ class Screen:
     def document(self, value: object) -> None:
         """The result as JSON, with `--json`."""
         if self.results and self.json:
+            self._spoken()
             print(json.dumps(value, indent=2, allow_nan=False))
 
     def note(self, text: str) -> None:
         """Something worth knowing that is no result."""
         if not self.quiet:
+            self._spoken()
             click.echo(text, err=True)
 
     @contextmanager
@@ -114,11 +152,14 @@ class Screen:
         """A bar or plain lines for work of `total` pieces."""
         if self.quiet:
             yield _Silent()
-        elif sys.stderr.isatty():
-            with _bar() as bar:
-                yield _Bar(bar, bar.add_task(label, total=total, note=""))
-        else:
-            plain = _Plain(label, total)
+            return
+        last = self._pulse.last if self._pulse else monotonic()
+        with self.waiting():
+            if sys.stderr.isatty():
+                with _bar(MofNCompleteColumn()) as bar:
+                    yield _Bar(bar, bar.add_task(label, total=total, note=""))
+                return
+            plain = _Plain(label, total, last)
             try:
                 yield plain
             except BaseException:
@@ -132,11 +173,11 @@ class _Silent:
         pass
 
 
-def _bar() -> Progress:
+def _bar(*counts: ProgressColumn) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        *counts,
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}"),
         console=Console(stderr=True),
@@ -155,11 +196,14 @@ class _Bar:
 
 
 class _Plain:
-    """Lines now and then, whether or not the work says anything meanwhile: a thread sees to it."""
+    """Lines now and then, whether or not the work says anything meanwhile: a thread sees to it.
 
-    def __init__(self, label: str, total: int) -> None:
+    last: when something was said before, so that the first line does not come later for a new bar.
+    """
+
+    def __init__(self, label: str, total: int, last: float) -> None:
         self._label, self._total = label, total
-        self._begin = self._last = monotonic()
+        self._begin, self._last = monotonic(), last
         self._done, self._note = 0, ""
         self._lock, self._ended = Lock(), Event()
         self._pulse = Thread(target=self._beat, daemon=True)
@@ -185,7 +229,7 @@ class _Plain:
     def _if_due(self) -> None:
         with self._lock:
             now = monotonic()
-            if now - self._last >= max(PLAIN_INTERVAL_S, (self._last - self._begin) * PLAIN_GROWTH):
+            if now - self._last >= max(SILENCE_S, (self._last - self._begin) * PLAIN_GROWTH):
                 self._last = now
                 self._say()
 
@@ -193,6 +237,53 @@ class _Plain:
         seconds = monotonic() - self._begin
         text = f"{self._label}: {self._done} of {self._total}, {seconds:.1f} s"
         click.echo(f"{text}, {self._note}" if self._note else text, err=True)
+
+
+class _Pulse:
+    """The sign of life of a verb between what it says: a bar without an end, or plain lines."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._begin = self._spoken = self.last = monotonic()
+        self._held = 0
+        self._bar: Progress | None = None
+        self._lock, self._ended = Lock(), Event()
+        self._thread = Thread(target=self._beat, daemon=True)
+        self._thread.start()
+
+    def spoken(self, held: int = 0) -> None:
+        """Something was said; where a bar moves, it makes room for that.
+
+        held: 1 where others show from now on how far they are, -1 where they have ended.
+        """
+        with self._lock:
+            self._held += held
+            self._spoken = self.last = monotonic()
+            if self._bar:
+                self._bar.stop()
+                self._bar = None
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        self.spoken()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT_S):
+            with self._lock:
+                self._if_due(monotonic())
+
+    def _if_due(self, now: float) -> None:
+        due = max(SILENCE_S, (self.last - self._spoken) * PLAIN_GROWTH)
+        if self._held or self._bar or now - self.last < due:
+            return
+        if sys.stderr.isatty():
+            self._bar = _bar()
+            self._bar.add_task(f"{self._label}: at work", note="", total=None)
+            self._bar.start()
+        else:
+            self.last = now
+            click.echo(f"{self._label}: at work, {now - self._begin:.1f} s", err=True)
 
 
 class Columns:

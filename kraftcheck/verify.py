@@ -144,7 +144,8 @@ class _Job:
         self.jar = jar
         self.screen = screen
         # There is one bar at a time: of the models, then of what is not done by then.
-        self.inner = Screen(quiet=True, results=False)
+        self.inner = screen.without_results()
+        self.inner.quiet = True
         self.checked: specs.Checked | None = None
 
     def stage(self, name: str, done: Callable[[], Stage]) -> Stage:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
@@ -24,6 +24,10 @@ from live.confluent import MUTE, SILENT
 CONNECT_S = 3.0
 """Until an address that does not answer is given up."""
 ANSWER_S = 20.0
+ASK_S = 1.0
+"""Until it is looked whether the library has a reason why nobody answers."""
+HOPELESS = ("_AUTHENTICATION", "_SSL")
+"""Reasons that stay: a password does not become right while one waits."""
 RULES_S = 5.0
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
@@ -47,30 +51,54 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.ends)
 
 
-def admin_of(bootstrap: str, properties: Mapping[str, str]) -> AdminClient:
-    """Raises TopicError: the properties are not those of a client."""
+def admin_of(
+    bootstrap: str, properties: Mapping[str, str], heard: Callable[[KafkaError], None] | None = None
+) -> AdminClient:
+    """heard: of errors that the library meets by itself.
+
+    Raises TopicError: the properties are not those of a client.
+    """
+    settings: Any = {**SILENT, "bootstrap.servers": bootstrap, **properties}
     try:
-        return AdminClient({**SILENT, "bootstrap.servers": bootstrap, **properties})
+        return AdminClient(settings | ({"error_cb": heard} if heard else {}))
     except KafkaException as error:
         raise TopicError(f"--config: {error.args[0].str()}") from None
 
 
 def find(bootstrap: str, properties: Mapping[str, str], patience: float = ANSWER_S) -> AdminClient:
-    """Whoever answers there. Raises TopicError: nobody does within so many seconds."""
-    admin = admin_of(bootstrap, properties)
+    """Whoever answers there. Raises TopicError: nobody does within so many seconds, or ever will
+    with these properties.
+    """
+    met: list[KafkaError] = []
+    admin = admin_of(bootstrap, properties, met.append)
     for each in bootstrap.split(","):
         if not each.rpartition(":")[2].strip().isdigit():
             raise TopicError(f"{each}: it has no port: HOST:PORT is wanted")
     if not any(_is_open(each) for each in bootstrap.split(",")):
         # The library would ask again and again for as long as it has patience.
         raise TopicError(f"{bootstrap}: nobody listens there")
-    try:
-        admin.list_topics(timeout=patience)
-    except KafkaException as error:
-        said = error.args[0].str()
-        hint = "; a cluster that wants TLS or SASL is given --config" if not properties else ""
-        raise TopicError(f"{bootstrap}: {said}{hint}") from None
-    return admin
+    end = time.monotonic() + patience
+    while True:
+        try:
+            admin.list_topics(timeout=min(ASK_S, patience))
+            return admin
+        except KafkaException as error:
+            # That no metadata came is what the asker is told; why, only who listens to errors.
+            admin.poll(0)
+            hopeless = next((each for each in met if each.name() in HOPELESS), None)
+            if hopeless is not None:
+                raise TopicError(f"{hopeless.str()}; see --config") from None
+            if time.monotonic() > end:
+                said = f"{error.args[0].str()}; {_spoken(properties)}"
+                raise TopicError(f"{bootstrap}: {said}") from None
+
+
+def _spoken(properties: Mapping[str, str]) -> str:
+    """What may be wrong where somebody listens and nobody answers."""
+    protocol = properties.get("security.protocol")
+    if protocol is None:
+        return "a cluster that wants TLS or SASL is given --config security.protocol=..."
+    return f"is security.protocol {protocol} what it speaks?"
 
 
 def make(

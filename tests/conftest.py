@@ -61,6 +61,12 @@ SEARCHES = ("test_quorum_machine.py", "test_partition_machine.py", "test_cluster
 """The cheapest first: an example of a cluster may take all the time that there is."""
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_said_for_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command says is the same on a busy machine; processes of their own have --quiet."""
+    monkeypatch.setattr("kraftcheck.screen.SILENCE_S", 600.0)
+
+
 def missing_for_kafka() -> str:
     """Why Kafka's own classes cannot be driven here; empty if they can."""
     lacks = [name for name in ("mvn", "javac", "java") if shutil.which(name) is None]

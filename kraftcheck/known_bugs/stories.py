@@ -205,8 +205,8 @@ def narrated(
             yield from (f"     {line}" for line in _beginning(state))
             continue
         before = states[number - 1]
-        yield f"{number + 1}. {_heading(before, state, told[number] if told else None)}"
-        messages = told[number]["messages"] if told else _fresh_messages(before, state)
+        yield f"{number + 1}. {heading(before, state, told[number] if told else None)}"
+        messages = told[number]["messages"] if told else fresh_messages(before, state)
         yield from (f"     {message(m)}" for m in messages)
         yield from (f"       {line}" for line in changes(before, state, counts_anew))
 
@@ -233,14 +233,15 @@ _SPENT = {
 
 def _stands(row: Any) -> str:
     """Its role in a word; of a broker that does not run, or begins or ends to, that."""
-    status = _name(row["status"]) if "status" in row else "Running"
-    role = _name(row["role"])
+    status = name_of(row["status"]) if "status" in row else "Running"
+    role = name_of(row["role"])
     return status if status != "Running" else "without a role" if role == "None" else role
 
 
-def _heading(before: State, state: State, way: Way | None) -> str:
+def heading(before: State, state: State, way: Way | None) -> str:
+    """What led from a state to the next, in words."""
     if way is not None:
-        return "?" if way["what"] == "?" else f"{_name(way['node'])} {way['what']}"
+        return "?" if way["what"] == "?" else f"{name_of(way['node'])} {way['what']}"
     if state.action not in _NAMELESS:
         return state.action
     return _happened(before, state) or "then"
@@ -251,18 +252,18 @@ def _happened(before: State, after: State) -> str:
     something; nothing, when they do not say it.
     """
     old, new = before.values.get("rows"), after.values.get("rows")
-    pairs = [*zip(_pairs(old), _pairs(new), strict=True)]
-    changed = [_name(node) for (node, was), (_, now) in pairs if was != now]
+    both = [*zip(pairs(old), pairs(new), strict=True)]
+    changed = [name_of(node) for (node, was), (_, now) in both if was != now]
     changed += ["controller"] * (before.values.get("controller") != after.values.get("controller"))
     had: Any = before.values.get("spent")
     has: Any = after.values.get("spent")
     for name, said in _SPENT.items():
         if isinstance(has, Record) and name in has and had[name] != has[name]:
             fresh = has[name] - had[name] if isinstance(has[name], frozenset) else frozenset()
-            return f"{', '.join(sorted(map(_name, fresh)) or changed)} {said}"
-    stands = [(node, _stands(was), _stands(now)) for (node, was), (_, now) in pairs]
-    roles = [f"{_name(node)} is {now}" for node, was, now in stands if was != now]
-    senders = {_name(m["source"]) for m in _fresh_messages(before, after) if "source" in m}
+            return f"{', '.join(sorted(map(name_of, fresh)) or changed)} {said}"
+    stands = [(node, _stands(was), _stands(now)) for (node, was), (_, now) in both]
+    roles = [f"{name_of(node)} is {now}" for node, was, now in stands if was != now]
+    senders = {name_of(m["source"]) for m in fresh_messages(before, after) if "source" in m}
     who = changed or sorted(senders)
     if not roles and who:
         return f"{', '.join(who)} {'goes' if len(who) == 1 else 'go'} on"
@@ -272,25 +273,26 @@ def _happened(before: State, after: State) -> str:
 _NODES = {-1: "nobody", -2: "controller", -3: "clients", -4: "metadata"}
 
 
-def _name(node: object) -> str:
+def name_of(node: object) -> str:
+    """A node, or an address that is none, as it is called in words."""
     if isinstance(node, int):
         return _NODES.get(node, str(node))
     return node.name if isinstance(node, ModelValue) else str(node)
 
 
 def _beginning(state: State) -> Iterator[str]:
-    for node, row in _pairs(state.values.get("rows")):
-        yield f"{_name(node)}: {row['role']}, its log is {short(row['log'])}"
+    for node, row in pairs(state.values.get("rows")):
+        yield f"{name_of(node)}: {row['role']}, its log is {short(row['log'])}"
 
 
-def _pairs(value: Any) -> list[tuple[Any, Any]]:
+def pairs(value: Any) -> list[tuple[Any, Any]]:
     """The keys and values of a function or a record; a function over 1..n is a tuple."""
     if isinstance(value, Function | Record):
         return [(key, value[key]) for key in value]  # type: ignore[index]
     return [*enumerate(value, 1)] if isinstance(value, tuple) else []
 
 
-def _fresh_messages(before: State, after: State) -> list[Any]:
+def fresh_messages(before: State, after: State) -> list[Any]:
     """What the network has now and had not before."""
     old, new = before.values.get("network"), after.values.get("network")
     if not isinstance(old, frozenset) or not isinstance(new, frozenset):
@@ -303,7 +305,7 @@ _QUIET = {"type", "source", "destination", "request"}
 
 def message(m: Any) -> str:
     """A message in a line: from whom to whom, if it says so, and all fields that say something."""
-    between = f"{_name(m['source'])} > {_name(m['destination'])} " if "source" in m else ""
+    between = f"{name_of(m['source'])} > {name_of(m['destination'])} " if "source" in m else ""
     fields = [f"{name}={short(m[name])}" for name in m if name not in _QUIET]
     said = (each for each in fields if each[-2:] not in _NOTHING)
     return " ".join([f"{between}{m['type']}", *said])
@@ -333,16 +335,16 @@ def short(value: Any) -> str:
     if isinstance(value, tuple):
         return "<" + ", ".join(short(each) for each in value) + ">"
     if isinstance(value, Function):
-        return "{" + ", ".join(f"{_name(k)}: {short(v)}" for k, v in _pairs(value)) + "}"
-    text = _name(value)
+        return "{" + ", ".join(f"{name_of(k)}: {short(v)}" for k, v in pairs(value)) + "}"
+    text = name_of(value)
     return "-" if text in ("NONE", "") else text
 
 
 def changes(before: State, after: State, counts_anew: bool = False) -> Iterator[str]:
     """What a step changed: by node the fields of its row, then the controller's, then history."""
-    new_rows = _pairs(after.values.get("rows"))
-    for (_, old), (node, new) in zip(_pairs(before.values.get("rows")), new_rows, strict=True):
-        yield from _row_changes(_name(node), old, new, counts_anew)
+    new_rows = pairs(after.values.get("rows"))
+    for (_, old), (node, new) in zip(pairs(before.values.get("rows")), new_rows, strict=True):
+        yield from _row_changes(name_of(node), old, new, counts_anew)
     if "controller" in after.values:
         old, new = before.values["controller"], after.values["controller"]
         yield from _row_changes("controller", old, new, counts_anew)
@@ -383,9 +385,9 @@ def _leaves(path: str, old: Any, new: Any) -> Iterator[_Leaf]:
     if old == new:
         return
     inside = isinstance(new, Record | Function) and isinstance(old, type(new))
-    if inside and [key for key, _ in _pairs(old)] == [key for key, _ in _pairs(new)]:
-        for (key, left), (_, right) in zip(_pairs(old), _pairs(new), strict=True):
-            step = f"[{_name(key)}]" if isinstance(new, Function) else f".{key}"
+    if inside and [key for key, _ in pairs(old)] == [key for key, _ in pairs(new)]:
+        for (key, left), (_, right) in zip(pairs(old), pairs(new), strict=True):
+            step = f"[{name_of(key)}]" if isinstance(new, Function) else f".{key}"
             yield from _leaves(f"{path}{step}" if path else step.strip(".[]"), left, right)
         return
     yield _Leaf(path, old, new)

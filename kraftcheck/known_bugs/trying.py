@@ -24,8 +24,9 @@ from pathlib import Path
 import msgspec
 
 from kraftcheck import artifacts, exits
+from kraftcheck.drawing import write_page
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import stories
+from kraftcheck.known_bugs import drawn, stories
 from kraftcheck.known_bugs.own_overlay import OwnOverlay, cfg_with, unsuitable
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known
@@ -131,6 +132,10 @@ def _try_model(
     if result.kind == "error":
         raise BadInput(f"{own.path}: TLC cannot use it in model {model.name}: {result.reason}")
     with_own = replace(model, overlays=(own.module,), config=str(cfg.absolute()))
+    ways, lines = _story(own, manifest, with_own, result, options)
+    if len(result.counterexample) > 1:
+        page = out / drawn_in(model.name)
+        write_page(page, drawn.picture(str(page), result.counterexample, ways, lines))
     return OfModel(
         model=model.name,
         verdict=result.verdict,
@@ -140,22 +145,28 @@ def _try_model(
         correct=model.distinct,
         seconds=round(result.seconds, 1),
         reason=result.reason,
-        told=_story(own, manifest, with_own, result, options),
+        told=lines,
     )
+
+
+def drawn_in(model: str) -> str:
+    """The name of the file that draws the counterexample of a model."""
+    return f"{model}.html"
 
 
 def _story(
     own: OwnOverlay, manifest: Manifest, model: Model, result: TlcResult, options: RunOptions
-) -> list[str]:
+) -> tuple[list[stories.Way] | None, list[str]]:
+    """How the counterexample was taken, as far as a teller knows, and all of it in words."""
     states = result.counterexample
     if not states:
-        return []
+        return None, []
     try:
         ways = stories.ways(manifest, model, states, options, [own.path.parent])
     except ToolError:
         # The tellers know the steps of the correct protocol; one's own may be others.
         ways = None
-    return stories.told(manifest, model, result, ways)
+    return ways, stories.told(manifest, model, result, ways)
 
 
 # -- Together

@@ -115,7 +115,8 @@ async def _serve(
             except OSError:
                 raise BadInput("--until-eof: standard input is no pipe, and has no end") from None
         _announce(front, screen)
-        await front.stopped.wait()
+        with screen.waiting():
+            await front.stopped.wait()
         return front.end()
     finally:
         front.close()

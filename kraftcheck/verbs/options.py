@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kraftcheck.screen import Screen
+from kraftcheck.screen import COMMAND, Screen
 
 FOLDER = click.Path(path_type=Path)
 THERE = click.Path(path_type=Path, exists=True)
@@ -37,7 +37,10 @@ def _on_screen(verb: Callable[..., int], printed: str) -> Callable[..., int]:
     @click.option("--quiet", is_flag=True, help="Show no progress.")
     @wraps(verb)
     def wrapped(as_json: bool, quiet: bool, **options: Any) -> int:
-        return verb(screen=Screen(json=as_json, quiet=quiet), **options)
+        screen = Screen(json=as_json, quiet=quiet)
+        # Before the verb imports what it works with, which alone takes seconds on a busy machine.
+        with screen.at_work(click.get_current_context().command_path.removeprefix(COMMAND)):
+            return verb(screen=screen, **options)
 
     return wrapped
 

@@ -56,6 +56,62 @@ def test_every_verb_has_json_and_quiet(verb: tuple[str, ...]) -> None:
     assert "--json " in text and "--quiet " in text
 
 
+BEGUN = """
+import json, os, sys, time
+from kraftcheck.cli import cli
+from kraftcheck.screen import Screen
+
+def begun(screen, label):
+    print(time.process_time() + loaded, label, flush=True)
+    os._exit(0)
+
+Screen.at_work = begun
+loaded = time.process_time()
+for line in json.load(sys.stdin):
+    if not (child := os.fork()):
+        cli(line)
+    os.waitpid(child, 0)
+"""
+"""Every verb up to where it is watched over: from there on it is told to be at work."""
+
+BEGUN_CPU_S = 1.0
+"""Processor seconds. 0.16 were measured where compiled modules are kept, 0.3 where not; `witness`,
+whose verbs are as many as there are protocols of its kind, takes 0.75 there."""
+
+TAKEN: dict[tuple[str, ...], list[str]] = {("bugs", "show"): ["Z01"]}
+"""What a verb takes by position, where that is not a folder or a file."""
+
+
+def taken(verb: tuple[str, ...], folder: Path) -> list[str]:
+    """The verb with all that it demands, as far as its parser can tell."""
+    command: click.Command | None = cli
+    for name in verb:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), name)
+    assert command is not None
+    said = [*verb]
+    for each in command.params:
+        if each.required:
+            kind = each.type
+            word = kind.choices[0] if isinstance(kind, click.Choice) else str(folder)
+            word = "1" if isinstance(kind, click.IntRange) else word
+            option = each.opts[:1] if isinstance(each, click.Option) else []
+            said += [*option, *TAKEN.get(verb, [word])]
+    return said
+
+
+def test_no_verb_works_for_long_before_it_is_watched_over(tmp_path: Path) -> None:
+    """From there on nothing is silent for two seconds (test_screen), whatever a verb imports."""
+    lines = json.dumps([taken(verb, tmp_path) for verb in VERBS])
+    done = subprocess.run(
+        [sys.executable, "-c", BEGUN], input=lines, capture_output=True, text=True, timeout=120
+    )
+    assert done.stderr == ""
+    told = [line.split(" ", 1) for line in done.stdout.splitlines()]
+    assert [label for _, label in told] == [" ".join(verb) for verb in VERBS]
+    assert {label: seconds for seconds, label in told if float(seconds) > BEGUN_CPU_S} == {}
+
+
 def test_no_verb_is_a_request_for_help() -> None:
     for arguments in ((), ("spec",), ("bugs",)):
         result = run(*arguments)
@@ -170,7 +226,7 @@ def test_errors_of_a_process(tmp_path: Path) -> None:
         (check, {"JAVA_HOME": "/nowhere"}, "JAVA_HOME is /nowhere"),
         (("simulate", "--runs", "1", "--out", tmp_path), {}, "which is not ours"),
     ]:
-        done = process(*arguments, **env)
+        done = process(*arguments, "--quiet", **env)
         assert (done.returncode, done.stdout) == (3, "")
         assert done.stderr.count("\n") == 1 and said in done.stderr
 
@@ -178,7 +234,7 @@ def test_errors_of_a_process(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that is always full")
 def test_no_space_for_the_result_is_one_line() -> None:
     done = subprocess.run(
-        ["bash", "-c", f'"{sys.executable}" -m kraftcheck.cli bugs list > /dev/full'],
+        ["bash", "-c", f'"{sys.executable}" -m kraftcheck.cli bugs list --quiet > /dev/full'],
         capture_output=True,
         text=True,
     )

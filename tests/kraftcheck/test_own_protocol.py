@@ -93,7 +93,7 @@ def test_what_is_wrong_with_a_protocol_is_said_in_one_line(
     text = (folder / file).read_text("utf-8")
     assert old in text
     (folder / file).write_text(text.replace(old, new), "utf-8")
-    done = asked(folder, "bugs", "list")
+    done = asked(folder, "bugs", "list", "--quiet")
     assert done.returncode == 3, done.stdout
     assert said in done.stderr and done.stderr.count("\n") == 1
 
@@ -110,7 +110,7 @@ def test_the_variable_alone_has_both_sides_compared_too(tmp_path: Path) -> None:
     assert good.returncode == 0 and "L01" in good.stdout
     text = (folder / "Lease.tla").read_text("utf-8")
     (folder / "Lease.tla").write_text(text.replace("InitialClient ==", "First =="), "utf-8")
-    done = said("bugs", "list", **variable)
+    done = said("bugs", "list", "--quiet", **variable)
     assert done.returncode == 3, done.stdout
     assert "does not define InitialClient" in done.stderr and done.stderr.count("\n") == 1
 
@@ -170,7 +170,7 @@ def test_two_protocols_may_have_rows_of_one_name(two: tuple[str | Path, ...]) ->
 
 
 def test_two_bugs_have_ids_of_their_own(two: tuple[str | Path, ...]) -> None:
-    done = said(*two, "bugs", "list")
+    done = said(*two, "bugs", "list", "--quiet")
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert "protocol loan: there is a bug L01 already: rename it" in done.stderr
 
@@ -179,6 +179,6 @@ def test_a_bug_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples/lease", tmp_path / "lease"))
     path = folder / "bugs/l01_no_fence.py"
     path.write_text(path.read_text("utf-8").replace("Server, WriteRequest", "Server, Nothing"))
-    done = asked(folder, "bugs", "list")
+    done = asked(folder, "bugs", "list", "--quiet")
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert "protocol lease: bugs/l01_no_fence.py raised ImportError" in done.stderr

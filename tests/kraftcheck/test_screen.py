@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_progress_without_a_terminal_is_plain_and_rare(
     with Screen().progress("working", 3) as meter:
         meter.update(1)
         meter.update(2)
-        monkeypatch.setattr(module, "PLAIN_INTERVAL_S", 0.0)
+        monkeypatch.setattr(module, "SILENCE_S", 0.0)
         meter.update(3, "nearly")
     out, said = capsys.readouterr()
     lines = said.splitlines()
@@ -57,7 +57,7 @@ def test_progress_without_a_terminal_is_plain_and_rare(
 def test_work_that_says_nothing_is_not_silent(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PLAIN_INTERVAL_S", 0.05)
+    monkeypatch.setattr(module, "SILENCE_S", 0.05)
     monkeypatch.setattr(module, "BEAT_S", 0.02)
     with Screen().progress("recording", 3) as meter:
         meter.update(0, "asking")
@@ -65,6 +65,71 @@ def test_work_that_says_nothing_is_not_silent(
     first, *_, last = capsys.readouterr().err.splitlines()
     assert first.startswith("recording: 0 of 3, ") and first.endswith(" s, asking")
     assert not last.endswith("asking")
+
+
+def test_a_verb_that_says_nothing_is_told_to_be_at_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SILENCE_S", 0.1)
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    screen = Screen()
+    with screen.at_work("spec check"):
+        sleep(0.3)
+        assert capsys.readouterr().err.startswith("spec check: at work, 0.")
+        with screen.without_results().progress("models", 1):
+            sleep(0.3)
+        told = capsys.readouterr().err
+        assert "models: 0 of 1" in told and "at work" not in told
+        with screen.waiting():
+            sleep(0.3)
+        assert capsys.readouterr().err == ""
+        sleep(0.3)
+    assert "at work" in capsys.readouterr().err
+    with Screen(quiet=True).at_work("spec check"):
+        sleep(0.3)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_said_now_and_then_is_sign_of_life_enough(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    screen = Screen()
+    with screen.at_work("check"):
+        monkeypatch.setattr(module, "monotonic", lambda: monotonic() + module.SILENCE_S)
+        screen.line("holds")
+        sleep(0.1)
+        assert capsys.readouterr() == ("holds\n", "")
+
+
+def test_progress_goes_on_from_what_was_said_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second of imports and then a second of work are two seconds."""
+    monkeypatch.setattr(module, "SILENCE_S", 0.4)
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    screen = Screen()
+    with screen.at_work("conform"):
+        sleep(0.3)
+        with screen.progress("reading parts", 3):
+            sleep(0.3)
+            assert capsys.readouterr().err.startswith("reading parts: 0 of 3, 0.")
+
+
+def test_a_terminal_shows_that_a_verb_is_at_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(module, "SILENCE_S", 0.1)
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    screen = Screen()
+    with screen.at_work("report"):
+        sleep(0.5)
+        screen.line("report.html")
+        assert "report: at work" in capsys.readouterr().err
+        sleep(0.05)
+        assert capsys.readouterr() == ("", "")
 
 
 def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,7 +150,7 @@ def test_the_verbs_work_anywhere(installation: Installation) -> None:
 def test_what_is_stored_in_the_kit_needs_a_checkout(
     installation: Installation, command: str
 ) -> None:
-    ran = installation.run("kraftcheck", *command.split())
+    ran = installation.run("kraftcheck", *command.split(), "--quiet")
     assert ran.returncode == 3 and ran.stderr.count("\n") == 1
     assert "is no checkout: run it from one" in ran.stderr
 

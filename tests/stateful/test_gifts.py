@@ -107,7 +107,7 @@ def test_an_impossible_move_ends_the_command_with_3(tmp_path: Path) -> None:
     path = tmp_path / "bad.moves"
     path.write_text(head("\n\n", "\n\ncrash broker 9\n"), encoding="utf-8")
     main = "from kraftcheck.cli import main; raise SystemExit(main())"
-    command = [sys.executable, "-c", main, "replay", str(path)]
+    command = [sys.executable, "-c", main, "replay", "--quiet", str(path)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == exits.BAD_INPUT
     assert ended.stderr.count("\n") == 1

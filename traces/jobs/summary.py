@@ -110,7 +110,7 @@ def verdict_of(summary: Mapping[str, Any]) -> tuple[str, list[str]]:
         if runs:
             violated.append(f"check {check} failed in {runs} runs")
     for invariant, runs in summary["invariant_violations"]["by_name"].items():
-        violated.append(f"invariant {invariant} was violated in {runs} runs")
+        violated.append(f"invariant {invariant} was violated in {runs} run{'s' * (runs != 1)}")
     if summary["progress"]["unprogressed"]:
         violated.append(f"{summary['progress']['unprogressed']} healed runs made no progress")
     if summary["unknown_steps"]:

@@ -24,6 +24,8 @@ ASK = """<script>
 addEventListener("load", () => {
   const heading = () => document.querySelector("#panel h2").textContent;
   const seen = [heading()];
+  const box = document.querySelector("g.step.here").getBoundingClientRect();
+  const first = { top: box.top, bottom: innerHeight - box.bottom, scrolled: scrollY };
   for (const key of ["Home", "ArrowDown", "ArrowRight", "ArrowUp", "End", "Home", "n"]) {
     document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
     seen.push(heading());
@@ -35,7 +37,7 @@ addEventListener("load", () => {
   const result = document.createElement("pre");
   result.id = "result";
   result.textContent = JSON.stringify({
-    seen, clicked: heading(), cells, lit,
+    seen, first, clicked: heading(), cells, lit,
     wrong: document.querySelectorAll("#panel .changed").length,
     overflow: document.documentElement.scrollWidth - innerWidth,
     panel: document.getElementById("panel").getBoundingClientRect().right - innerWidth,
@@ -64,6 +66,8 @@ def test_keys_and_clicks_show_steps(steps: int, lanes: int, width: int, tmp_path
         *(last, "step 0: Pass", "step 1: Pass", "step 2: Pass", "step 1: Pass"),
         *(last, "step 0: Pass", last),
     ]
+    assert found["first"]["top"] >= 0 and found["first"]["bottom"] >= 0
+    assert (found["first"]["scrolled"] > 0) == (steps > 3)
     assert found["clicked"] == "step 1: Pass"
     # Node 1 has passed on a first token, the one that it got from step 0.
     assert found["cells"][1] == "0 1" and found["wrong"] == 1 and found["lit"] == 2

@@ -93,4 +93,8 @@
   });
   marks.forEach((mark, at) => mark.addEventListener("click", () => show(at, true)));
   show(marked.length ? marked[0][1] : 0, false);
+  // Of a long run one comes to look at what is wrong, which may be a hundred screens further down.
+  if (marks[here].getBoundingClientRect().bottom > innerHeight) {
+    marks[here].scrollIntoView({ block: "center" });
+  }
 })();
