@@ -47,6 +47,8 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z79": {"version": 2, "hears_errors": True, "abort": 100},
     "Z80": {"version": 2, "hears_errors": True, "transaction_timeout": 200, "late": 200},
     "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
+    "Z84": {"version": 2, "offsets": [12]},
+    "Z87": {"version": 2, "offsets": [12], "late": 200, "doubled": 200},
     "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {

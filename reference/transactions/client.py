@@ -1,7 +1,8 @@
 """What an instance of the producer does: the twin of TransactionClient.tla (X32, X33, X37).
 
 Law of this file: a handler is a pure function of the row and the input. A transaction writes at
-most one batch to a partition. A producer that is told an error does nothing more; it differs from
+most one batch to a partition; offsets it may send again, once it is answered. A producer that is
+told an error does nothing more; it differs from
 one that waits in that no later answer reaches it, so errors change nothing here, unless producers
 hear errors: then one notes those that no producer survives when it ends a transaction (X36).
 """
@@ -32,7 +33,7 @@ from reference.transactions.messages import (
     Send,
 )
 from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Client, initial_client
+from reference.transactions.types import Client, Constants, initial_client
 
 
 def produce(c: int, row: Client, p: int, sequence: int) -> Produce:
@@ -41,6 +42,10 @@ def produce(c: int, row: Client, p: int, sequence: int) -> Produce:
 
 def add(c: int, row: Client, p: int) -> AddPartitions:
     return AddPartitions(c, COORDINATOR, c, p, row.epoch, 0)
+
+
+def may_send_again(constants: Constants, row: Client, p: int) -> bool:
+    return p in constants.offsets and p in row.acked
 
 
 def end_of(c: int, row: Client) -> EndTxn:
@@ -63,13 +68,18 @@ class ClientHandlers:
         return outcome
 
     def handle_send(self, c: int, row: Client, input: Send) -> Outcome | None:
-        """With version 1 the coordinator is asked before the batch is sent."""
+        """With version 1 the coordinator is asked before the batch is sent: once, as it answers the
+        next time without a record (X9).
+        """
         p = input.partition
-        if row.status not in ("Ready", "Open") or p in row.sent:
+        if row.status not in ("Ready", "Open"):
+            return None
+        if p in row.sent and not may_send_again(self._constants, row, p):
             return None
         sent = tuple(sorted({*row.sent, p}))
-        open = replace(row, status="Open", txn=input.txn, sent=sent)
-        if not self.rules.epoch_per_transaction:
+        acked = tuple([each for each in row.acked if each != p])
+        open = replace(row, status="Open", txn=input.txn, sent=sent, acked=acked)
+        if not self.rules.epoch_per_transaction and p not in row.added:
             return Outcome(open, (add(c, open, p),))
         return self._batched(c, open, p)
 
@@ -80,7 +90,9 @@ class ClientHandlers:
         return self._batched(c, replace(row, added=tuple(sorted({*row.added, p}))), p)
 
     def handle_produced(self, c: int, row: Client, m: Produced) -> Outcome | None:
-        if row.status != "Open" or m.txn != row.txn:
+        """X33: of a copy nobody hears."""
+        at = self._partitions.index(m.partition)
+        if row.status != "Open" or m.txn != row.txn or m.sequence + 1 != row.sequences[at]:
             return None
         return Outcome(replace(row, acked=tuple(sorted({*row.acked, m.partition}))))
 

@@ -39,6 +39,7 @@ def _constants(texts: Mapping[str, str]) -> Constants:
         settings.number("MaxEpoch"),
         texts["HearsErrors"] == "TRUE",
         2 if settings.number("Replicas") == 2 else 1,
+        tuple([FIRST_PARTITION + names.index(each) for each in settings.members("Offsets")]),
     )
 
 

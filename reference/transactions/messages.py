@@ -47,7 +47,8 @@ class InitProducerId(Message, frozen=True):
 
 
 class AddPartitions(Message, frozen=True):
-    """X9. From a producer (version 1), or from a partition's leader (version 2).
+    """X9. From a producer (version 1), or from a partition's leader (version 2). X28: of a
+    partition that keeps offsets, AddOffsetsToTxn.
 
     behind: how many epochs of the transaction log the metadata is behind that it was sent by.
     """
@@ -76,7 +77,9 @@ class EndTxn(Message, frozen=True):
 
 
 class Produce(Message, frozen=True, order=True):
-    """X11. The one batch that a transaction writes to a partition."""
+    """X11. The one batch that a transaction writes to a partition. X29: to one that keeps offsets,
+    TxnOffsetCommit, of which there may be several.
+    """
 
     client: int
     partition: Node
@@ -130,6 +133,7 @@ class Allowed(Message, frozen=True):
 class Produced(Message, frozen=True):
     txn: int
     partition: Node
+    sequence: int
 
 
 class MarkerReply(Message, frozen=True):
@@ -236,6 +240,10 @@ class Sweep(Input, frozen=True):
     """X16. Producers that have expired are forgotten."""
 
 
+class ApplyMarker(Input, frozen=True):
+    """X30. The group applies what was decided, if it has not at once."""
+
+
 class Send(Input, frozen=True):
     """txn: the number of a transaction that begins with it."""
 
@@ -270,7 +278,7 @@ COORDINATOR_INPUTS: Final = (
 )
 PARTITION_INPUTS: Final = (
     *(Produce, Ask, Allowed, Verified, WriteTxnMarkers),
-    *(Replicate, ChangeLeader, Sweep),
+    *(Replicate, ChangeLeader, Sweep, ApplyMarker),
 )
 PRODUCER_INPUTS: Final = (
     *(Send, PartitionAdded, Produced, Commit, Abort, Ended, EndRefused, Retry),

@@ -1,5 +1,5 @@
-"""What the leader of a data partition does with batches and markers: the twin of
-TransactionPartition.tla (X11, X13, X14).
+"""What the leader of a partition does with batches and markers: the twin of
+TransactionPartition.tla (X11, X13, X14; of one that keeps offsets, X28 to X30).
 
 Law of this file: a handler is a pure function of the row and the input; what is decided is asked of
 the rules. With one replica what is appended is committed: elections are the matter of
@@ -21,8 +21,10 @@ from reference.transactions.messages import (
     PARTITION_INPUTS,
     AddPartitions,
     Allowed,
+    ApplyMarker,
     Ask,
     ChangeLeader,
+    Decision,
     MarkerReply,
     Message,
     Produce,
@@ -36,22 +38,60 @@ from reference.transactions.messages import (
 )
 from reference.transactions.rules import TransactionRules
 from reference.transactions.types import (
+    INITIAL_OFFSETS,
+    NO_COMMIT,
     UNKNOWN,
     UNKNOWN_PRODUCER,
     Follower,
+    KeptOffsets,
     LogEntry,
+    NoOffsets,
     PartitionLeader,
     Producer,
+    SentOffsets,
     is_replicated,
 )
 
 
 def batch_record(m: Produce) -> LogEntry:
-    return LogEntry("Batch", m.txn, m.client, m.epoch, "None")
+    return LogEntry("Batch", m.txn, m.client, m.epoch, "None", m.sequence)
 
 
 def marker_record(m: WriteTxnMarkers) -> LogEntry:
     return LogEntry("Marker", 0, 0, m.epoch, m.decision)
+
+
+# --- Offsets
+
+
+def commit_of(m: Produce | LogEntry) -> SentOffsets:
+    return SentOffsets(m.txn, m.sequence)
+
+
+def with_sent(offsets: KeptOffsets | NoOffsets, m: Produce) -> KeptOffsets | NoOffsets:
+    """X29. Of those that a transaction has sent the last one counts."""
+    if isinstance(offsets, NoOffsets):
+        return offsets
+    return replace(offsets, pending=commit_of(m))
+
+
+def applied(offsets: KeptOffsets, decision: Decision) -> KeptOffsets:
+    counts = decision == "Commit" and offsets.pending != NO_COMMIT
+    return KeptOffsets(offsets.pending if counts else offsets.committed, NO_COMMIT, "None")
+
+
+def loaded_offsets(records: tuple[LogEntry, ...]) -> KeptOffsets:
+    """What a new leader finds in its log: of each transaction the last."""
+    found = INITIAL_OFFSETS
+    for entry in records:
+        if entry.kind == "Batch":
+            found = replace(found, pending=commit_of(entry))
+        elif entry.decision != "None":
+            found = applied(found, entry.decision)
+    return found
+
+
+# --- Batches and markers
 
 
 def outdated(verifying: Iterable[Verification]) -> tuple[Verification, ...]:
@@ -67,6 +107,7 @@ def with_batch(row: PartitionLeader, m: Produce) -> PartitionLeader:
         producer=producer,
         guard=UNKNOWN,
         verifying=outdated(others),
+        offsets=with_sent(row.offsets, m),
     )
 
 
@@ -91,7 +132,7 @@ class PartitionHandlers:
 
     def handle_produce(self, n: int, row: PartitionLeader, m: Produce) -> Outcome | None:
         """X11a: a batch arrives; it is appended, refused or has to be verified."""
-        done = Produced(n, m.source, m.txn, m.partition)
+        done = Produced(n, m.source, m.txn, m.partition, m.sequence)
         if self.rules.is_duplicate_batch(row.producer, m):
             return self._handled(row, row, "NONE", done)
         if m.epoch < row.producer.epoch:
@@ -130,7 +171,7 @@ class PartitionHandlers:
         v, m = input.verification, input.verification.request
         if not v.answered or v not in row.verifying:
             return None
-        done = Produced(n, m.source, m.txn, m.partition)
+        done = Produced(n, m.source, m.txn, m.partition, m.sequence)
         without = replace(row, verifying=tuple([each for each in row.verifying if each != v]))
         if self.rules.is_duplicate_batch(row.producer, m):
             return self._handled(row, without, "NONE", done)
@@ -157,6 +198,7 @@ class PartitionHandlers:
             producer=Producer(m.epoch, m.coordinator_epoch, sequence, False),
             guard=UNKNOWN if clears else row.guard,
             verifying=outdated(row.verifying) if clears else row.verifying,
+            offsets=self._marked(row.offsets, m.decision),
         )
         return self._handled(row, after, "NONE", done)
 
@@ -179,7 +221,11 @@ class PartitionHandlers:
         other = row.follower
         if not isinstance(other, Follower):
             return None
-        return self._moved(PartitionLeader(other.log, other.producer, UNKNOWN, (), other))
+        offsets = row.offsets
+        if isinstance(offsets, KeptOffsets):
+            offsets = loaded_offsets(other.log)
+        after = PartitionLeader(other.log, other.producer, UNKNOWN, (), other, offsets)
+        return self._moved(after)
 
     def handle_sweep(self, n: int, row: PartitionLeader, input: Sweep) -> Outcome | None:
         """X16. What is known of a producer is forgotten; its log stays."""
@@ -187,6 +233,25 @@ class PartitionHandlers:
         if not self.rules.is_producer_expired(known) or known == UNKNOWN_PRODUCER:
             return None
         return self._moved(replace(row, producer=UNKNOWN_PRODUCER))
+
+    def handle_apply_marker(
+        self, n: int, row: PartitionLeader, input: ApplyMarker
+    ) -> Outcome | None:
+        """The group applies what was decided, if it has not at once."""
+        offsets = row.offsets
+        if isinstance(offsets, NoOffsets) or offsets.marker == "None":
+            return None
+        return self._moved(replace(row, offsets=applied(offsets, offsets.marker)))
+
+    def _marked(
+        self, offsets: KeptOffsets | NoOffsets, decision: Decision
+    ) -> KeptOffsets | NoOffsets:
+        """X30."""
+        if isinstance(offsets, NoOffsets):
+            return offsets
+        if self.rules.is_applied_at_once(offsets):
+            return applied(offsets, decision)
+        return replace(offsets, marker=decision)
 
     def _showing(self, row: PartitionLeader) -> PartitionLeader:
         """The leader shows what it finds stable."""

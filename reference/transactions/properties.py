@@ -25,9 +25,13 @@ from reference.transactions.types import (
     Coordinators,
     Follower,
     LogEntry,
+    NoOffsets,
     PartitionLeader,
     committed,
 )
+
+NOTHING: Final = (0, -1)
+"""No offsets: of no transaction, and no number."""
 
 TXN_STATES: Final = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
@@ -159,14 +163,20 @@ def fates(state: State) -> set[tuple[int, str, int]]:
 @lru_cache(maxsize=4096)
 def _fates_in(log: tuple[LogEntry, ...]) -> tuple[tuple[int, str], ...]:
     """(transaction, fate) of every batch of a log: most steps leave all logs as they are."""
+    return tuple([(entry.txn, fate) for entry, fate in _batches_with_fates(log)])
+
+
+@lru_cache(maxsize=4096)
+def _batches_with_fates(log: tuple[LogEntry, ...]) -> tuple[tuple[LogEntry, str], ...]:
+    """Every batch of a log, in its order, with its fate."""
     found = []
     decision = "None"
     for entry in reversed(log):
         if entry.kind == "Marker":
             decision = entry.decision
         elif entry.kind == "Batch":
-            found.append((entry.txn, decision))
-    return tuple(found)
+            found.append((entry, decision))
+    return tuple(reversed(found))
 
 
 def decision_is(state: str) -> Decision:
@@ -362,19 +372,62 @@ def zombie_commits_nothing(state: State) -> str | None:
 
 def exactly_once_append(state: State) -> str | None:
     """A producer's batch is once in its partition's log, and committed batches of one producer
-    stand there in the order of its transactions.
+    stand there in the order of its transactions. Copies of offsets do no harm by themselves.
 
     Misses: a batch that never came; batches within a transaction, which writes one to a
     partition.
     """
     committed = {t.txn for t in state.history.told if t.decision == "Commit"}
     for p, row in state.partitions.items():
+        if not isinstance(row.offsets, NoOffsets):
+            continue
         for (_, one), (_, other) in combinations(batches(row), 2):
             if one.txn == other.txn:
                 return f"partition {p} has the batch of transaction {one.txn} twice"
             both = {one.txn, other.txn} <= committed and one.client == other.client
             if both and one.txn > other.txn:
                 return f"partition {p} has transaction {other.txn} after {one.txn}"
+    return None
+
+
+def offsets_atomic_with_records(state: State) -> str | None:
+    """The offsets that a group is told are of a transaction that is committed, wherever else it
+    wrote; when none are pending, of the last one that is.
+
+    Misses: offsets that are told late, as long as others are pending; what members do with them.
+    """
+    for p, row in state.partitions.items():
+        if isinstance(row.offsets, NoOffsets):
+            continue
+        shown, pending = row.offsets.committed, row.offsets.pending
+        done = [(e.txn, e.sequence) for e, fate in _batches_with_fates(row.log) if fate == "Commit"]
+        told = (shown.txn, shown.sequence)
+        if told != NOTHING and told not in done:
+            return f"partition {p} tells offsets of transaction {shown.txn}, which is not committed"
+        elsewhere = has_fate(state, shown.txn, "Abort")
+        if elsewhere:
+            return f"partition {p} tells offsets of transaction {shown.txn}; {elsewhere}"
+        if (pending.txn, pending.sequence) == NOTHING and done and done[-1] != told:
+            return f"partition {p} tells offsets of transaction {shown.txn}, not of {done[-1][0]}"
+    return None
+
+
+def exactly_once_inputs(state: State) -> str | None:
+    """No offsets take the place of those that their producer sent later, so that no input is
+    consumed twice.
+
+    Misses: offsets of several producers, and what one has consumed.
+    """
+    for p, row in state.partitions.items():
+        if isinstance(row.offsets, NoOffsets):
+            continue
+        sent = [e for e, fate in _batches_with_fates(row.log) if fate != "Abort"]
+        for one, other in combinations(sent, 2):
+            if one.client == other.client and (other.txn, other.sequence) < (one.txn, one.sequence):
+                return (
+                    f"partition {p} has offsets {other.sequence} of transaction {other.txn} after "
+                    f"{one.sequence} of {one.txn}"
+                )
     return None
 
 
@@ -558,6 +611,8 @@ PROPERTIES: Final = (
     _named("LogMatchesMarkers", log_matches_markers),
     _named("ZombieCommitsNothing", zombie_commits_nothing),
     _named("ExactlyOnceAppend", exactly_once_append),
+    _named("OffsetsAtomicWithRecords", offsets_atomic_with_records),
+    _named("ExactlyOnceInputs", exactly_once_inputs),
     _named("NoHanging", no_hanging),
     _named("EpochsInBounds", epochs_in_bounds),
     _named("FencedByOthers", fenced_by_others),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
-from reference.transactions.client import ClientHandlers
+from reference.transactions.client import ClientHandlers, may_send_again
 from reference.transactions.coordinator import CoordinatorHandlers, current
 from reference.transactions.messages import (
     ANSWERS,
@@ -20,6 +20,7 @@ from reference.transactions.messages import (
     Acknowledged,
     AddPartitions,
     AppendTimeout,
+    ApplyMarker,
     Ask,
     ChangeLeader,
     Commit,
@@ -53,9 +54,11 @@ from reference.transactions.types import (
     Client,
     Constants,
     Coordinators,
+    NoOffsets,
     PartitionLeader,
     initial_client,
     initial_coordinators,
+    initial_offsets_partition,
     initial_partition,
     is_replicated,
 )
@@ -82,6 +85,12 @@ PARTITION_KIND: Final = NodeKind(
     role=lambda row: "Open" if row.producer.open else "Closed",
     operators="Node_",
 )
+OFFSETS_KIND: Final = PARTITION_KIND._replace(
+    name="transaction-offsets",
+    initial=initial_offsets_partition,
+    first_row="InitialOffsetsPartition",
+)
+"""One that keeps the offsets of groups."""
 PRODUCER_KIND: Final = NodeKind(
     name="transaction-producer",
     module="TransactionNodes",
@@ -105,7 +114,7 @@ def _kind_of(constants: Constants, node: int) -> NodeKind:
     if node == COORDINATOR:
         return COORDINATOR_KIND
     if node in constants.partitions:
-        return PARTITION_KIND
+        return OFFSETS_KIND if node in constants.offsets else PARTITION_KIND
     return PRODUCER_KIND if node == constants.clients[0] else INSTANCE_KIND
 
 
@@ -160,6 +169,8 @@ def _of_partition(constants: Constants, row: PartitionLeader) -> Iterable[Input]
         else:
             yield from (Ask(v, behind) for behind in range(constants.max_coordinators))
     yield Sweep()
+    if not isinstance(row.offsets, NoOffsets) and row.offsets.marker != "None":
+        yield ApplyMarker()
     if constants.replicas == 2:
         yield ChangeLeader()
         if not is_replicated(row):
@@ -173,7 +184,9 @@ def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
         return (Retry(),)
     if row.status not in ("Ready", "Open"):
         return ()
-    left = [p for p in constants.partitions if p not in row.sent]
+    left = [
+        p for p in constants.partitions if p not in row.sent or may_send_again(constants, row, p)
+    ]
     txn = row.txn if row.status == "Open" else next_txn(constants, c, row)
     ends: tuple[Input, ...] = ()
     if row.status == "Open":
@@ -196,7 +209,9 @@ def _awaited(constants: Constants, rows: Mapping[int, Any], node: int, input: In
         case Verified():
             return _awaited(constants, rows, node, input.verification.request)
         case Produce():
-            return (rows[input.client].status, rows[input.client].txn) == ("Open", input.txn)
+            row, at = rows[input.client], constants.partitions.index(input.partition)
+            said = (row.status, row.txn, row.sequences[at])
+            return bool(said == ("Open", input.txn, input.sequence + 1))
         case EndTxn():
             return (rows[input.client].status, rows[input.client].txn) == ("Ending", input.txn)
         case InitProducerId():
@@ -207,9 +222,9 @@ def _awaited(constants: Constants, rows: Mapping[int, Any], node: int, input: In
             return asks and p in row.sent and p not in row.added
         case WriteTxnMarkers():
             c = current(rows[COORDINATOR])
-            said = (c.coordinator_epoch, c.txn.state, c.txn.epoch)
+            stands = (c.coordinator_epoch, c.txn.state, c.txn.epoch)
             wanted = (input.coordinator_epoch, prepared(input.decision), input.epoch)
-            return input.partition in c.to_mark and said == wanted
+            return input.partition in c.to_mark and stands == wanted
     return True
 
 
@@ -219,7 +234,10 @@ def _at_once(m: Message) -> bool:
     return asks or isinstance(m, ANSWERS)
 
 
-LATE_V1: Final = ("TxnAtomic", "AckedCommit", "AbortedInvisible", "CommitWasAsked")
+LATE_V1: Final = (
+    *("TxnAtomic", "AckedCommit", "AbortedInvisible", "CommitWasAsked"),
+    "OffsetsAtomicWithRecords",
+)
 """What version 1 does not promise by contract where requests are late."""
 
 
@@ -232,7 +250,7 @@ TRANSACTIONS: Final = Protocol(
     name="transactions",
     sentence="a producer writes to partitions all or nothing, as coordinators decide",
     constants=Constants,
-    kinds=(COORDINATOR_KIND, PARTITION_KIND, PRODUCER_KIND, INSTANCE_KIND),
+    kinds=(COORDINATOR_KIND, PARTITION_KIND, OFFSETS_KIND, PRODUCER_KIND, INSTANCE_KIND),
     messages=MESSAGES,
     alike="partitions",
     peers=lambda constants: constants.partitions,
@@ -250,6 +268,7 @@ TRANSACTIONS: Final = Protocol(
             "max_epoch": (32766, 1),
             "hears_errors": (False, True),
             "replicas": (1, 2),
+            "offsets": ((), (12,)),
         },
         local=_local,
         properties=PROPERTIES,

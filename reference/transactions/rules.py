@@ -30,6 +30,7 @@ from reference.transactions.types import (
     UNKNOWN,
     Constants,
     Coordinator,
+    KeptOffsets,
     LogEntry,
     PartitionLeader,
     Producer,
@@ -221,8 +222,16 @@ class TransactionRules:
 
     # --- Partition: data, X11, X13, T1 to T3 ---
 
+    def has_sequence(self, partition: int) -> bool:
+        """X29. Whether a batch is told from its copies by its sequence number. Offsets that Kafka
+        is sent have none.
+        """
+        return True
+
     def is_duplicate_batch(self, producer: Producer, m: Produce) -> bool:
-        """T1, by counting: there is one batch of each transaction."""
+        """T1, by counting: there is one batch of each transaction, but of offsets."""
+        if not self.has_sequence(m.partition):
+            return False
         return m.epoch == producer.epoch and m.sequence < producer.sequence
 
     def is_ongoing(self, producer: Producer, epoch: int) -> bool:
@@ -244,6 +253,8 @@ class TransactionRules:
             return "INVALID_PRODUCER_EPOCH"
         if self.needs_verification(producer, m.epoch) and not guarded:
             return "INVALID_TXN_STATE"
+        if not self.has_sequence(m.partition):
+            return "NONE"
         is_new, is_first = m.epoch != producer.epoch, m.sequence == 0
         if is_new and not is_first and (producer.epoch != UNKNOWN or self.epoch_per_transaction):
             return "OUT_OF_ORDER_SEQUENCE_NUMBER"
@@ -281,6 +292,10 @@ class TransactionRules:
         KAFKA-18654), one of a larger epoch to one after that. Kafka 4.3.1 spares the first only.
         """
         return not (self.epoch_per_transaction and guard >= m.epoch)
+
+    def is_applied_at_once(self, offsets: KeptOffsets) -> bool:
+        """X30. The group has applied a marker when it is acknowledged (KAFKA-17507)."""
+        return True
 
     # --- Partition: what is shown and what is forgotten, X16, X17 ---
 

@@ -33,6 +33,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     (KIP-890, part 2); 1: before it. max_coordinators: how many epochs the transaction log has.
     max_epoch: the last epoch that a producer is given. hears_errors: whether producers note what
     ends their use. replicas: of each partition; with one its log is committed as it is written.
+    offsets: those of the partitions that keep the offsets of groups.
     """
 
     partitions: SetOf[int]
@@ -42,6 +43,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     max_epoch: AtLeastOne = 32766
     hears_errors: bool = False
     replicas: Literal[1, 2] = 1
+    offsets: SetOf[Node] = ()
 
 
 # --- The transaction log and its coordinators
@@ -128,13 +130,14 @@ def initial_coordinators(constants: Constants) -> Coordinators:
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """A record of a partition's log."""
+    """A record of a partition's log. sequence: of a batch."""
 
     kind: Literal["Batch", "Marker"]
     txn: int
     client: int
     epoch: int
     decision: Literal[Decision, "None"]
+    sequence: int = UNKNOWN
 
 
 class Producer(msgspec.Struct, frozen=True):
@@ -163,6 +166,32 @@ class Follower(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
 NO_FOLLOWER: Final = NoFollower()
 
 
+class SentOffsets(msgspec.Struct, frozen=True):
+    """Offsets of a group, known by who sent them, and as which."""
+
+    txn: int
+    sequence: int
+
+
+class NoOffsets(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
+    """Of a partition of data."""
+
+
+class KeptOffsets(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
+    """committed: those that the group is told. pending: the last that the transaction at hand has
+    sent. marker: what was decided of them and is not applied yet.
+    """
+
+    committed: SentOffsets
+    pending: SentOffsets
+    marker: Literal[Decision, "None"]
+
+
+NO_COMMIT: Final = SentOffsets(0, UNKNOWN)
+NO_OFFSETS: Final = NoOffsets()
+INITIAL_OFFSETS: Final = KeptOffsets(NO_COMMIT, NO_COMMIT, "None")
+
+
 class PartitionLeader(msgspec.Struct, frozen=True):
     """The leader of a partition (specs/transactions/TransactionPartition.tla). guard: the epoch of
     the one that stands here, or UNKNOWN. verifying: sorted.
@@ -173,6 +202,7 @@ class PartitionLeader(msgspec.Struct, frozen=True):
     guard: int
     verifying: SetOf[Verification]
     follower: Follower | NoFollower = NO_FOLLOWER
+    offsets: KeptOffsets | NoOffsets = NO_OFFSETS
 
 
 UNKNOWN_PRODUCER: Final = Producer(UNKNOWN, 0, UNKNOWN, False)
@@ -183,6 +213,10 @@ def initial_partition(constants: Constants) -> PartitionLeader:
     if constants.replicas == 1:
         return INITIAL_PARTITION
     return msgspec.structs.replace(INITIAL_PARTITION, follower=Follower((), UNKNOWN_PRODUCER, 0))
+
+
+def initial_offsets_partition(constants: Constants) -> PartitionLeader:
+    return msgspec.structs.replace(initial_partition(constants), offsets=INITIAL_OFFSETS)
 
 
 def committed(row: PartitionLeader) -> PartitionLeader | Follower:

@@ -1,7 +1,8 @@
 -------------------------- MODULE TransactionClient --------------------------
 (***************************************************************************)
 (* A producer with the transactional id (X32, X33, X37): one instance of    *)
-(* it.  A transaction writes at most one batch to a partition.              *)
+(* it.  A transaction writes at most one batch to a partition; offsets it   *)
+(* may send again, once it is answered.                                     *)
 (*                                                                          *)
 (*   status      "Off", "Initializing", "Ready", "Open", "Ending";          *)
 (*               "Fenced", "Failed": it was told so, and does nothing more  *)
@@ -41,12 +42,16 @@ EndOf(c, row) ==
   [type |-> "EndTxn", client |-> c, epoch |-> row.epoch, decision |-> row.decision,
    txn |-> row.txn]
 
-(* With version 1 the coordinator is asked before the batch is sent.        *)
+MaySendAgain(row, p) == p \in Offsets /\ p \in row.acked
+
+(* With version 1 the coordinator is asked before the batch is sent: once,  *)
+(* as it answers the next time without a record (X9).                       *)
 Step_Send(c, row, p, txn) ==
-  LET open == [row EXCEPT !.status = "Open", !.txn = txn, !.sent = @ \cup {p}]
+  LET open == [row EXCEPT !.status = "Open", !.txn = txn, !.sent = @ \cup {p}, !.acked = @ \ {p}]
       batched == [open EXCEPT !.sequences[p] = @ + 1]
-  IN CASE row.status \notin {"Ready", "Open"} \/ p \in row.sent -> {}
-       [] EpochPerTransaction -> Doing(batched, {Produce(c, open, p)})
+  IN CASE row.status \notin {"Ready", "Open"} -> {}
+       [] p \in row.sent /\ ~MaySendAgain(row, p) -> {}
+       [] EpochPerTransaction \/ p \in row.added -> Doing(batched, {Produce(c, open, p)})
        [] OTHER -> Doing(open, {Add(c, open, p)})
 
 Step_HandlePartitionAdded(c, row, p) ==
@@ -54,8 +59,9 @@ Step_HandlePartitionAdded(c, row, p) ==
   THEN Doing([row EXCEPT !.added = @ \cup {p}, !.sequences[p] = @ + 1], {Produce(c, row, p)})
   ELSE {}
 
+(* X33: of a copy nobody hears.                                             *)
 Step_HandleProduced(row, m) ==
-  IF row.status = "Open" /\ m.txn = row.txn
+  IF row.status = "Open" /\ m.txn = row.txn /\ m.sequence + 1 = row.sequences[m.partition]
   THEN Doing([row EXCEPT !.acked = @ \cup {m.partition}], {}) ELSE {}
 
 (* Nothing is ended that the coordinator knows nothing of.                  *)

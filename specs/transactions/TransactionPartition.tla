@@ -19,6 +19,15 @@
 (*               says of the producer; stable: the last stable offset that  *)
 (*               the leader shows                                           *)
 (*                                                                          *)
+(*   offsets     of a partition that keeps a group's: committed, those that *)
+(*               the group is told; pending, the last that the transaction  *)
+(*               at hand has sent; marker, what was decided of them and is  *)
+(*               not applied yet                                            *)
+(*                                                                          *)
+(* Such a partition is a partition of data (X28, X29): AddOffsetsToTxn is   *)
+(* AddPartitions, a TxnOffsetCommit a batch, of which a transaction may     *)
+(* send several.                                                            *)
+(*                                                                          *)
 (* Guards are unique, so all that matters of an old one is that it is old.  *)
 (***************************************************************************)
 EXTENDS TransactionRules
@@ -28,11 +37,19 @@ UnknownProducer ==
 
 NoFollower == [type |-> "None"]
 
+(* Offsets are known by who sent them, and as which.                        *)
+NoCommit == [txn |-> 0, sequence |-> Unknown]
+NoOffsets == [type |-> "None"]
+InitialOffsets ==
+  [type |-> "KeptOffsets", committed |-> NoCommit, pending |-> NoCommit, marker |-> "None"]
+
 InitialPartition ==
   [log |-> <<>>, producer |-> UnknownProducer, guard |-> Unknown, verifying |-> {},
+   offsets |-> NoOffsets,
    follower |-> IF Replicas = 1 THEN NoFollower
                 ELSE [type |-> "Follower", log |-> <<>>, producer |-> UnknownProducer,
                       stable |-> 0]]
+InitialOffsetsPartition == [InitialPartition EXCEPT !.offsets = InitialOffsets]
 
 (* What no change of leaders takes back: the log, and the producer's state. *)
 Committed(row) == IF row.follower = NoFollower THEN row ELSE row.follower
@@ -46,9 +63,45 @@ Showing(row) ==
   ELSE [row EXCEPT !.follower.stable = LastStableOffset(row)]
 
 BatchRecord(m) ==
-  [kind |-> "Batch", txn |-> m.txn, client |-> m.client, epoch |-> m.epoch, decision |-> "None"]
+  [kind |-> "Batch", txn |-> m.txn, client |-> m.client, epoch |-> m.epoch,
+   sequence |-> m.sequence, decision |-> "None"]
 MarkerRecord(m) ==
-  [kind |-> "Marker", txn |-> 0, client |-> 0, epoch |-> m.epoch, decision |-> m.decision]
+  [kind |-> "Marker", txn |-> 0, client |-> 0, epoch |-> m.epoch, sequence |-> Unknown,
+   decision |-> m.decision]
+
+-----------------------------------------------------------------------------
+(* Offsets.                                                                 *)
+
+CommitOf(m) == [txn |-> m.txn, sequence |-> m.sequence]
+
+(* X29.  Of those that a transaction has sent the last one counts.          *)
+WithSent(offsets, m) ==
+  IF offsets = NoOffsets THEN offsets ELSE [offsets EXCEPT !.pending = CommitOf(m)]
+
+Applied(offsets, decision) ==
+  [offsets EXCEPT !.committed = IF decision = "Commit" /\ offsets.pending # NoCommit
+                                THEN offsets.pending ELSE @,
+                  !.pending = NoCommit, !.marker = "None"]
+
+(* X30.                                                                     *)
+WithMarker(offsets, decision) ==
+  CASE offsets = NoOffsets -> offsets
+    [] IsAppliedAtOnce(offsets) -> Applied(offsets, decision)
+    [] OTHER -> [offsets EXCEPT !.marker = decision]
+
+(* What a new leader finds in its log: of each transaction the last.        *)
+LoadedOffsets(records) ==
+  LET last == Len(records)
+      done == {i \in 1..(last - 1) : /\ records[i].kind = "Batch"
+                                     /\ records[i + 1].decision = "Commit"}
+  IN [InitialOffsets EXCEPT
+        !.committed = IF done = {} THEN @
+                      ELSE CommitOf(records[CHOOSE i \in done : \A j \in done : j <= i]),
+        !.pending = IF last > 0 /\ records[last].kind = "Batch" THEN CommitOf(records[last])
+                    ELSE @]
+
+-----------------------------------------------------------------------------
+(* Batches and markers.                                                     *)
 
 Taken(row, error) == {[row |-> row, error |-> error]}
 
@@ -62,7 +115,8 @@ WithBatch(row, m) ==
        !.producer.sequence = m.sequence + 1,
        !.producer.open = TRUE,
        !.guard = Unknown,
-       !.verifying = Outdated({v \in @ : v.request # m})])
+       !.verifying = Outdated({v \in @ : v.request # m}),
+       !.offsets = WithSent(@, m)])
 
 (* What will be refused for ever, as epochs only grow, is forgotten.        *)
 WithoutRefused(row) ==
@@ -112,7 +166,8 @@ Step_HandleMarker(row, m) ==
                         sequence |-> IF @.epoch = m.epoch THEN @.sequence ELSE Unknown,
                         open |-> FALSE],
           !.guard = IF clears THEN Unknown ELSE @,
-          !.verifying = IF clears THEN Outdated(@) ELSE @]),
+          !.verifying = IF clears THEN Outdated(@) ELSE @,
+          !.offsets = WithMarker(@, m.decision)]),
        "NONE")
 
 (* The other replica fetches all that it has not.                           *)
@@ -126,8 +181,16 @@ Step_HandleReplicate(row) ==
 Step_HandleChangeLeader(row) ==
   IF row.follower = NoFollower THEN {}
   ELSE Taken(Showing([row EXCEPT !.log = row.follower.log, !.producer = row.follower.producer,
-                                 !.guard = Unknown, !.verifying = {}]),
+                                 !.guard = Unknown, !.verifying = {},
+                                 !.offsets = IF @ = NoOffsets THEN @
+                                             ELSE LoadedOffsets(row.follower.log)]),
              "WAIT")
+
+(* The group applies what was decided, if it has not at once.               *)
+Step_HandleApplyMarker(row) ==
+  IF row.offsets = NoOffsets THEN {}
+  ELSE IF row.offsets.marker = "None" THEN {}
+  ELSE Taken([row EXCEPT !.offsets = Applied(@, row.offsets.marker)], "WAIT")
 
 (* X16.  What is known of a producer is forgotten; its log stays.           *)
 Step_HandleSweep(row) ==

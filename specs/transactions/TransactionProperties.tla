@@ -164,9 +164,10 @@ LogMatchesMarkers ==
 ZombieCommitsNothing == \A f \in Fates : <<f[3], f[1]>> \in late => f[2] # "Commit"
 
 (* A producer's batch is once in its partition's log, and committed batches *)
-(* of one producer stand there in the order of its transactions.            *)
+(* of one producer stand there in the order of its transactions.  Copies of *)
+(* offsets do no harm by themselves.                                        *)
 ExactlyOnceAppend ==
-  \A p \in Partitions : \A i, j \in Batches(p) :
+  \A p \in Partitions \ Offsets : \A i, j \in Batches(p) :
     LET one == partitions[p].log[i]
         other == partitions[p].log[j]
     IN /\ one.txn = other.txn => i = j
@@ -174,6 +175,31 @@ ExactlyOnceAppend ==
            /\ \A b \in {one, other} :
                 \E t \in told : t.txn = b.txn /\ t.decision = "Commit")
           => one.txn < other.txn
+
+(* The offsets that a group is told are of a transaction that is committed, *)
+(* wherever else it wrote; when none are pending, of the last one that is.  *)
+OffsetsAtomicWithRecords ==
+  \A p \in Offsets :
+    LET shown == partitions[p].offsets.committed
+        nothing == [txn |-> 0, sequence |-> -1]
+        sentAs(i) == [txn |-> partitions[p].log[i].txn,
+                      sequence |-> partitions[p].log[i].sequence]
+        done == {i \in Batches(p) : Fate(p, i) = "Commit"}
+    IN /\ shown # nothing => \E i \in done : sentAs(i) = shown
+       /\ \A f \in Fates : f[1] = shown.txn => f[2] # "Abort"
+       /\ partitions[p].offsets.pending = nothing /\ done # {} =>
+            sentAs(CHOOSE i \in done : \A j \in done : j <= i) = shown
+
+(* No offsets take the place of those that their producer sent later, so    *)
+(* that no input is consumed twice.                                         *)
+ExactlyOnceInputs ==
+  \A p \in Offsets : \A i, j \in Batches(p) :
+    LET one == partitions[p].log[i]
+        other == partitions[p].log[j]
+    IN (/\ i < j /\ one.client = other.client
+        /\ Fate(p, i) # "Abort" /\ Fate(p, j) # "Abort") =>
+         \/ one.txn < other.txn
+         \/ one.txn = other.txn /\ one.sequence <= other.sequence
 
 (* What is open in a partition, its coordinator knows of, and will end.     *)
 NoHanging ==

@@ -19,6 +19,7 @@ EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
   Partitions,   \* the partitions that transactions write to
+  Offsets,      \* those of them that keep the offsets of groups (__consumer_offsets)
   Version,      \* 2: an epoch for each transaction (KIP-890, part 2); 1: before it
   MaxEpoch,     \* the last epoch that a producer is given; Kafka: 32766
   Replicas      \* of each partition: 1, whose log is committed as it is written, or 2
@@ -161,9 +162,13 @@ IsCompletionSeen(row) == TRUE
 -----------------------------------------------------------------------------
 (* Partition: data, X11, X13, T1 to T3.                                     *)
 
-(* T1, by counting: there is one batch of each transaction.                 *)
+(* X29.  Whether a batch is told from its copies by its sequence number.    *)
+(* Offsets that Kafka is sent have none (Z87).                              *)
+HasSequence(partition) == TRUE
+
+(* T1, by counting: there is one batch of each transaction, but of offsets. *)
 IsDuplicateBatch(producer, m) ==
-  m.epoch = producer.epoch /\ m.sequence < producer.sequence
+  HasSequence(m.partition) /\ m.epoch = producer.epoch /\ m.sequence < producer.sequence
 
 IsOngoing(producer, epoch) == producer.open /\ producer.epoch = epoch
 
@@ -179,6 +184,7 @@ IsGuarded(guard, v) == v.guarded
 BatchError(producer, m, guarded) ==
   CASE m.epoch < producer.epoch -> "INVALID_PRODUCER_EPOCH"
     [] NeedsVerification(producer, m.epoch) /\ ~guarded -> "INVALID_TXN_STATE"
+    [] ~HasSequence(m.partition) -> "NONE"
     [] m.epoch > producer.epoch /\ producer.epoch # Unknown /\ m.sequence # 0 ->
          "OUT_OF_ORDER_SEQUENCE_NUMBER"
     [] m.epoch = producer.epoch /\ producer.sequence # Unknown
@@ -210,6 +216,10 @@ MarkerError(producer, m) ==
 (* (KAFKA-18575, KAFKA-18654), one of a larger epoch to one after that.     *)
 (* Kafka 4.3.1 spares the first only (transactions-guard-lost).             *)
 MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard >= m.epoch)
+
+(* X30.  The group has applied a marker when it is acknowledged             *)
+(* (KAFKA-17507).                                                           *)
+IsAppliedAtOnce(offsets) == TRUE
 
 -----------------------------------------------------------------------------
 (* Partition: what is shown and what is forgotten, X16, X17.                *)

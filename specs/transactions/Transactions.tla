@@ -35,7 +35,8 @@ Init ==
                        [NoCoordinator(n) EXCEPT !.active = (n = 1)]]
   /\ leaderEpoch = 1
   /\ log = InitialTailLog(InitialRecord)
-  /\ partitions = [p \in Partitions |-> InitialPartition]
+  /\ partitions = [p \in Partitions |-> IF p \in Offsets THEN InitialOffsetsPartition
+                                       ELSE InitialPartition]
   /\ leaderless = {}
   /\ clients = [c \in Clients |-> InitialClient(IF c = 1 THEN "Ready" ELSE "Off")]
   /\ network = {}
@@ -214,6 +215,7 @@ LiftPartition(p, outcomes) ==
 Replicate(p) == LiftPartition(p, Step_HandleReplicate(partitions[p]))
 ChangeLeader(p) == LiftPartition(p, Step_HandleChangeLeader(partitions[p]))
 Sweep(p) == LiftPartition(p, Step_HandleSweep(partitions[p]))
+ApplyMarker(p) == LiftPartition(p, Step_HandleApplyMarker(partitions[p]))
 
 LoseLeader(p) ==
   /\ p \notin leaderless /\ leaderless' = leaderless \cup {p}

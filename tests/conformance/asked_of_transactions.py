@@ -19,6 +19,7 @@ from reference.transactions.messages import (
     WriteTxnMarkers,
 )
 from reference.transactions.types import (
+    INITIAL_OFFSETS,
     NOTHING_PENDING,
     UNKNOWN_PRODUCER,
     Coordinator,
@@ -98,6 +99,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         )
         for epoch in (0, 1, 2, 3)
     )
+    yield from (("HasSequence", (p,)) for p in TWO.partitions)
+    yield ("IsAppliedAtOnce", (INITIAL_OFFSETS,))
     yield from (("MarkerDestination", (has,)) for has in (False, True))
     adds = [AddPartitions(1, 0, 1, p, e, 0) for p in (11, 12) for e in (1, 2)]
     verifies = [Verify(11, 0, p, e, 0) for p in (11, 12) for e in (1, 2)]

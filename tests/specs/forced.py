@@ -85,6 +85,7 @@ T_LEADERLESS = "transactions-leaderless"
 T_INSTANCES = "transactions-instances"
 T_EPOCHS = "transactions-epochs-one"
 T_REPLICAS = "transactions-replicas"
+T_OFFSETS = "transactions-offsets-v1"
 G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
@@ -151,6 +152,7 @@ TABLES = (
             Forced("MarkedBy", "row, m", "{}", T_ONE),
             Forced("IsMarkerReplyCurrent", "row, m", "FALSE", T_ONE),
             Forced("IsCompletionSeen", "row", "FALSE", T_ONE),
+            Forced("HasSequence", "partition", "FALSE", T_OFFSETS),
             Forced("IsDuplicateBatch", "producer, m", "TRUE", T_ONE),
             Forced("IsOngoing", "producer, epoch", "TRUE", T_ONE),
             Forced("NeedsVerification", "producer, epoch", "FALSE", T_ONE),
@@ -161,6 +163,7 @@ TABLES = (
             Forced("IsCoordinatorFenced", "producer, m", "FALSE", T_ONE),
             Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
             Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
+            Forced("IsAppliedAtOnce", "offsets", "FALSE", T_OFFSETS),
             Forced("LastStableOffset", "row", "Len(row.log)", T_REPLICAS),
             Forced("IsProducerExpired", "producer", "TRUE", T_ONE),
         ),

@@ -65,7 +65,7 @@ def complaints(specs: Path) -> list[str]:
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 23
-    assert len(properties("TransactionProperties")) == 22
+    assert len(properties("TransactionProperties")) == 24
     assert len(properties("GroupProperties")) == 14
     assert len(properties("GroupReplayProperties")) == 3
     assert len(properties("GroupOffsetsProperties")) == 6

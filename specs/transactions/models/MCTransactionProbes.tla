@@ -49,6 +49,10 @@ NoLostMarkerProbe ==
 NoOutdatedGuardProbe ==
   \A p \in Partitions : \A v \in partitions[p].verifying : v.answered => v.guarded
 
+(* What a transaction has sent second is told.                              *)
+NoSecondOffsetsProbe ==
+  \A p \in Offsets : partitions[p].offsets.committed.sequence < 1
+
 (* A newer instance commits.                                                *)
 NoNewInstanceProbe ==
   \A t \in CommitsTold : \E m \in network :

@@ -12,6 +12,7 @@ CONSTANTS
   MaxAppendTimeouts,   \* records whose acknowledgement comes too late
   MaxLeaderless,       \* how often a partition loses its leader
   MaxLeaderChanges,    \* how often another replica leads a partition
+  MaxMoreOffsets,      \* offsets that are sent after others of their transaction
   Late                 \* kinds of requests that may arrive late
 
 VARIABLE spent
@@ -23,12 +24,13 @@ Symmetry == Permutations(Partitions)
 MCInit ==
   /\ Init /\ HistoryInit
   /\ spent = [transactions |-> 0, timeouts |-> 0, appendTimeouts |-> 0, leaderless |-> 0,
-              leaderChanges |-> 0]
+              leaderChanges |-> 0, moreOffsets |-> 0]
 
 IsAwaited(m) ==
   \/ m.type \in Late
   \/ CASE m.type = "Produce" ->
-            clients[m.client].status = "Open" /\ clients[m.client].txn = m.txn
+            /\ clients[m.client].status = "Open" /\ clients[m.client].txn = m.txn
+            /\ clients[m.client].sequences[m.partition] = m.sequence + 1
        [] m.type = "EndTxn" ->
             clients[m.client].status = "Ending" /\ clients[m.client].txn = m.txn
        [] m.type = "AddPartitions" ->
@@ -47,9 +49,11 @@ BeginsAt(c) == clients[c].status = "Ready"
 
 ClientActions(c) ==
   \/ \E p \in Partitions :
-       IF BeginsAt(c)
-       THEN Paid("transactions", MaxTransactions, Send(c, p, spent.transactions + 1))
-       ELSE Free(Send(c, p, clients[c].txn))
+       CASE BeginsAt(c) ->
+              Paid("transactions", MaxTransactions, Send(c, p, spent.transactions + 1))
+         [] p \in clients[c].sent ->
+              Paid("moreOffsets", MaxMoreOffsets, Send(c, p, clients[c].txn))
+         [] OTHER -> Free(Send(c, p, clients[c].txn))
   \/ \E decision \in {"Commit", "Abort"} : Free(End(c, decision))
   \/ Free(Initialize(c))
   \/ Free(InitProducerId(c))
@@ -75,6 +79,7 @@ PartitionActions(p) ==
   \/ Free(Replicate(p))
   \/ Paid("leaderChanges", MaxLeaderChanges, ChangeLeader(p))
   \/ Free(Sweep(p))
+  \/ Free(ApplyMarker(p))
 
 MCNext ==
   /\ \/ \E c \in Clients : ClientActions(c)

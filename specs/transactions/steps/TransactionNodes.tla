@@ -150,7 +150,8 @@ Handled(row, outcomes, done) ==
      o \in outcomes}
 
 Produced(n, m) ==
-  From(n, m.source, [type |-> "Produced", txn |-> m.txn, partition |-> m.partition])
+  From(n, m.source, [type |-> "Produced", txn |-> m.txn, partition |-> m.partition,
+                     sequence |-> m.sequence])
 
 Node_HandleProduce(n, row, m) == Handled(row, Step_HandleProduce(row, m), Produced(n, m))
 
@@ -179,6 +180,7 @@ Moved(row, outcomes) == Handled(row, outcomes, NoFollower)
 Node_HandleReplicate(n, row, input) == Moved(row, Step_HandleReplicate(row))
 Node_HandleChangeLeader(n, row, input) == Moved(row, Step_HandleChangeLeader(row))
 Node_HandleSweep(n, row, input) == Moved(row, Step_HandleSweep(row))
+Node_HandleApplyMarker(n, row, input) == Moved(row, Step_HandleApplyMarker(row))
 
 Inputs_Ask(n, row) ==
   {[type |-> "Ask", verification |-> v, behind |-> b] :

@@ -11,17 +11,20 @@ from reference.transactions.messages import COORDINATOR, EndTxn, TxnRecord
 from reference.transactions.properties import Decided, History, Told
 from reference.transactions.protocol import TRANSACTIONS
 from reference.transactions.types import (
+    INITIAL_OFFSETS,
     NOTHING_PENDING,
     Constants,
     Follower,
     LogEntry,
     PartitionLeader,
     Producer,
+    SentOffsets,
     Txn,
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
-TWO: Final = Constants((11, 12), 2, (1, 2), 3)
+TWO: Final = Constants((11, 12, 13), 2, (1, 2), 3, offsets=(13,))
+"""Of data, and one of offsets."""
 
 
 def first_rows() -> Rows:
@@ -30,6 +33,19 @@ def first_rows() -> Rows:
 
 def batch(txn: int, epoch: int, client: int = 1) -> LogEntry:
     return LogEntry("Batch", txn, client, epoch, "None")
+
+
+def sent(txn: int, sequence: int, epoch: int = 0) -> LogEntry:
+    """Offsets, of the first producer."""
+    return LogEntry("Batch", txn, 1, epoch, "None", sequence)
+
+
+def offsets(committed: tuple[int, int], *log: LogEntry) -> PartitionLeader:
+    """committed: transaction and number of those that the group is told. The log ends with none
+    that are pending.
+    """
+    kept = replace(INITIAL_OFFSETS, committed=SentOffsets(*committed))
+    return replace(partition(*log), offsets=kept)
 
 
 def marker(decision: Any, epoch: int) -> LogEntry:
@@ -103,6 +119,7 @@ def plants() -> tuple[Plant, ...]:
     fetched = Follower(whole.log, whole.producer, len(whole.log))
     replicated = {**rows, 11: replace(whole, follower=fetched)}
     lagging = replace(fetched, log=whole.log[:1], producer=partition(*whole.log[:1]).producer)
+    told = (sent(1, 0), sent(1, 1), marker("Commit", 1))
     below = {**rows, 11: replace(whole, follower=replace(fetched, stable=0))}
     return (
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
@@ -125,6 +142,11 @@ def plants() -> tuple[Plant, ...]:
         _plant("ZombieCommitsNothing", {}, late=frozenset({(11, 1)})),
         _plant("ExactlyOnceAppend", {11: twice}),
         _plant("ExactlyOnceAppend", {11: reordered}, told=both_told, asked=frozenset({1, 2})),
+        _plant("OffsetsAtomicWithRecords", {13: offsets((2, 0), *told)}),
+        _plant("OffsetsAtomicWithRecords", {13: offsets((0, -1), *told)}),
+        _plant("OffsetsAtomicWithRecords", {13: offsets((1, 0), *told)}),
+        _plant("OffsetsAtomicWithRecords", {11: partition(*ABORTED), 13: offsets((1, 1), *told)}),
+        _plant("ExactlyOnceInputs", {13: offsets((1, 0), sent(1, 1), *told[:1], told[-1])}),
         _plant("NoHanging", {11: open_now}),
         _plant("NoHanging", {11: open_now, **_coordinator(txn=known)}),
         _plant("EpochsInBounds", {1: replace(rows[1], epoch=TWO.max_epoch + 1)}),

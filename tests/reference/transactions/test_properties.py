@@ -18,7 +18,7 @@ def test_the_history_follows_the_rows() -> None:
         type(log.log)(log.log.committed, (pending,), log.log.tails),
         (),
     )
-    before[1] = type(before[1])("Ending", 0, 1, (11,), (), (11,), (1, 0), "Commit")
+    before[1] = type(before[1])("Ending", 0, 1, (11,), (), (11,), (1, 0, 0), "Commit")
     found = history_next(TWO, before, after)
     assert [d.state for d in found.decided] == ["CompleteCommit"]
     assert [tuple(t) for t in found.told] == [(1, "Commit", 1)]
