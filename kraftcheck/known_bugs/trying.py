@@ -24,12 +24,12 @@ from pathlib import Path
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.drawing import write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import drawn, stories
 from kraftcheck.known_bugs.own_overlay import OwnOverlay, cfg_with, unsuitable
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known
+from kraftcheck.picture import write_page
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
 from tla_utils.models import told_as
 
