@@ -85,13 +85,13 @@ def render_input(value: Any) -> str:
     """An input in brief."""
     words = [type(value).__name__]
     shown = value.__struct_fields__
-    if isinstance(value, MESSAGES):
+    if type(value) in _MESSAGES:
         words.append(f"{_name(value.source)}>{_name(value.destination)}")
         # What a response answers is seen where it was sent.
         shown = tuple(name for name in shown if name not in ("source", "destination", "request"))
     for name in shown:
         content = getattr(value, name)
-        if isinstance(content, MESSAGES):
+        if type(content) in _MESSAGES:
             words.append(f"({render_input(content)})")
         elif not says_nothing(content):
             words.append(name if content is True else f"{name}={brief(content)}")
@@ -104,6 +104,8 @@ def says_nothing(content: object) -> bool:
 
 
 _NO_END = EpochEnd(-1, -1)
+_MESSAGES = frozenset(MESSAGES)
+"""Of the tuple, each field of each move would be held against all."""
 _NAMES = {node: name for each in PROTOCOLS for node, name in each.names.items()}
 WIDTH = 36
 """Of the columns between node and input, where several protocols stand side by side."""

@@ -94,14 +94,15 @@ def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:
     made: list[str] = []
     try:
         for index, words in enumerate(script.moves):
-            possible = {move.words: move for move in reversed(list(schedule.possible()))}
-            if words not in possible:
+            move = next((each for each in schedule.possible() if each.words == words), None)
+            if move is None:
                 if not skip:
+                    possible = [each.words for each in schedule.possible()]
                     raise ImpossibleMove(index, words, get_close_matches(words, possible, n=1))
                 skipped.append(ImpossibleMove(index, words, []))
                 continue
             made.append(words)
-            possible[words].make()
+            move.make()
         failure = in_the_end(schedule, judge)
     except Failure as found:
         failure = found

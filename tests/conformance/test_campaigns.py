@@ -36,7 +36,7 @@ def test_runs_of_the_reference_are_behaviours_of_the_spec(tmp_path: Path) -> Non
 def test_a_vote_that_is_not_persisted_is_seen_in_the_step_that_gives_it(tmp_path: Path) -> None:
     # One set of constants is one JVM.
     fixed = {"voters": 3, "fetch_max_records": 2}
-    campaign = Campaign(scenario="quorum", seed=11, runs=300, bug="Z01", options=fixed)
+    campaign = Campaign(scenario="quorum", seed=11, runs=80, bug="Z01", options=fixed)
     result = judged(tmp_path / "t", campaign)
     assert result.verdict == "violated"
     assert result.summary["runs_with_rejected_steps"] > 0

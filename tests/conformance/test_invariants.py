@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -79,7 +80,7 @@ class Side(NamedTuple):
     check: Callable[[Any, Pair], bool]
     steps: Callable[[], Iterator[Pair]]
     pool: Callable[[list[Pair], frozenset[str]], Pool]
-    planted: tuple[Pair, ...]
+    planted: Callable[[], Iterable[Pair]]
     parts: tuple[type[Struct], ...]
 
     def text(self, specs: Path) -> str:
@@ -118,7 +119,7 @@ class Side(NamedTuple):
         taken = pairs.varied(self.steps(), EACH)
         pool = self.pool(taken, self.mentioned(specs) | {"rows"})
         chance = random.Random(1)
-        drawn = [*taken, *self.planted]
+        drawn = [*taken, *self.planted()]
         for step in taken:
             for number in range(CHANGES):
                 pair = pairs.changed(step, pool, chance)
@@ -182,7 +183,7 @@ QUORUM: Final = Side(
     quorum_check,
     lambda: pairs.quorum_steps(THREE, BUGS, 200),
     pairs.quorum_pool,
-    tuple(map(quorum_planted, [*plants.PLANTS, *plants.TWINS])),
+    lambda: map(quorum_planted, [*plants.PLANTS, *plants.TWINS]),
     (Row, QuorumStateFile, Entry, CacheEntry),
 )
 
@@ -230,14 +231,20 @@ def partition(constants: PartitionConstants) -> Side:
         check,
         lambda: pairs.partition_steps(constants, WALKS, 200),
         pairs.partition_pool,
-        tuple(partition_planted(constants)),
+        lambda: partition_planted(constants),
         PARTS,
     )
 
 
+@cache
+def ground_of(made: Callable[[], partition_cluster.Partitioned]) -> partition_cluster.Partitioned:
+    """Nobody changes it: a plant is made of its state."""
+    return made()
+
+
 def partition_planted(constants: PartitionConstants) -> Iterator[Pair]:
     for plant in [*partition_plants.PLANTS, *partition_plants.TWINS]:
-        ground = plant.ground()
+        ground = ground_of(plant.ground)
         if ground.constants == constants:
             before = PartitionMoment.of(ground.state, ground.history)
             after = PartitionMoment.of(plant.change(ground.state), ground.history)

@@ -123,7 +123,7 @@ COMMANDS = (
     ("bugs run Z06 --stored", 0),
     ("bugs mutants --module QuorumRules", 0),
     ("try --rules examples/try/count_before_flush.py --model quorum-one-voter --runs 4", 1),
-    ("campaign run --scenario partition --runs 8 --out campaign", 0),
+    ("campaign run --scenario quorum --runs 4 --out campaign", 0),
     ("cover --model quorum-handover --mutants 10", 0),
     ("prove --property VoteOnce --nodes 2 --timeout 0.001 --jobs 1", 2),
 )

@@ -29,7 +29,7 @@ def search(bug: str | None, budget: settings) -> None:
 
 
 def test_nothing_is_found_with_the_correct_rules() -> None:
-    search(None, settings(BUDGET, max_examples=15))
+    search(None, settings(BUDGET, max_examples=8))
 
 
 @pytest.mark.parametrize("id", ["Z41", "Z16"])

@@ -19,8 +19,8 @@ from traces.jobs.plan import Configuration
 from traces.schema import TraceError
 
 HERE = Path("c")
-BAD = (Configuration(name="bad", scenario="quorum", bug="Z01"),)
-RUNS, RANGE = 16, 8
+BAD = (Configuration(name="bad", scenario="quorum", bug="Z02"),)
+RUNS, RANGE = 4, 2
 PLACES = 5
 """Of each file so many bytes are changed, from the first to the last."""
 
