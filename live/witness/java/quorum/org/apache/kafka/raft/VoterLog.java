@@ -199,12 +199,12 @@ final class VoterLog {
         }
     }
 
-    /** Records as entries; one that opens an epoch has the value 0. */
+    /** Records as entries; one that opens an epoch has the value 0, another the number that it begins with. */
     static List<Object> entries(FetchResponseData.PartitionData fetched) {
         List<Object> entries = new ArrayList<>();
         for (var batch : FetchResponse.recordsOrFail(fetched).batches()) {
             for (var record : batch) {
-                int value = batch.isControlBatch() ? 0 : Integer.parseInt(Utils.utf8(record.value()));
+                int value = batch.isControlBatch() ? 0 : Integer.parseInt(Utils.utf8(record.value()).split(" ", 2)[0]);
                 entries.add(Json.fields("epoch", batch.partitionLeaderEpoch(), "value", value));
             }
         }
