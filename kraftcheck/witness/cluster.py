@@ -39,12 +39,11 @@ from reference.cluster.types import ClusterConstants
 from reference.partition.messages import CONTROLLER, DeleteRecordsRequest
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.world import DISK, FAILED, LATE
-from reference.quorum.messages import Append, Crash, ElectionTimeout, FetchTimeout
+from reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout, Input
 from reference.quorum.sim import faults
 from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.types import Row
 from reference.quorum41.protocol import QUORUM_41
-from reference.runner.narrate import render_input
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.memo import State, Step
 from reference.steered.moves import Move, NodeStep
@@ -64,8 +63,7 @@ class _Voters(Watched, KafkaSchedule):
         super().__init__(quorum, host, cluster.options.watched, cluster.compares, VOTERS_OF)
         self.taken = cluster.taken
 
-    def give(self, node: int, input: Append) -> str:
-        """A step that a controller causes. Why it was ignored, or empty."""
+    def give(self, node: int, input: Input) -> str:
         first = len(self.taken)
         self._alive.clear()
         self._step(node, self.rows[node], input)
@@ -109,6 +107,7 @@ class KafkaCluster(ClusterSchedule):
 
     kind_of_partition = _Partition
     kind_of_controllers = _Controllers
+    voters: _Voters
 
     def __init__(self, options: ClusterOptions, host: Host, compares: bool = False) -> None:
         self.compares = compares
@@ -151,14 +150,17 @@ class KafkaCluster(ClusterSchedule):
         if node == CONTROLLER and self.decides is not None:
             decided = self._asked(f"{CONTROLLERS_OF}{self.decides}", input)
             return decided and decided.outcome
+        outcome: Outcome | None
         if node == CONTROLLER:
             outcome = self._standing(row)
-            text = outcome and self._speech.line(node, row, input, outcome)
+            if outcome is None:
+                return None
+            text = self._speech.line(node, row, input, outcome)
         else:
             made = self._asked(f"{BROKERS_OF}{node}", input)
-            outcome, text = made and made.outcome, made and made.text
-        if outcome is None:
-            return None
+            if made is None:
+                return None
+            outcome, text = made.outcome, made.text
         self.lines.append((text, len(self.moves)))
         action = f"Handle{type(input).__name__}"
         said = (row, input, outcome.row, outcome.sent, outcome.ignored)
@@ -238,7 +240,7 @@ def _calm(cluster: KafkaCluster, stream: Stream) -> bool:
     """Where nobody leads or stands, voters ask each other for a leader for ever."""
     roles = {row.role for row in cluster.voters.rows.values()}
     alone = not roles & {"Leader", "Prospective", "Candidate"}
-    return alone and chance(stream, 200) and _elect(cluster, stream) or cluster.calm()
+    return (alone and chance(stream, 200) and _elect(cluster, stream)) or cluster.calm()
 
 
 def _deliver(cluster: KafkaCluster, stream: Stream) -> bool:

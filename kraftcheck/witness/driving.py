@@ -142,9 +142,9 @@ class Driven(NamedTuple):
 
 def traces_of(trace: Path, component: Component) -> list[Path]:
     """The files with the steps of each part: this one, if the component is one protocol."""
-    if component.parts == (component,):
-        return [trace]
     names = [part.protocol.name for part in component.parts]
+    if len(names) == 1:
+        return [trace]
     return [trace.with_name(f"{trace.stem}-{name}{trace.suffix}") for name in names]
 
 
@@ -278,13 +278,11 @@ def all_judged(
     """The traces of a component's parts, in their order. differing: by part, the steps of which TLC
     is asked, if not all. Raises ToolError as judge_batch.
     """
-    paths, only = traces_of(trace, component), [None] * len(component.parts)
-    if differing is not None:
-        only = [{each.line for each in part} for part in differing]
-    return [
-        judged(part, path, profile, told, lines)
-        for part, path, lines in zip(component.parts, paths, only, strict=True)
-    ]
+    found = []
+    for number, path in enumerate(traces_of(trace, component)):
+        only = None if differing is None else {each.line for each in differing[number]}
+        found.append(judged(component.parts[number], path, profile, told, only))
+    return found
 
 
 def judged(

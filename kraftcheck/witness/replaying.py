@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,9 +98,7 @@ def played(
     if not any(part.lines for part in parts):
         raise BadInput(f"{name}: none of its moves is possible on Kafka: nothing was judged")
     by = producer(kafka, component.protocol)
-    for path, of, part in zip(
-        traces_of(trace, component), parts_of(constants), parts, strict=True
-    ):
+    for path, of, part in zip(traces_of(trace, component), parts_of(constants), parts, strict=True):
         said = [header(of, by) + "\n", *(of_run(text, 0) for text, _ in part.lines)]
         artifacts.write_whole(path, "".join(said))
     # The first line of a trace is its header.
@@ -147,7 +146,7 @@ def replay(
         "left_out": followed.left_out,
         "violates": made.violates,
         "as_said": made.violates == script.violates,
-        "differing": driving.of_differing(sum(made.differing, [])) if differential else None,
+        "differing": driving.of_differing([*chain(*made.differing)]) if differential else None,
     }
     return driving.concluded(
         *(made.found, component, kafka, profile, facts, told),

@@ -70,8 +70,7 @@ class KafkaSchedule(Schedule):
         compares: bool = False,
         among: str = "",
     ) -> None:
-        """among: what the host's names of voters begin with in a composition, whose run has begun.
-        """
+        """among: in a composition, which has begun its run, what voters' names begin with."""
         super().__init__(constants, watched=watched)
         self.compares = compares
         self.differing: list[Differing] = []

@@ -26,7 +26,7 @@ DEFAULT: Final = version_of(_POM)
 
 
 class Component(NamedTuple):
-    """What is driven of Kafka: the classes under these folders of `java`, with those of `java/host`.
+    """What is driven of Kafka: the classes under folders of `java`, with those of `java/host`.
 
     node: the class whose `nodes` makes them. broker: whether it takes the broker's jars
     (live/kafka) beside those of the witness. host: the program. all_versions: whether it can be

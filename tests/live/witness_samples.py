@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kraftcheck.witness.driving import Component, drive, host_of, judged, of_run
+from kraftcheck.witness.driving import Component, all_judged, drive, host_of, of_run
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
@@ -60,7 +60,7 @@ def _make(sample: Sample) -> None:
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(_followed(sample.component, kafka, sample.schedule))
         head, *lines = path.read_text(encoding="utf-8").splitlines()
-        found = judged(sample.component, path, read_profile("kafka-4.3"))
+        [found] = all_judged(sample.component, path, read_profile("kafka-4.3"))
     FOLDER.mkdir(exist_ok=True)
     whole = [_of_run(line, 0) for line in lines if line.endswith(f',"run":{sample.whole}}}')]
     _write(f"{sample.name}-run", [head, *whole[:WHOLE]])

@@ -23,6 +23,7 @@ from reference.cluster.steered.parts import (
     SteeredBrokers,
     SteeredPartition,
     Voters,
+    Watched,
 )
 from reference.partition.messages import (
     CONTROLLER,
@@ -116,10 +117,10 @@ class ClusterMoves(Joints):
             self.partitions, of_brokers, memo.partition.interner, 0, self
         )
         self.connect(self.parcels, of_brokers, controllers)
-        self.voters = self.make_voters(memo.quorum)
+        self.voters: Watched = self.make_voters(memo.quorum)
         self.voters.moves = self.moves
 
-    def make_voters(self, memo: QuorumMemo) -> Any:
+    def make_voters(self, memo: QuorumMemo) -> Watched:
         return Voters(self.constants.quorum, memo, self.recorder, self)
 
     # --- One move

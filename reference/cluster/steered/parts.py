@@ -59,6 +59,10 @@ class Watched(Schedule):
         if led or row.high_watermark != before.high_watermark:
             self._watcher.look(node, row)
 
+    def give(self, node: int, input: Input) -> str:
+        """A step that somebody else's move causes. Why it was ignored, or empty."""
+        raise NotImplementedError
+
     def _note(self, move: str) -> None:
         self._alive.clear()
 
@@ -73,7 +77,6 @@ class Voters(Watched, RecordedSchedule):
         self._watcher = watcher
 
     def give(self, node: int, input: Input) -> str:
-        """A step that somebody else's move causes. Why it was ignored, or empty."""
         outcome = self.handlers.step(node, self.rows[node], input)
         self._alive.clear()
         self._step(node, self.rows[node], input)
