@@ -37,12 +37,12 @@ PLANTS = [
         "partition.leader",
     ),
     Plant(
-        "a registration is read without whether it is fenced",
+        "a registration is read without its epoch",
         f"{METADATA}/RegisterBrokerRecord.java",
-        "this.fenced = _readable.readByte() != 0;",
-        "_readable.readByte();",
+        "this.brokerEpoch = _readable.readLong();",
+        "_readable.readLong();",
         "HandleMetadataUpdate HandleControllerFailover",
-        "fenced",
+        "epoch",
         run=8,
     ),
 ]

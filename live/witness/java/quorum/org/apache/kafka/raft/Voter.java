@@ -202,7 +202,9 @@ public final class Voter extends Node {
                 ((LeaderState<?>) state()).voterStates().values()
                         .forEach(peer -> Mirror.set(peer, "lastFetchTimestamp", 0L));
             }
-            Mirror.<Timer>get(state(), timer).reset(0);
+            // Who has lost an election waits by another timer, before 4.1.
+            boolean lost = Mirror.has(state(), "isBackingOff") && Mirror.<Boolean>get(state(), "isBackingOff");
+            Mirror.<Timer>get(state(), lost ? "backoffTimer" : timer).reset(0);
         };
     }
 
@@ -278,7 +280,7 @@ public final class Voter extends Node {
         client.poll();
         collect();
         // A timer that falls due by what a step does goes off when it is an input.
-        for (String name : List.of("electionTimer", "fetchTimer")) {
+        for (String name : List.of("electionTimer", "backoffTimer", "fetchTimer")) {
             if (Mirror.has(state(), name)) {
                 Timer timer = Mirror.get(state(), name);
                 timer.update(time.milliseconds());

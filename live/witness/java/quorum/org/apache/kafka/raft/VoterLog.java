@@ -91,11 +91,21 @@ final class VoterLog {
         }
         try {
             Object found = method.invoke(real, arguments);
+            if (real instanceof MockLog && found instanceof ValidOffsetAndEpoch valid) {
+                return asked(valid, (Integer) arguments[1]);
+            }
             boolean fetch = method.getName().equals("read") && arguments[1] == Isolation.UNCOMMITTED;
             return fetch ? upToMost((Long) arguments[0], (LogFetchInfo) found) : found;
         } catch (InvocationTargetException e) {
             throw e.getCause();
         }
+    }
+
+    /** Below its first epoch the log of tests names epoch 0, and Kafka's real one the epoch that is asked for. */
+    private static ValidOffsetAndEpoch asked(ValidOffsetAndEpoch found, int epoch) {
+        OffsetAndEpoch at = found.offsetAndEpoch();
+        return found.kind() == ValidOffsetAndEpoch.Kind.DIVERGING && at.epoch() == 0
+                ? ValidOffsetAndEpoch.diverging(new OffsetAndEpoch(at.offset(), epoch)) : found;
     }
 
     private LogFetchInfo upToMost(long offset, LogFetchInfo found) {
