@@ -59,6 +59,11 @@ COMPONENTS: Final = {
 
 _MOVED: Final = (
     ("4.1", "org.apache.kafka.server.replica.", "kafka.cluster."),
+    (
+        "4.1",
+        "org.apache.kafka.server.common.OffsetAndEpoch;",
+        "org.apache.kafka.raft.OffsetAndEpoch;",
+    ),
     ("4.1", "org.apache.kafka.storage.internals.log.UnifiedLog;", "kafka.log.UnifiedLog;"),
     ("4.2", "org.apache.kafka.server.partition.", "kafka.cluster."),
     ("4.3", "org.apache.kafka.common.record.internal.", "org.apache.kafka.common.record."),
