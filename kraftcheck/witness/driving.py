@@ -26,10 +26,11 @@ from kraftcheck.witness import comparing, following
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed, witnessed
 from kraftcheck.witness.kafka import Composed, Kafka, tried
-from kraftcheck.witness.speech import constants_form, header, parts_of
+from kraftcheck.witness.speech import constants_form, header
 from live.witness.host import Host, running
 from live.witness.jars import COMPONENTS, ClassPath, class_path
 from reference.kit.protocol import Protocol
+from reference.protocols import components_of
 from reference.sim.choices import run_seed
 from reference.steered.failures import Failure
 from reference.steered.scripts import Script, write
@@ -174,7 +175,7 @@ def drive(
                 stack.enter_context(path.open("w", encoding="utf-8"))
                 for path in traces_of(trace, component)
             ]
-            for file, of in zip(files, parts_of(constants), strict=True):
+            for file, of in zip(files, components_of(constants), strict=True):
                 file.write(header(of, producer(kafka, protocol)) + "\n")
             for run in range(first, first + runs):
                 own = run_seed(seed, run)

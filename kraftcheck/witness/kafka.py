@@ -96,7 +96,7 @@ def driver(protocol: str, what: str) -> Any:
     [found] = [each.witness for each in PROTOCOLS if each.name == protocol] or [None]
     protocol = (found and found.under) or protocol
     if protocol not in known:
-        raise BadInput(f"{what}; a witness has the {' and the '.join(known)} only")
+        raise BadInput(f"{what}; a witness has {', '.join(known)} only")
     return import_module(f"{__package__}.{protocol}")
 
 

@@ -32,7 +32,8 @@ from kraftcheck.witness.driving import (
     traces_of,
 )
 from kraftcheck.witness.kafka import Kafka, tried
-from kraftcheck.witness.speech import header, parts_of
+from kraftcheck.witness.speech import header
+from reference.protocols import components_of
 from reference.steered.scripts import Script
 from traces.foreign.profiles import Profile
 
@@ -98,7 +99,9 @@ def played(
     if not any(part.lines for part in parts):
         raise BadInput(f"{name}: none of its moves is possible on Kafka: nothing was judged")
     by = producer(kafka, component.protocol)
-    for path, of, part in zip(traces_of(trace, component), parts_of(constants), parts, strict=True):
+    for path, of, part in zip(
+        traces_of(trace, component), components_of(constants), parts, strict=True
+    ):
         said = [header(of, by) + "\n", *(of_run(text, 0) for text, _ in part.lines)]
         artifacts.write_whole(path, "".join(said))
     # The first line of a trace is its header.

@@ -14,10 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.cluster.types import ClusterConstants
 from reference.kit.fields import Field, Kind, fields_of, spec_name
 from reference.kit.messages import Addressed, canonical
-from reference.protocols import CLUSTER, protocol_of
+from reference.protocols import components_of, is_composed, protocol_of
 
 ROWS_KEPT: Final = 4096
 """So many rows are kept as texts: the row after a step is the one before the next."""
@@ -196,14 +195,9 @@ def header(constants: Any, producer: str) -> str:
     return msgspec.json.encode(said).decode()
 
 
-def parts_of(constants: Any) -> tuple[Any, ...]:
-    """These, or those of each component of a composition."""
-    return constants.components if isinstance(constants, ClusterConstants) else (constants,)
-
-
 def constants_form(constants: Any) -> dict[str, Any]:
-    if isinstance(constants, ClusterConstants):
-        parts = [constants_form(each) for each in constants.components]
-        return {"protocol": CLUSTER, "parts": parts}
+    if is_composed(constants):
+        parts = [constants_form(each) for each in components_of(constants)]
+        return {"protocol": _tag(type(constants)), "parts": parts}
     named = {spec_name(name): getattr(constants, name) for name in constants.__struct_fields__}
     return {"protocol": protocol_of(constants).name, **named}

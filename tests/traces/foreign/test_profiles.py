@@ -232,7 +232,7 @@ def test_who_counts_as_caught_up_in_vain_is_found(tmp_path: Path) -> None:
 
 
 def test_a_profile_that_is_not_there_is_named() -> None:
-    with pytest.raises(ToolError, match=r"no profile 'kafka-9'; there are kafka-4\.3"):
+    with pytest.raises(ToolError, match=r"no profile 'kafka-9'; there are kafka-4\.0, kafka-4\.3"):
         read_profile("kafka-9")
 
 
