@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from kraftcheck.screen import Screen
 from kraftcheck.witness import kafka
-from kraftcheck.witness.driving import Component, drive, host_of, judged
+from kraftcheck.witness.driving import Component, Driven, all_judged, drive, host_of
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
 from live.witness.jars import DEFAULT, class_path
@@ -61,14 +61,17 @@ def start() -> None:
             host.ask(["new"])
 
 
-def runs(component: Component, count: int, folder: Path, compares: bool = False) -> Any:
+def runs(component: Component, count: int, folder: Path, compares: bool = False) -> Driven:
     path = folder / "trace.jsonl"
     return drive(path, KAFKA, component, 3, runs=count, seed=7, moves=200, compares=compares)
 
 
-def judging(component: Component, folder: Path, only: set[int] | None = None) -> None:
-    found = judged(component, folder / "trace.jsonl", read_profile("kafka-4.3"), only=only)
-    assert not found.found.rejections
+def judging(component: Component, folder: Path, driven: Driven | None = None) -> None:
+    """driven: of which TLC is asked what differs from the reference; None: of all."""
+    differing = [part.differing for part in driven.parts] if driven else None
+    trace, profile = folder / "trace.jsonl", read_profile("kafka-4.3")
+    for found in all_judged(component, trace, profile, differing=differing):
+        assert not found.found.rejections
 
 
 def line(what: str, number: int, unit: str, took: Spent, per: float = 1.0) -> None:
@@ -95,8 +98,7 @@ def of_runs() -> None:
             _, judge = spent(lambda: judging(component, folder))  # noqa: B023
             line(f"{name}: judged, with entries", steps, "steps", judge)
             driven, took = spent(lambda: runs(component, count, folder, True))  # noqa: B023
-            only = {each.line for each in driven.differing}
-            _, judge = spent(lambda: judging(component, folder, only))  # noqa: B023
+            _, judge = spent(lambda: judging(component, folder, driven))  # noqa: B023
             both = Spent(took.processor + judge.processor, took.wall + judge.wall)
             line(f"{name}: beside the reference", steps, "steps", both)
 

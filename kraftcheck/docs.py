@@ -33,7 +33,7 @@ from traces.checkers.atomicity import ACROSS
 from traces.checkers.groups import GROUPS
 from traces.cover import drawings
 from traces.foreign.describe import tables
-from traces.foreign.profiles import read_profile
+from traces.foreign.profiles import Entry, names, read_profile
 from traces.schema import TABLES, describe
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -218,10 +218,15 @@ def mutants() -> str:
 
 
 def profile() -> str:
-    """The entries of the profile of Kafka 4.3, from specs/quorum41/profiles."""
-    lines = ["| entry | class | Kafka | where |", "|---|---|---|---|"]
-    for entry in read_profile("kafka-4.3").entries:
-        lines.append(f"| `{entry.name}` | {entry.of} | {entry.says} | {entry.source} |")
+    """The entries of all profiles, from specs/*/profiles, each once."""
+    lines = ["| entry | class | Kafka | where | profiles |", "|---|---|---|---|---|"]
+    found: dict[Entry, list[str]] = {}
+    for name in sorted(names(), reverse=True):
+        for entry in read_profile(name).entries:
+            found.setdefault(entry, []).append(name)
+    for entry, of in found.items():
+        cells = (f"`{entry.name}`", entry.of, entry.says, entry.source, ", ".join(of))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,8 @@
 """What is alike for all components of a witness: runs and schedules are driven, judged, told.
 
 What is written, into a folder of ours: `trace.jsonl`, every step of every run, as another
-implementation would log it (docs/foreign-traces.md); `witness.json`, what was found; and of each
+implementation would log it (docs/foreign-traces.md), of a composition one for each part, with the
+part's name; `witness.json`, what was found; and of each
 run in which something was, up to LISTED of them, `run-N.moves`, which `witness replay` takes.
 """
 
@@ -24,11 +25,12 @@ from kraftcheck.screen import Screen
 from kraftcheck.witness import comparing, following
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed, witnessed
-from kraftcheck.witness.kafka import Kafka, tried
+from kraftcheck.witness.kafka import Composed, Kafka, tried
 from kraftcheck.witness.speech import constants_form, header
 from live.witness.host import Host, running
 from live.witness.jars import COMPONENTS, ClassPath, class_path
 from reference.kit.protocol import Protocol
+from reference.protocols import components_of
 from reference.sim.choices import run_seed
 from reference.steered.failures import Failure
 from reference.steered.scripts import Script, write
@@ -46,8 +48,8 @@ DIFFERING = 12
 SHARED_MEMORY = Path("/dev/shm")
 
 
-class Component(Interface):
-    """How the nodes of one protocol are driven: by Kafka's classes, and perhaps others beside."""
+class Part(Interface):
+    """How steps of one protocol's nodes are judged."""
 
     @property
     def protocol(self) -> Protocol: ...
@@ -55,6 +57,22 @@ class Component(Interface):
     @property
     def methods(self) -> Mapping[str, str]:
         """Kafka's, by the spec's action."""
+
+    def left_open(self, trace: ForeignTrace) -> list[Finding]:
+        """What is wrong although the profile allows it."""
+
+
+class Component(Interface):
+    """How the nodes of one protocol, or of a composition, are driven: by Kafka's classes, and
+    perhaps others beside.
+    """
+
+    @property
+    def protocol(self) -> Protocol | Composed: ...
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """Itself, or those that it is composed of, in the order of its schedule's."""
 
     def settings(self, nodes: int, seed: int) -> Any:
         """Of a run by chance: what a script has as options."""
@@ -72,13 +90,10 @@ class Component(Interface):
     def walk(self, schedule: Any, seed: int, moves: int) -> None:
         """So many moves by chance."""
 
-    def left_open(self, trace: ForeignTrace) -> list[Finding]:
-        """What is wrong although the profile allows it."""
-
 
 @contextmanager
 def host_of(
-    kafka: Kafka, protocol: Protocol, constants: Any, answers: str = "number"
+    kafka: Kafka, protocol: Protocol | Composed, constants: Any, answers: str = "number"
 ) -> Iterator[Host]:
     """A JVM with nodes of these classes; brokers have no log but the real one. Its logs lie in
     memory where the system has such a place, and are gone afterwards.
@@ -97,16 +112,41 @@ def host_of(
 # -- Runs by chance
 
 
-class Driven(NamedTuple):
-    """What runs have done. places: of each step in the trace its run, and how many moves had been
-    made by then. scripts: all moves, by run. thrown: what ended processes, in words. differing:
-    those that the reference would not have taken so, if they were compared.
+class Steps(NamedTuple):
+    """Those of a part. places: of each in its trace its run, and how many moves had been made by
+    then. differing: those that the reference would not have taken so, if they were compared.
     """
 
     places: list[tuple[int, int]]
+    differing: list[Differing]
+
+
+class Driven(NamedTuple):
+    """What runs have done. parts: in the component's order. scripts: all moves, by run. thrown:
+    what ended processes, in words.
+    """
+
+    parts: list[Steps]
     scripts: list[Script]
     thrown: list[str]
-    differing: list[Differing]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Of all parts."""
+        return [place for part in self.parts for place in part.places]
+
+    @property
+    def differing(self) -> list[Differing]:
+        """Of all parts; lines are those of each part's trace."""
+        return [each for part in self.parts for each in part.differing]
+
+
+def traces_of(trace: Path, component: Component) -> list[Path]:
+    """The files with the steps of each part: this one, if the component is one protocol."""
+    names = [part.protocol.name for part in component.parts]
+    if len(names) == 1:
+        return [trace]
+    return [trace.with_name(f"{trace.stem}-{name}{trace.suffix}") for name in names]
 
 
 def drive(
@@ -122,30 +162,33 @@ def drive(
     compares: bool = False,
     told: Callable[[int], None] = lambda done: None,
 ) -> Driven:
-    """Makes so many runs from the first on, and writes their steps. Raises BadInput: Kafka cannot
-    be driven.
+    """Makes so many runs from the first on, and writes their steps (`traces_of`). Raises BadInput:
+    Kafka cannot be driven.
     """
-    driven = Driven([], [], [], [])
+    driven = Driven([Steps([], []) for _ in component.parts], [], [])
     protocol = component.protocol
     constants = component.constants(component.settings(nodes, seed))
 
     def work() -> Driven:
-        with (
-            host_of(kafka, protocol, constants) as host,
-            trace.open("w", encoding="utf-8") as file,
-        ):
-            file.write(header(constants, producer(kafka, protocol)) + "\n")
+        with host_of(kafka, protocol, constants) as host, ExitStack() as stack:
+            files = [
+                stack.enter_context(path.open("w", encoding="utf-8"))
+                for path in traces_of(trace, component)
+            ]
+            for file, of in zip(files, components_of(constants), strict=True):
+                file.write(header(of, producer(kafka, protocol)) + "\n")
             for run in range(first, first + runs):
                 own = run_seed(seed, run)
                 schedule = component.begin(component.settings(nodes, own), host, False, compares)
                 component.walk(schedule, own, moves)
-                # The first line of a trace is its header.
-                driven.differing.extend(
-                    each._replace(line=each.line + len(driven.places) + 1)
-                    for each in schedule.differing
-                )
-                driven.places.extend((run, made) for _, made in schedule.lines)
-                file.writelines(of_run(text, run) for text, _ in schedule.lines)
+                for file, steps, taken in zip(files, driven.parts, schedule.parts, strict=True):
+                    # The first line of a trace is its header.
+                    steps.differing.extend(
+                        each._replace(line=each.line + len(steps.places) + 1)
+                        for each in taken.differing
+                    )
+                    steps.places.extend((run, made) for _, made in taken.lines)
+                    file.writelines(of_run(text, run) for text, _ in taken.lines)
                 driven.thrown.extend(f"run {run}: {each}" for each in schedule.thrown)
                 driven.scripts.append(_script(protocol, schedule))
                 told(run + 1 - first)
@@ -173,7 +216,7 @@ def by_chance(
     """
     use_jar(jar)
     protocol = component.protocol
-    profile = kafka.allowed(protocol.name)
+    profile = kafka.allowed(component.parts[0].protocol.name)
     tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     place = artifacts.claim(out)
     begin = monotonic()
@@ -186,15 +229,20 @@ def by_chance(
         raise BadInput("no step was taken: ask for more runs or moves")
     seconds = monotonic() - begin
     if differential:
-        asked = {each.line for each in driven.differing}
         rate = f"{len(driven.places) / seconds:,.0f} steps/s"
-        screen.line(f"{len(asked):,} of {len(driven.places):,} steps differ ({rate})")
-        for line in comparing.told(driven.differing, component.methods, DIFFERING):
-            screen.line(line)
-    only = {each.line for each in driven.differing} if differential else None
-    found = judged(component, place / TRACE, profile, screen.note, only)
+        screen.line(f"{len(driven.differing):,} of {len(driven.places):,} steps differ ({rate})")
+        for part, steps in zip(component.parts, driven.parts, strict=True):
+            for line in comparing.told(steps.differing, part.methods, DIFFERING):
+                screen.line(line)
+    compared = [part.differing for part in driven.parts] if differential else None
+    found = all_judged(component, place / TRACE, profile, screen.note, compared)
     judging = monotonic() - begin - seconds
-    saved = _save(place, driven.scripts, [driven.places[line - 2] for line in _wrong(found)])
+    wrong = [
+        steps.places[line - 2]
+        for steps, of in zip(driven.parts, found, strict=True)
+        for line in _wrong(of)
+    ]
+    saved = _save(place, driven.scripts, sorted(wrong))
     facts = [
         ("runs", f"{runs:,} of {nodes} {protocol.alike}, seed {seed}"),
         ("steps", f"{len(driven.places):,} in {seconds:.1f} s, judged in {judging:.1f} s"),
@@ -221,8 +269,25 @@ def of_differing(differing: Sequence[Differing]) -> list[dict[str, Any]]:
     ]
 
 
-def judged(
+def all_judged(
     component: Component,
+    trace: Path,
+    profile: Profile | None,
+    told: Callable[[str], None] = lambda what: None,
+    differing: Sequence[Sequence[Differing]] | None = None,
+) -> list[Witnessed]:
+    """The traces of a component's parts, in their order. differing: by part, the steps of which TLC
+    is asked, if not all. Raises ToolError as judge_batch.
+    """
+    found = []
+    for number, path in enumerate(traces_of(trace, component)):
+        only = None if differing is None else {each.line for each in differing[number]}
+        found.append(judged(component.parts[number], path, profile, told, only))
+    return found
+
+
+def judged(
+    component: Part,
     trace: Path,
     profile: Profile | None,
     told: Callable[[str], None] = lambda what: None,
@@ -235,7 +300,7 @@ def judged(
     return witnessed(read, profile, component.left_open(read), told, only)
 
 
-def producer(kafka: Kafka, protocol: Protocol) -> str:
+def producer(kafka: Kafka, protocol: Protocol | Composed) -> str:
     """What took the steps of a trace, in words."""
     assert protocol.witness is not None, protocol.name
     return kafka.producer(protocol.witness.classes)
@@ -246,7 +311,7 @@ def of_run(text: str, run: int) -> str:
     return f'{text.removesuffix("}")},"run":{run}}}\n'
 
 
-def _script(protocol: Protocol, schedule: following.Schedule) -> Script:
+def _script(protocol: Protocol | Composed, schedule: following.Schedule) -> Script:
     setting = {**schedule.setting(), "watched": False}
     machine = (protocol.witness and protocol.witness.under) or protocol.name
     return Script(machine=machine, moves=tuple(schedule.moves), options=setting)
@@ -279,7 +344,7 @@ def _save(folder: Path, scripts: Sequence[Script], wrong: Sequence[tuple[int, in
 
 
 def concluded(
-    found: Witnessed,
+    found: Sequence[Witnessed],
     component: Component,
     kafka: Kafka,
     profile: Profile | None,
@@ -291,15 +356,16 @@ def concluded(
     screen: Screen,
     failure: Failure | None = None,
 ) -> int:
-    """Shows what was found, and writes it into the folder; the exit code. failure: an invariant
-    that is violated.
+    """Shows what was found of each part, and writes it into the folder; the exit code. failure: an
+    invariant that is violated.
     """
     code = exits.worst(
         [
-            exits.code_of(found.verdict),
+            *(exits.code_of(each.verdict) for each in found),
             exits.VIOLATED if failure else exits.HOLDS,
         ]
     )
+    forbidden = sum(each.forbidden for each in found)
     judged = f"the specs, and what {profile.name} does otherwise" if profile else "the specs alone"
     screen.facts(
         [
@@ -307,17 +373,22 @@ def concluded(
             ("Kafka", producer(kafka, component.protocol)),
             *facts,
             ("judged by", judged),
-            ("known", f"{found.forbidden:,} steps that the specs alone refuse" if profile else ""),
-            *(("", _met(each)) for each in found.met),
+            ("known", f"{forbidden:,} steps that the specs alone refuse" if profile else ""),
+            *(("", _met(each)) for of in found for each in of.met),
             *(("stopped", each) for each in thrown[:LISTED]),
-            *(("", reason) for reason in found.found.reasons[:LISTED]),
-            *(("", f"line {f.line}: {f.check}: {f.explanation}") for f in found.in_vain[:LISTED]),
+            *(("", reason) for of in found for reason in of.found.reasons[:LISTED]),
+            *(
+                ("", f"line {f.line}: {f.check}: {f.explanation}")
+                for of in found
+                for f in of.in_vain[:LISTED]
+            ),
         ]
     )
-    for each in found.found.rejections[:LISTED]:
-        screen.line(_refused(each, component.methods))
-        for difference in each.differences[:LISTED]:
-            screen.line(f"    {difference}")
+    for part, of in zip(component.parts, found, strict=True):
+        for each in of.found.rejections[:LISTED]:
+            screen.line(_refused(each, part.methods))
+            for difference in each.differences[:LISTED]:
+                screen.line(f"    {difference}")
     for path in saved:
         screen.line(f"again: {command('witness', 'replay', path)}")
     document = {
@@ -327,17 +398,29 @@ def concluded(
         "log": "files" if kafka.files else "memory",
         "profile": profile.name if profile else None,
         **told,
-        "forbidden": found.forbidden,
-        "known": [_of_entry(each) for each in found.met],
-        "in_vain": msgspec.to_builtins(found.in_vain),
         "stopped": thrown,
         "schedules": saved,
-        "found": msgspec.to_builtins(found.found),
     }
+    if len(found) == 1:
+        document |= _judgement(found[0])
+    else:
+        document["parts"] = {
+            part.protocol.name: _judgement(of)
+            for part, of in zip(component.parts, found, strict=True)
+        }
     if place is not None:
         artifacts.write_json(place / RESULT, document)
     screen.document(document)
     return code
+
+
+def _judgement(found: Witnessed) -> dict[str, Any]:
+    return {
+        "forbidden": found.forbidden,
+        "known": [_of_entry(each) for each in found.met],
+        "in_vain": msgspec.to_builtins(found.in_vain),
+        "found": msgspec.to_builtins(found.found),
+    }
 
 
 def _of_entry(met: Met) -> dict[str, Any]:

@@ -21,6 +21,13 @@ class Impossible(Exception):
     """Kafka cannot be given this input. The text is one line."""
 
 
+class Taken(Protocol):
+    """The steps of one part: see Schedule."""
+
+    lines: list[tuple[str, int]]
+    differing: list[Differing]
+
+
 class Schedule(Protocol):
     """A run of which nodes are Kafka's. moves: in words, so far. lines: its steps as lines of a
     trace, each with how many moves had been made by then. thrown: what ended processes, in Kafka's
@@ -32,6 +39,10 @@ class Schedule(Protocol):
     lines: list[tuple[str, int]]
     thrown: list[str]
     differing: list[Differing]
+
+    @property
+    def parts(self) -> Sequence[Taken]:
+        """Itself, or of a composition the parts, each with its lines and what of them differs."""
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """Makes a move, or one alike. later: what the schedule has behind it. How many moves of

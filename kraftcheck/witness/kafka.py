@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from kraftcheck.exits import BadInput
 from live.artifacts import ArtifactError
 from live.witness.host import WitnessError
 from live.witness.jars import check_version
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
+from reference.kit.protocol import Protocol, Witness
+from reference.protocols import CLUSTER, PROTOCOLS
 from traces.cover.models import CoverModel, read_covers, select
 from traces.foreign.profiles import Profile, names, profile_of, read_profile
 
@@ -20,6 +20,26 @@ SPECS_ALONE = "specs"
 """In place of a profile's name."""
 
 T = TypeVar("T")
+
+
+class Composed(NamedTuple):
+    """A composition whose parts' nodes are Kafka's. alike: the nodes of which runs have several."""
+
+    name: str
+    alike: str
+    witness: Witness
+
+
+CLUSTER_OF_KAFKA: Final = Composed(
+    CLUSTER,
+    "brokers",
+    Witness(
+        "KafkaRaftClient, on each the controller's managers, and a partition's brokers",
+        fewest=2,
+        most=5,
+        usual=3,
+    ),
+)
 
 
 class Kafka(NamedTuple):
@@ -59,9 +79,12 @@ def tried(work: Callable[[], T]) -> T:
         raise BadInput(str(error)) from None
 
 
-def witnessed() -> dict[str, Protocol]:
-    """The protocols whose steps classes of Kafka take, by name; but those driven under another."""
-    return {p.name: p for p in PROTOCOLS if p.witness is not None and not p.witness.under}
+def witnessed() -> dict[str, Protocol | Composed]:
+    """The protocols whose steps classes of Kafka take, by name, but those driven under another; and
+    what is composed of them.
+    """
+    alone = {p.name: p for p in PROTOCOLS if p.witness is not None and not p.witness.under}
+    return {**alone, CLUSTER_OF_KAFKA.name: CLUSTER_OF_KAFKA}
 
 
 def driver(protocol: str, what: str) -> Any:
@@ -73,7 +96,7 @@ def driver(protocol: str, what: str) -> Any:
     [found] = [each.witness for each in PROTOCOLS if each.name == protocol] or [None]
     protocol = (found and found.under) or protocol
     if protocol not in known:
-        raise BadInput(f"{what}; a witness has the {' and the '.join(known)} only")
+        raise BadInput(f"{what}; a witness has {', '.join(known)} only")
     return import_module(f"{__package__}.{protocol}")
 
 

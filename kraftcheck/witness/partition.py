@@ -38,7 +38,7 @@ from reference.partition.sim.machine import PartitionMachine, PartitionMemo
 from reference.partition.sim.options import PartitionOptions, constants_of
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from reference.partition.types import PartitionConstants
+from reference.partition.types import BrokerRow, PartitionConstants
 from reference.sim.choices import Stream, chance, pick
 from reference.steered.moves import Move
 from tla_utils import Record, Value
@@ -92,7 +92,7 @@ class _Machine(PartitionMachine):
         return self._taken(node, row, input, super().outcome)
 
 
-class _Memo(PartitionMemo):
+class KafkaMemo(PartitionMemo):
     """Of one run: what Kafka does depends on more than the row, so nothing is remembered."""
 
     def __init__(self, taken: Callable[..., Any]) -> None:
@@ -117,7 +117,7 @@ class KafkaPartition(PartitionSchedule):
         self._speech = Speech(constants_of(options))
         [said] = host.ask(["new"])
         assert said == "", said
-        super().__init__(options, memo=_Memo(self._taken))
+        super().__init__(options, memo=KafkaMemo(self._taken))
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
         made = self._told(node, self._speech.text(input))
@@ -142,6 +142,10 @@ class KafkaPartition(PartitionSchedule):
         self.lines.append((step, len(self.moves)))
         return self._speech.taken(step).outcome
 
+    @property
+    def parts(self) -> tuple[KafkaPartition]:
+        return (self,)
+
     def attempt(self, words: str, later: Sequence[str]) -> int:
         move = alike(self, words)
         if move is None:
@@ -159,12 +163,7 @@ class KafkaPartition(PartitionSchedule):
         it even if metadata had cleared it.
         """
         found = super().readings()
-        return [each for each in found if not (self._is_unsent(each[0]) and _of_partition(each[1]))]
-
-    def _is_unsent(self, node: int) -> bool:
-        row = self.row(node)
-        proposed = row.pending.kind != "None" and not row.pending.refused
-        return proposed and row.alter_request == NO_REQUEST
+        return [n for n in found if not (is_unsent(self.row(n[0])) and _of_partition(n[1]))]
 
     def wants(self, *kinds: str) -> list[tuple[int, Input]]:
         """A request to change the ISR is given up only while it is still what is proposed: Kafka
@@ -184,6 +183,12 @@ class KafkaPartition(PartitionSchedule):
     def electable(self) -> list[tuple[Election, int]]:
         """Nobody lists the replicas anew: a trace of steps has one set of constants."""
         return []
+
+
+def is_unsent(row: BrokerRow) -> bool:
+    """Whether a leader has not sent yet what it proposes."""
+    proposed = row.pending.kind != "None" and not row.pending.refused
+    return proposed and row.alter_request == NO_REQUEST
 
 
 def _of_partition(input: Input) -> bool:
@@ -402,6 +407,10 @@ class _Brokers:
 
     protocol = PARTITION
     methods = METHODS
+
+    @property
+    def parts(self) -> tuple[_Brokers]:
+        return (self,)
 
     def settings(self, nodes: int, seed: int) -> PartitionOptions:
         """Every other run has an idempotent producer, of batches of up to three records."""

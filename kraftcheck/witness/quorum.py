@@ -57,6 +57,7 @@ class _Voters:
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
+        self.parts = (self,)
 
     def settings(self, nodes: int, seed: int) -> QuorumSetting:
         return QuorumSetting(tuple(range(1, nodes + 1)), FETCH_MAX_RECORDS)

@@ -126,8 +126,8 @@ def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
         "there": bool(made.violates) and made.violates == script.violates,
         "violates": made.violates,
         "left_out": len(made.followed.left_out),
-        "bugs": [met.name for met in made.found.met if met.of == "bug"],
-        "refused": actions(made.found),
+        "bugs": [met.name for met in made.met if met.of == "bug"],
+        "refused": made.refused,
         "stopped": made.followed.schedule.thrown,
     }
 

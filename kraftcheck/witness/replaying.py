@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +20,20 @@ from kraftcheck.known_bugs import schedules
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.witness import comparing, driving, following
 from kraftcheck.witness.comparing import Differing
-from kraftcheck.witness.departures import Witnessed
-from kraftcheck.witness.driving import RESULT, TRACE, Component, host_of, judged, of_run, producer
+from kraftcheck.witness.departures import Met, Witnessed
+from kraftcheck.witness.driving import (
+    RESULT,
+    TRACE,
+    Component,
+    all_judged,
+    host_of,
+    of_run,
+    producer,
+    traces_of,
+)
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import header
+from reference.protocols import components_of
 from reference.steered.scripts import Script
 from traces.foreign.profiles import Profile
 
@@ -30,13 +41,13 @@ BUG_HEADS = ("schedule", "with its bug", ">moves", ">steps", "on Kafka", "entrie
 
 
 class Played(NamedTuple):
-    """A schedule as Kafka followed it. differing: if they were compared, the steps that the
-    reference would not have taken so; their lines are those of the trace.
+    """A schedule as Kafka followed it. differing: by part, if they were compared, the steps that
+    the reference would not have taken so; their lines are those of the trace. found: by part.
     """
 
     followed: following.Followed
-    differing: list[Differing]
-    found: Witnessed
+    differing: list[list[Differing]]
+    found: list[Witnessed]
 
     @property
     def violates(self) -> str:
@@ -44,9 +55,18 @@ class Played(NamedTuple):
         return failure.name if failure else ""
 
     @property
+    def met(self) -> list[Met]:
+        return [met for each in self.found for met in each.met]
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many steps of each action are."""
+        return {action: count for each in self.found for action, count in actions(each).items()}
+
+    @property
     def code(self) -> int:
-        code = exits.code_of(self.found.verdict)
-        return exits.worst([code, exits.VIOLATED if self.violates else exits.HOLDS])
+        codes = [exits.code_of(each.verdict) for each in self.found]
+        return exits.worst([*codes, exits.VIOLATED if self.violates else exits.HOLDS])
 
 
 def played(
@@ -75,15 +95,19 @@ def played(
             return following.follow(script, component.begin(setting, host, True, compares))
 
     followed = tried(work)
-    lines = followed.schedule.lines
-    if not lines:
+    parts = followed.schedule.parts
+    if not any(part.lines for part in parts):
         raise BadInput(f"{name}: none of its moves is possible on Kafka: nothing was judged")
-    said = [header(constants, producer(kafka, component.protocol)) + "\n"]
-    artifacts.write_whole(trace, "".join([*said, *(of_run(text, 0) for text, _ in lines)]))
+    by = producer(kafka, component.protocol)
+    for path, of, part in zip(
+        traces_of(trace, component), components_of(constants), parts, strict=True
+    ):
+        said = [header(of, by) + "\n", *(of_run(text, 0) for text, _ in part.lines)]
+        artifacts.write_whole(path, "".join(said))
     # The first line of a trace is its header.
-    differing = [each._replace(line=each.line + 1) for each in followed.schedule.differing]
-    only = {each.line for each in differing} if compares else None
-    return Played(followed, differing, judged(component, trace, profile, note, only))
+    differing = [[e._replace(line=e.line + 1) for e in part.differing] for part in parts]
+    only = differing if compares else None
+    return Played(followed, differing, all_judged(component, trace, profile, note, only))
 
 
 def replay(
@@ -99,7 +123,7 @@ def replay(
 ) -> int:
     """A schedule of moves on Kafka, from this file. Raises as `played`."""
     driving.use_jar(jar)
-    profile = kafka.allowed(component.protocol.name)
+    profile = kafka.allowed(component.parts[0].protocol.name)
     place = artifacts.claim(out) if out else None
     with tempfile.TemporaryDirectory() as folder:
         trace = (place or Path(folder)) / TRACE
@@ -107,14 +131,16 @@ def replay(
             *(component, script, str(path), kafka, trace, profile, screen.note, differential)
         )
     followed, schedule, failure = made.followed, made.followed.schedule, made.followed.failure
+    steps = sum(len(part.lines) for part in schedule.parts)
     for line in following.told(followed):
         screen.line(line)
     screen.line()
     if differential:
-        screen.line(f"{len(made.differing):,} of {len(schedule.lines):,} steps differ")
-        for line in comparing.told(made.differing, component.methods, driving.DIFFERING):
-            screen.line(line)
-    facts = [("moves", f"{followed.made} of {len(script.moves)} made, {len(schedule.lines)} steps")]
+        screen.line(f"{sum(map(len, made.differing)):,} of {steps:,} steps differ")
+        for part, differing in zip(component.parts, made.differing, strict=True):
+            for line in comparing.told(differing, part.methods, driving.DIFFERING):
+                screen.line(line)
+    facts = [("moves", f"{followed.made} of {len(script.moves)} made, {steps} steps")]
     facts += [("violated", f"{failure.name}: {failure.sentence}")] if failure else []
     told = {
         "schedule": str(path),
@@ -123,7 +149,7 @@ def replay(
         "left_out": followed.left_out,
         "violates": made.violates,
         "as_said": made.violates == script.violates,
-        "differing": driving.of_differing(made.differing) if differential else None,
+        "differing": driving.of_differing([*chain(*made.differing)]) if differential else None,
     }
     return driving.concluded(
         *(made.found, component, kafka, profile, facts, told),
@@ -139,7 +165,7 @@ def bugs(component: Component, *, kafka: Kafka, out: Path, jar: str | None, scre
     driving.use_jar(jar)
     protocol = component.protocol
     machine = (protocol.witness and protocol.witness.under) or protocol.name
-    profile = kafka.allowed(protocol.name)
+    profile = kafka.allowed(component.parts[0].protocol.name)
     every = schedules.every(machine)
     if not every:
         raise BadInput(f"no schedule of a {machine} is stored")
@@ -169,11 +195,11 @@ def _of_bug(name: str, script: Script, made: Played) -> dict[str, Any]:
         "moves": len(script.moves),
         "made": followed.made,
         "left_out": followed.left_out,
-        "steps": len(followed.schedule.lines),
+        "steps": sum(len(part.lines) for part in followed.schedule.parts),
         "violates": made.violates,
-        "refused": actions(made.found),
-        "known": {met.name: len(met.lines) for met in made.found.met},
-        "bugs": [met.name for met in made.found.met if met.of == "bug"],
+        "refused": made.refused,
+        "known": {met.name: len(met.lines) for met in made.met},
+        "bugs": [met.name for met in made.met if met.of == "bug"],
         "stopped": followed.schedule.thrown,
         "verdict": exits.VERDICTS[made.code],
     }

@@ -63,8 +63,14 @@ class KafkaSchedule(Schedule):
     """
 
     def __init__(
-        self, constants: Constants, host: Host, watched: bool, compares: bool = False
+        self,
+        constants: Constants,
+        host: Host,
+        watched: bool,
+        compares: bool = False,
+        among: str = "",
     ) -> None:
+        """among: in a composition, which has begun its run, what voters' names begin with."""
         super().__init__(constants, watched=watched)
         self.compares = compares
         self.differing: list[Differing] = []
@@ -76,16 +82,21 @@ class KafkaSchedule(Schedule):
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
         """What ended the process of a voter, in Kafka's words."""
-        self._host = host
+        self._host, self._among = host, among
         self._speech = Speech(constants)
         self._follows: list[Taken] = []
         self._lost: list[Any] = []
         self._tear = WHOLE
-        [said] = host.ask(["new"])
-        assert said == "", said
+        if not among:
+            [said] = host.ask(["new"])
+            assert said == "", said
         for node, row in self.rows.items():
             if row.role == "Down":
                 self._step(node, row, Restart())
+
+    @property
+    def parts(self) -> tuple[KafkaSchedule]:
+        return (self,)
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """A flush is a part of Kafka's step; where the schedule has a crash in its place, Kafka is
@@ -183,7 +194,7 @@ class KafkaSchedule(Schedule):
         if isinstance(input, Flush):
             return []
         torn = "" if self._tear == WHOLE else f"tear {self._tear} "
-        [said] = self._host.ask([f"{node} {torn}{self._speech.text(input)}"])
+        [said] = self._host.ask([f"{self._among}{node} {torn}{self._speech.text(input)}"])
         if said.startswith(REFUSED):
             raise Impossible(said.removeprefix(REFUSED))
         steps: list[Taken] = []

@@ -16,7 +16,7 @@ import msgspec
 
 from reference.kit.fields import Field, Kind, fields_of, spec_name
 from reference.kit.messages import Addressed, canonical
-from reference.protocols import protocol_of
+from reference.protocols import components_of, is_composed, protocol_of
 
 ROWS_KEPT: Final = 4096
 """So many rows are kept as texts: the row after a step is the one before the next."""
@@ -196,5 +196,8 @@ def header(constants: Any, producer: str) -> str:
 
 
 def constants_form(constants: Any) -> dict[str, Any]:
+    if is_composed(constants):
+        parts = [constants_form(each) for each in components_of(constants)]
+        return {"protocol": _tag(type(constants)), "parts": parts}
     named = {spec_name(name): getattr(constants, name) for name in constants.__struct_fields__}
     return {"protocol": protocol_of(constants).name, **named}

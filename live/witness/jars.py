@@ -26,7 +26,7 @@ DEFAULT: Final = version_of(_POM)
 
 
 class Component(NamedTuple):
-    """What is driven of Kafka: the classes under `java/FOLDER`, with those of `java/host`.
+    """What is driven of Kafka: the classes under folders of `java`, with those of `java/host`.
 
     node: the class whose `nodes` makes them. broker: whether it takes the broker's jars
     (live/kafka) beside those of the witness. host: the program. all_versions: whether it can be
@@ -36,26 +36,34 @@ class Component(NamedTuple):
 
     node: str
     broker: bool
-    folder: str
+    folders: tuple[str, ...]
     host: str = "kraftcheck.witness.Host"
     all_versions: bool = False
     instead: str = ""
 
 
-_VOTER: Final = Component("org.apache.kafka.raft.Voter", False, "quorum", all_versions=True)
+_VOTER: Final = Component("org.apache.kafka.raft.Voter", False, ("quorum",), all_versions=True)
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
     "partition": Component(
-        "kafka.cluster.Broker", True, "partition", all_versions=True, instead="single"
+        "kafka.cluster.Broker", True, ("partition",), all_versions=True, instead="single"
     ),
-    "storage": Component("", True, "storage", host="kraftcheck.storage.Logs"),
-    "reassignment": Component("org.apache.kafka.controller.Assignments", True, "reassignment"),
+    "cluster": Component(
+        "kraftcheck.cluster.Cluster", True, ("quorum", "partition", "cluster"), instead="single"
+    ),
+    "storage": Component("", True, ("storage",), host="kraftcheck.storage.Logs"),
+    "reassignment": Component("org.apache.kafka.controller.Assignments", True, ("reassignment",)),
 }
-"""By protocol, and the log on disk."""
+"""By protocol or composition, and the log on disk."""
 
 _MOVED: Final = (
     ("4.1", "org.apache.kafka.server.replica.", "kafka.cluster."),
+    (
+        "4.1",
+        "org.apache.kafka.server.common.OffsetAndEpoch;",
+        "org.apache.kafka.raft.OffsetAndEpoch;",
+    ),
     ("4.1", "org.apache.kafka.storage.internals.log.UnifiedLog;", "kafka.log.UnifiedLog;"),
     ("4.2", "org.apache.kafka.server.partition.", "kafka.cluster."),
     ("4.3", "org.apache.kafka.common.record.internal.", "org.apache.kafka.common.record."),
@@ -113,7 +121,7 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
         jars.append(f"{broker(version).libraries()}/*")
     instead = [component.instead] if component.instead else []
     before = [str(_compiled(version, [each], jars)) for each in instead]
-    host = _compiled(version, ["host", component.folder], [*before, *jars])
+    host = _compiled(version, ["host", *component.folders], [*before, *jars])
     entries = (*before, *first(own), str(host), *jars)
     return ClassPath(version, entries, own, component.node, component.host)
 

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
+from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED, BadInput
+from kraftcheck.witness.kafka import Kafka
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "traces" / "foreign" / "data"
@@ -24,13 +25,12 @@ def run(*words: str) -> Result:
     ("words", "said"),
     [
         ((*QUORUM, "--kafka", "9.9.9"), "no hashes are known of Apache Kafka 9.9.9; known are"),
-        ((*QUORUM, "--kafka", "4.0.2"), "no profile for Kafka 4.0.2: say --as with one of"),
-        ((*QUORUM, "--as", "kafka-9"), "there is no profile 'kafka-9'; there are kafka-4.3"),
+        ((*QUORUM, "--as", "kafka-9"), "no profile 'kafka-9'; there are kafka-4.0, kafka-4.3"),
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
         (("versions", "--kafka", "3.9.9", "--out", "out"), "3.9.9"),
         (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
         (("cover", "partition-isr", "quorum-handover"), "graphs of several protocols: name those"),
-        (("bugs", "groups", "--out", "out"), "groups; a witness has the quorum and the partition"),
+        (("bugs", "groups", "--out", "out"), "groups; a witness has quorum, partition"),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),
     ],
@@ -44,6 +44,11 @@ def test_what_cannot_be_driven_is_said_in_one_line(
     assert said in result.output
     assert result.output.count("\n") == 1
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_version_that_no_profile_is_about_is_named() -> None:
+    with pytest.raises(BadInput, match=r"no profile for Kafka 4\.0\.2: say --as with one of"):
+        Kafka("4.0.2", None, "", files=False).allowed("quorum41")
 
 
 def test_a_profile_is_for_steps_of_another_implementation(tmp_path: Path) -> None:

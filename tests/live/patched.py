@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.witness.driving import Component, drive
+from kraftcheck.witness.driving import Component, Part, drive, traces_of
 from kraftcheck.witness.kafka import Kafka
 from live.sources import VERSION, unpack
 from live.witness.jars import class_path
@@ -34,7 +34,7 @@ class Plant(NamedTuple):
     """A fault in Kafka. file: in its sources; old: text that stands there once; new: in its place;
     of a class of Scala: its name; a method; the body that it gets, in javassist's Java.
     action, field: of the first step that must be refused, and what is wrong with it. run: one that
-    meets it.
+    meets it, by so many moves.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Plant(NamedTuple):
     action: str
     field: str
     run: int = 0
+    moves: int = 200
 
 
 def sources(folder: Path, *artifacts: str) -> Path:
@@ -94,18 +95,27 @@ def seen(
 
     The steps of all are judged in one run of TLC, whose start costs more than they do.
     """
-    lines: list[str] = []
+    traces: list[list[str]] = [[] for _ in component.parts]
     for number, (plant, own) in enumerate(zip(plants, classes, strict=True)):
         kafka, trace = Kafka(VERSION, own, "", files=True), folder / f"{number}.jsonl"
-        drive(trace, kafka, component, 3, runs=1, first=plant.run, seed=5, moves=200)
-        head, *steps = trace.read_text("utf-8").splitlines()
-        lines += [numbered(step, number) for step in steps]
-    together = folder / "together.jsonl"
-    together.write_text("\n".join([head, *lines, ""]), "utf-8")
-    read = read_foreign(together)
+        drive(trace, kafka, component, 3, runs=1, first=plant.run, seed=5, moves=plant.moves)
+        for lines, path in zip(traces, traces_of(trace, component), strict=True):
+            head, *steps = path.read_text("utf-8").splitlines()
+            lines += [*([] if lines else [head]), *(numbered(step, number) for step in steps)]
+    found: dict[str, set[str]] = {plant.name: set() for plant in plants}
+    for part, lines in zip(component.parts, traces, strict=True):
+        together = folder / "together.jsonl"
+        together.write_text("\n".join([*lines, ""]), "utf-8")
+        for name, said in _of_part(plants, part, together).items():
+            found[name] |= said
+    return found
+
+
+def _of_part(plants: Sequence[Plant], part: Part, trace: Path) -> dict[str, set[str]]:
+    read = read_foreign(trace)
     plant_of = {step.line: plants[step.run] for step in read.steps}
     found: dict[str, set[str]] = {plant.name: set() for plant in plants}
-    for each in component.left_open(read):
+    for each in part.left_open(read):
         found[plant_of[each.line].name].add(f"{each.check}: {each.explanation}")
     for bench, refused in judge_steps(read, read.steps, profile=read_profile("kafka-4.3")).refused:
         at: dict[str, list[dict[str, Value]]] = {}

@@ -1,4 +1,4 @@
-"""Records that a leader of Kafka's deletes: as in the reference; two faults in its log are seen.
+"""Records that a leader of Kafka's deletes: as in the reference; three faults in its log are seen.
 
 They are what the projections of a deletion could hide (docs/witness.md).
 """
@@ -18,7 +18,9 @@ from reference.partition.cover.composition import Bounds, PartitionComposition
 from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
+    BrokerCrash,
     BrokerFlush,
+    BrokerRestart,
     DeleteRecordsRequest,
     ElectLeaders,
     Input,
@@ -36,7 +38,8 @@ pytestmark = [
     pytest.mark.xdist_group("witness-deletion"),
 ]
 KAFKA = Kafka(VERSION, None, "", files=True)
-LOG = "org/apache/kafka/storage/internals/log/UnifiedLog.java"
+FOLDER = "org/apache/kafka/storage/internals/log"
+LOG = f"{FOLDER}/UnifiedLog.java"
 PLANTS = [
     Plant(
         "a deletion is not held against the high watermark",
@@ -57,6 +60,14 @@ PLANTS = [
         "",
         "BrokerFlush",
         "flushed",
+    ),
+    Plant(
+        "a log that is loaded begins with its first segment",
+        f"{FOLDER}/LogLoader.java",
+        ": Math.max(logStartOffsetCheckpoint, segments",
+        ": Math.max(0L, segments",
+        "BrokerRestart",
+        "log_start",
     ),
 ]
 LEADER, FOLLOWER = 0, 1
@@ -88,6 +99,8 @@ STEPS: list[Input] = [
     deleted(2),  # of which one is not flushed
     BrokerFlush(),
     produced(3),
+    BrokerCrash(keep=3, corrupt=UNDEFINED),  # what begins at 2 is there again
+    BrokerRestart(),
 ]
 
 
@@ -102,7 +115,8 @@ def differing(kafka: Kafka) -> set[tuple[str, str]]:
             outcomes = BOOK.outcomes(LEADER, taken.before, input)
             if found := compared(taken.outcome, outcomes):
                 return {(type(input).__name__, each.field) for each in found}
-    assert (taken.outcome.row.log_start, taken.outcome.row.flushed) == (2, 2)
+    row = taken.outcome.row
+    assert (row.log_start, len(row.log), row.flushed) == (2, 3, 2)
     return set()
 
 

@@ -6,18 +6,19 @@ run from its beginning, and some steps for each entry of the profile, each in a 
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kraftcheck.witness.driving import Component, drive, host_of, judged, of_run
+from kraftcheck.known_bugs import schedules
+from kraftcheck.witness.driving import Component, all_judged, drive, host_of, of_run
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import VOTERS
-from live.witness.jars import DEFAULT
+from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
+from live.witness.jars import DEFAULT, has_log
 from reference.steered.scripts import read
-from traces.foreign.profiles import read_profile
 
 FOLDER: Final = Path(__file__).parents[1] / "traces" / "foreign" / "data"
 EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "witness"
@@ -30,40 +31,47 @@ EACH: Final = 3
 
 class Sample(NamedTuple):
     """Runs in which every entry is met. name: how the files begin. whole: the run that is kept from
-    its beginning. schedule: of the last run.
+    its beginning, if one is. schedule: of the last run. version: of Kafka.
     """
 
     name: str
     component: Component
     seed: int
-    whole: int = 0
+    whole: int | None = None
     schedule: Path | None = None
+    version: str = DEFAULT
 
 
 SAMPLES: Final = (
     Sample("kafka", VOTERS, 7, whole=3),
     Sample("kafka-partition", BROKERS, 1, 0, EXAMPLES / "stop-is-soft.moves"),
+    # Its run is among those of releases (tests/live/witness_releases.py).
+    Sample("kafka-4.0", VOTERS_BEFORE_41, 7, None, schedules.FOLDER / "Z68.moves", "4.0.2"),
 )
 
 
 def main() -> None:
+    """Makes those of the names that are given, or all."""
     for sample in SAMPLES:
-        _make(sample)
+        if sample.name in (sys.argv[1:] or [sample.name]):
+            _make(sample)
 
 
 def _make(sample: Sample) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
-        kafka = Kafka(DEFAULT, None, "", files=True)
+        kafka = Kafka(sample.version, None, "", files=has_log(sample.version))
         drive(path, kafka, sample.component, 3, runs=RUNS, seed=sample.seed, moves=300)
         if sample.schedule:
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(_followed(sample.component, kafka, sample.schedule))
+        profile = kafka.allowed(sample.component.parts[0].protocol.name)
         head, *lines = path.read_text(encoding="utf-8").splitlines()
-        found = judged(sample.component, path, read_profile("kafka-4.3"))
+        [found] = all_judged(sample.component, path, profile)
     FOLDER.mkdir(exist_ok=True)
-    whole = [_of_run(line, 0) for line in lines if line.endswith(f',"run":{sample.whole}}}')]
-    _write(f"{sample.name}-run", [head, *whole[:WHOLE]])
+    if sample.whole is not None:
+        whole = [_of_run(line, 0) for line in lines if line.endswith(f',"run":{sample.whole}}}')]
+        _write(f"{sample.name}-run", [head, *whole[:WHOLE]])
     head = f'{head[:-1]},"start":"any","order":"by node"}}'
     chosen = dict.fromkeys(line for met in found.met for line in met.lines[:EACH])
     picked = [_of_run(lines[line - 2], run) for run, line in enumerate(chosen)]

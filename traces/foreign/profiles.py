@@ -45,7 +45,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Part(msgspec.Struct, frozen=True):
     """What a profile says of one protocol, which is the name of a folder of specs. module: with the
-    replacements, each named K43_X for the operator X, or for Step_X. judges: the modules of steps
+    replacements, each named Kafka_X for the operator X, or for Step_X. judges: the modules of steps
     in whose place it stands. versions: of the implementation that it is true of, as their numbers
     begin. replaces: by operator, the module that defines it. entries: those that apply.
     """
@@ -60,7 +60,7 @@ class Part(msgspec.Struct, frozen=True):
     def cfg(self, entries: str) -> str:
         """What a cfg needs to have the entries of a set applied; "": the frame gives it a value."""
         put = (
-            f"  {old} <- [{module}] K43_{old.removeprefix('Step_')}\n"
+            f"  {old} <- [{module}] Kafka_{old.removeprefix('Step_')}\n"
             for old, module in self.replaces.items()
         )
         return "CONSTANTS\n" + (entries and f"  Entries = {entries}\n") + "".join(put)
@@ -158,6 +158,6 @@ def _put(part: Part, frame: StepFrame, specs: Path, entries: str) -> StepFrame:
     return replace(
         frame,
         module=part.module,
-        libraries=[*frame.libraries, specs / part.protocol / FOLDER],
+        libraries=[*frame.libraries, *sorted(specs.glob(f"*/{FOLDER}"))],
         constants="".join(kept) + part.cfg(entries),
     )

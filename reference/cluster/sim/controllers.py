@@ -196,8 +196,7 @@ class Controllers:
         self._latest = row.epoch
         states = {}
         for partition in self._partitions:
-            known = replay(partition.constants, self._logged(row, partition.number))
-            states[partition.number] = partition.machine.state(CONTROLLER, self._row(known))
+            states[partition.number] = self._replayed(row, partition)
         active = self._active[node] = _Active(node, row.epoch, states, row.epoch_start + 1)
         self._decide(active, dict.fromkeys(states, ControllerFailover()))
         for broker in self._brokers.all:
@@ -207,6 +206,11 @@ class Controllers:
                 # Nobody has led it yet.
                 self._decide(active, {number: ElectLeaders("PREFERRED")})
         return active
+
+    def _replayed(self, row: Row, partition: ClusterPartition) -> State:
+        """What the voter in this row knows of a partition when it becomes active."""
+        known = replay(partition.constants, self._logged(row, partition.number))
+        return partition.machine.state(CONTROLLER, self._row(known))
 
     def _logged(self, row: Row, partition: int) -> Iterator[CommittedBatch]:
         """The batches up to the beginning of the leader's epoch, as far as a partition goes."""

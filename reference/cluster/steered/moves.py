@@ -23,6 +23,7 @@ from reference.cluster.steered.parts import (
     SteeredBrokers,
     SteeredPartition,
     Voters,
+    Watched,
 )
 from reference.partition.messages import (
     CONTROLLER,
@@ -82,7 +83,13 @@ def _memo(bug: str | None) -> ClusterMemo:
 class ClusterMoves(Joints):
     """One run. `partitions` and `voters` are its parts."""
 
-    def __init__(self, options: ClusterOptions, bug: str | None = None) -> None:
+    kind_of_partition: type[SteeredPartition] = SteeredPartition
+    kind_of_controllers: type[Controllers] = Controllers
+
+    def __init__(
+        self, options: ClusterOptions, bug: str | None = None, memo: ClusterMemo | None = None
+    ) -> None:
+        """memo: with the nodes of partitions, if they are not those of the reference."""
         super().__init__(options, Recorder(0))
         self.options = options
         self.bug = bug
@@ -95,9 +102,9 @@ class ClusterMoves(Joints):
         """Brokers whose turn comes when no other broker has anything to do."""
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
-        memo, stream = _memo(bug), NoChoice()
+        memo, stream = memo or _memo(bug), NoChoice()
         self.partitions = self.partitions_of(
-            SteeredPartition, self, options, CLUSTER, memo.partition, (stream, stream)
+            self.kind_of_partition, self, options, CLUSTER, memo.partition, (stream, stream)
         )
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
@@ -106,10 +113,15 @@ class ClusterMoves(Joints):
             self.partitions, options.data, stream, self.parcels, Queue(), self
         )
         # A session has no length: it ends when the controller is told that it does.
-        controllers = Controllers(self.partitions, of_brokers, memo.partition.interner, 0, self)
+        controllers = self.kind_of_controllers(
+            self.partitions, of_brokers, memo.partition.interner, 0, self
+        )
         self.connect(self.parcels, of_brokers, controllers)
-        self.voters = Voters(self.constants.quorum, memo.quorum, self.recorder, self)
+        self.voters: Watched = self.make_voters(memo.quorum)
         self.voters.moves = self.moves
+
+    def make_voters(self, memo: QuorumMemo) -> Watched:
+        return Voters(self.constants.quorum, memo, self.recorder, self)
 
     # --- One move
 

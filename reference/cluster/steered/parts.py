@@ -20,6 +20,7 @@ from reference.partition.steered.world import Steering, name_of
 from reference.quorum.messages import Input
 from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.steered.recorded import RecordedSchedule
+from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
 from reference.sim.interning import KnownInput
 from reference.sim.recorder import Recorder
@@ -40,14 +41,10 @@ class Watcher(Protocol):
         ...
 
 
-class Voters(RecordedSchedule):
-    """The controller quorum. Its moves are noted by the cluster."""
+class Watched(Schedule):
+    """A controller quorum, whoever takes its steps. Its moves are noted by the cluster."""
 
-    def __init__(
-        self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watcher: Watcher
-    ) -> None:
-        super().__init__(constants, memo, recorder)
-        self._watcher = watcher
+    _watcher: Watcher
 
     def now_us(self) -> int:
         return self._watcher.now
@@ -64,13 +61,26 @@ class Voters(RecordedSchedule):
 
     def give(self, node: int, input: Input) -> str:
         """A step that somebody else's move causes. Why it was ignored, or empty."""
+        raise NotImplementedError
+
+    def _note(self, move: str) -> None:
+        self._alive.clear()
+
+
+class Voters(Watched, RecordedSchedule):
+    """That of the reference."""
+
+    def __init__(
+        self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watcher: Watcher
+    ) -> None:
+        super().__init__(constants, memo, recorder)
+        self._watcher = watcher
+
+    def give(self, node: int, input: Input) -> str:
         outcome = self.handlers.step(node, self.rows[node], input)
         self._alive.clear()
         self._step(node, self.rows[node], input)
         return "disabled" if outcome is None else outcome.ignored
-
-    def _note(self, move: str) -> None:
-        self._alive.clear()
 
 
 class SteeredPartition(Steering, ClusterPartition):

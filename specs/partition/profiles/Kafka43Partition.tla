@@ -8,15 +8,15 @@ EXTENDS BrokerCases, PartitionController
 CONSTANT Entries
 
 (* keeps-end-offsets: who was leader before keeps what it knew of followers.*)
-K43_KeepsEndOffsets(row) == "keeps-end-offsets" \in Entries /\ row.role = "Leader"
+Kafka_KeepsEndOffsets(row) == "keeps-end-offsets" \in Entries /\ row.role = "Leader"
 
 (* clears-proposal: any metadata of the partition clears what is proposed.  *)
-K43_ClearsPending(row, partition) ==
+Kafka_ClearsPending(row, partition) ==
   \/ "clears-proposal" \in Entries
   \/ partition.partitionEpoch > row.partitionEpoch
 
 (* fenced-not-compared: of a broker that is fenced any epoch will do.       *)
-K43_IsStaleReplica(row, m) ==
+Kafka_IsStaleReplica(row, m) ==
   LET known == row.image.brokers[m.source]
   IN known.epoch > m.brokerEpoch /\ ~("fenced-not-compared" \in Entries /\ known.fenced)
 
@@ -27,7 +27,7 @@ Proposed(row, after) ==
   IF "one-proposal" \in Entries /\ row.alterRequest # NoRequest /\ row.pending = NoPending
   THEN {after, row} ELSE {after}
 
-K43_HandleIsrShrinkTimeout(n, row, input) ==
+Kafka_HandleIsrShrinkTimeout(n, row, input) ==
   LET lagging == {r \in row.isr \ {n} : IsOutOfSync(row, r)}
       shrunk == [row EXCEPT !.pending = Proposal(n, row, "Shrink", row.isr \ lagging)]
   IN IF ~IsLeader(row) \/ row.pending # NoPending \/ lagging = {} THEN Disabled
@@ -53,7 +53,7 @@ NotedAs(n, row, m) ==
                after \in Proposed(heard(caughtUp), MaybeExpandIsr(n, heard(caughtUp), m.source))} :
             caughtUp \in CaughtUp(row, m)}
 
-K43_HandleReplicaFetchRequest(n, row, m) ==
+Kafka_HandleReplicaFetchRequest(n, row, m) ==
   LET error == FetchEpochError(row, m)
       offsetError == FetchOffsetError(row, m)
       fail(why) == Outcome(row, {ReplicaFetchResponse(n, row, m, why, <<>>, NoDivergence)})
@@ -86,7 +86,7 @@ AnyLoaded(row) == UNION {Outcome([row EXCEPT !.producers = known], {}) :
 FetchesNoMore(n, row) ==
   "stops-fetching" \in Entries /\ row.status = "ShuttingDown" /\ n \notin row.image.partition.isr
 
-K43_HandleReplicaFetchResponse(n, row, m) ==
+Kafka_HandleReplicaFetchResponse(n, row, m) ==
   LET answered == [row EXCEPT !.fetching = @ \ {m.request}]
       used ==
         CASE ~ResponseMatches(row, m) -> Outcome(answered, {})
@@ -97,7 +97,7 @@ K43_HandleReplicaFetchResponse(n, row, m) ==
   IN IF ~MayChangeLog(row, m) THEN NoteFetched(row, m)
      ELSE used \cup (IF FetchesNoMore(n, row) THEN Outcome(answered, {}) ELSE {})
 
-K43_HandleBrokerRestart(n, row, input) ==
+Kafka_HandleBrokerRestart(n, row, input) ==
   LET end == RecoveredEnd(row)
       log == Prefix(row.log, end)
       highWatermark == RecoveredHighWatermark(row, end)
@@ -112,7 +112,7 @@ K43_HandleBrokerRestart(n, row, input) ==
 
 (* stops-at-once: who has not heard yet that it is unfenced stops without   *)
 (* asking the controller.  What it has heard is not in the row.             *)
-K43_HandleControlledShutdown(n, row, input) ==
+Kafka_HandleControlledShutdown(n, row, input) ==
   IF row.status # "Running" THEN Disabled
   ELSE Outcome([row EXCEPT !.status = "ShuttingDown"], {})
          \cup (IF "stops-at-once" \in Entries THEN Outcome(StoppedCleanly(row), {}) ELSE {})
@@ -147,7 +147,7 @@ LivesAtOnce == "session-with-heartbeat" \notin Entries
 (* session ends, or it stops.                                               *)
 FencesAgain == "fenced-again" \in Entries
 
-K43_Fence(row, b, contact, replies) ==
+Kafka_Fence(row, b, contact, replies) ==
   UNION {LET fenced == [row.registrations[b] EXCEPT !.fenced = TRUE]
          IN Committed([row EXCEPT !.partition = partition, !.registrations[b] = fenced,
                                   !.contacts[b] = NoStop(Replayed(contact))],
@@ -155,7 +155,7 @@ K43_Fence(row, b, contact, replies) ==
               replies) :
          partition \in AfterFencing(row, b)}
 
-K43_Unfence(row, b, contact, replies) ==
+Kafka_Unfence(row, b, contact, replies) ==
   UNION {LET unfenced == [row.registrations[b] EXCEPT !.fenced = FALSE]
          IN Committed([row EXCEPT !.partition = partition, !.registrations[b] = unfenced,
                                   !.contacts[b] = Replayed(contact)],
@@ -163,7 +163,7 @@ K43_Unfence(row, b, contact, replies) ==
               replies) :
          partition \in AfterUnfencing(row, b)}
 
-K43_EnterControlledShutdown(row, b, contact, replies) ==
+Kafka_EnterControlledShutdown(row, b, contact, replies) ==
   UNION {LET known == row.registrations[b].stopping
              stopping == [row.registrations[b] EXCEPT !.stopping = TRUE]
              records == (IF known THEN <<>> ELSE <<BrokerRecord(b, stopping)>>)
@@ -174,7 +174,7 @@ K43_EnterControlledShutdown(row, b, contact, replies) ==
                                   !.contacts[b] = noted], records, replies) :
          partition \in AfterFencing(row, b)}
 
-K43_NextControlState(row, m) ==
+Kafka_NextControlState(row, m) ==
   LET b == m.source
       registration == row.registrations[b]
       leads == row.partition.leader = b
@@ -189,7 +189,7 @@ K43_NextControlState(row, m) ==
        [] m.wantShutDown -> IF leads THEN "CONTROLLED_SHUTDOWN" ELSE "SHUTDOWN_NOW"
        [] OTHER -> "UNFENCED"
 
-K43_HandleHeartbeatRequest(c, row, m) ==
+Kafka_HandleHeartbeatRequest(c, row, m) ==
   LET b == m.source
       registration == row.registrations[b]
       next == NextControlState(row, m)
@@ -207,7 +207,7 @@ K43_HandleHeartbeatRequest(c, row, m) ==
             EnterControlledShutdown(row, b, contact, reply)
        [] OTHER -> Outcome([row EXCEPT !.contacts[b] = contact], reply)
 
-K43_HandleSessionTimeout(c, row, input) ==
+Kafka_HandleSessionTimeout(c, row, input) ==
   LET b == input.broker
       silent == [row.contacts[b] EXCEPT !.live = FALSE]
   IN CASE ~row.contacts[b].live \/ row.registrations[b].epoch = Undefined -> Disabled
@@ -215,7 +215,7 @@ K43_HandleSessionTimeout(c, row, input) ==
             Outcome([row EXCEPT !.contacts[b] = silent], {})
        [] OTHER -> Fence(row, b, silent, {})
 
-K43_RegisterAnew(row, m) ==
+Kafka_RegisterAnew(row, m) ==
   LET b == m.source
       old == row.registrations[b]
       after == IF IsUncleanRestart(old, m) THEN AfterUncleanRestart(row, b)
@@ -233,7 +233,7 @@ K43_RegisterAnew(row, m) ==
                  {RegisterBrokerResponse(m, "NONE", new.epoch)}) :
             partition \in after}
 
-K43_AmendRegistration(row, m) ==
+Kafka_AmendRegistration(row, m) ==
   LET b == m.source
       amended == [row.registrations[b] EXCEPT !.recordOffset = row.offset]
       old == Replayed(row.contacts[b])
@@ -242,7 +242,7 @@ K43_AmendRegistration(row, m) ==
   IN Committed([row EXCEPT !.registrations[b] = amended, !.contacts[b] = contact],
        <<BrokerRecord(b, amended)>>, {RegisterBrokerResponse(m, "NONE", amended.epoch)})
 
-K43_HandleControllerFailover(c, row, input) ==
+Kafka_HandleControllerFailover(c, row, input) ==
   Outcome([row EXCEPT !.contacts = [b \in Brokers |->
              [live |-> LivesAtOnce \/ ~row.registrations[b].fenced,
               metadataOffset |-> Undefined,

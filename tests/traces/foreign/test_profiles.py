@@ -12,32 +12,35 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck.witness.driving import Component, judged
+from kraftcheck.witness.driving import Part, judged
 from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import VOTERS
+from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
 from tla_utils import ToolError
 from traces.foreign.batch import judge_batch, judge_steps
-from traces.foreign.profiles import names, profile_of, read_profile
+from traces.foreign.profiles import Profile, names, profile_of, read_profile
 from traces.foreign.reading import read_foreign
 
 DATA = Path(__file__).with_name("data")
 RUN, DEPARTURES = DATA / "kafka-run.jsonl", DATA / "kafka-departures.jsonl"
 OF_BROKERS = DATA / "kafka-partition-run.jsonl", DATA / "kafka-partition-departures.jsonl"
+OF_4_0 = DATA / "kafka-4.0.2-quorum.jsonl", DATA / "kafka-4.0-departures.jsonl"
 PROFILE = read_profile("kafka-4.3")
+BEFORE_41 = read_profile("kafka-4.0")
 SAMPLES = [
-    pytest.param(VOTERS, RUN, DEPARTURES, id="quorum"),
-    pytest.param(BROKERS, *OF_BROKERS, id="partition"),
+    pytest.param(PROFILE, VOTERS, RUN, DEPARTURES, id="quorum"),
+    pytest.param(PROFILE, BROKERS, *OF_BROKERS, id="partition"),
+    pytest.param(BEFORE_41, VOTERS_BEFORE_41, *OF_4_0, id="quorum-4.0"),
 ]
 
 
 @pytest.mark.tlc
-@pytest.mark.parametrize(("component", "run", "departures"), SAMPLES)
+@pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_every_entry_is_needed_and_together_they_are_enough(
-    component: Component, run: Path, departures: Path
+    profile: Profile, component: Part, run: Path, departures: Path
 ) -> None:
-    found = judged(component, departures, PROFILE)
+    found = judged(component, departures, profile)
     assert found.found.rejections == []
-    entries = PROFILE.of(component.protocol.name).entries
+    entries = profile.of(component.protocol.name).entries
     assert {met.name for met in found.met} == {entry.name for entry in entries}
     assert found.forbidden == len(departures.read_text("utf-8").splitlines()) - 1
 
@@ -54,23 +57,23 @@ def test_an_entry_that_nothing_needs_is_not_among_those_that_are_met() -> None:
 
 
 @pytest.mark.tlc
-@pytest.mark.parametrize(("component", "run", "departures"), SAMPLES)
+@pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
-    component: Component, run: Path, departures: Path
+    profile: Profile, component: Part, run: Path, departures: Path
 ) -> None:
     trace = read_foreign(run)
-    assert judge_batch(trace, profile=PROFILE).verdict == "holds"
+    assert judge_batch(trace, profile=profile).verdict == "holds"
     assert component.left_open(trace) == []
 
 
 @pytest.mark.tlc
-@pytest.mark.parametrize(("component", "run", "departures"), SAMPLES)
+@pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_without_entries_the_profile_says_what_the_specs_say(
-    component: Component, run: Path, departures: Path, tmp_path: Path
+    profile: Profile, component: Part, run: Path, departures: Path, tmp_path: Path
 ) -> None:
     """On steps that they accept, and on steps that they refuse."""
     replace = msgspec.structs.replace
-    bare = replace(PROFILE, parts=tuple(replace(part, entries=()) for part in PROFILE.parts))
+    bare = replace(profile, parts=tuple(replace(part, entries=()) for part in profile.parts))
     (head, *refused), (_, *accepted) = lines_of(departures), lines_of(run)
     # The steps of the run are one more run.
     accepted = [step | {"run": len(refused)} for step in accepted]
@@ -138,16 +141,20 @@ def of_controller(after: Any, name: str) -> None:
         after["partition"]["leaderEpoch"] += 1
 
 
+OF_VOTERS = ("vote", "epoch", "high watermark", "log", "flushed")
+
+
 @pytest.mark.tlc
 @pytest.mark.parametrize(
-    ("departures", "faults"),
+    ("profile", "departures", "faults"),
     [
-        (DEPARTURES, ("vote", "epoch", "high watermark", "log", "flushed")),
-        (OF_BROKERS[1], ("isr", "pending", "end offset", "high watermark", "epoch")),
+        (PROFILE, DEPARTURES, OF_VOTERS),
+        (BEFORE_41, OF_4_0[1], OF_VOTERS),
+        (PROFILE, OF_BROKERS[1], ("isr", "pending", "end offset", "high watermark", "epoch")),
     ],
 )
 def test_faults_are_refused_under_each_entry(
-    departures: Path, faults: tuple[str, ...], tmp_path: Path
+    profile: Profile, departures: Path, faults: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Every departure with a fault besides, all faults in turn."""
     head, *steps = lines_of(departures)
@@ -158,7 +165,7 @@ def test_faults_are_refused_under_each_entry(
             fault(copy, name)
             damaged.append(copy | {"run": len(damaged)})
     trace = read_foreign(written(tmp_path, [head, *damaged]))
-    refused = judge_steps(trace, trace.steps, profile=PROFILE).lines()
+    refused = judge_steps(trace, trace.steps, profile=profile).lines()
     missed = {step.line for step in trace.steps} - refused
     assert missed == set(), [faults[(line - 2) // len(steps)] for line in missed]
 
@@ -225,12 +232,12 @@ def test_who_counts_as_caught_up_in_vain_is_found(tmp_path: Path) -> None:
 
 
 def test_a_profile_that_is_not_there_is_named() -> None:
-    with pytest.raises(ToolError, match=r"no profile 'kafka-9'; there are kafka-4\.3"):
+    with pytest.raises(ToolError, match=r"no profile 'kafka-9'; there are kafka-4\.0, kafka-4\.3"):
         read_profile("kafka-9")
 
 
 def test_a_profile_is_found_by_version() -> None:
-    assert names() == ["kafka-4.3"]
+    assert names() == ["kafka-4.0", "kafka-4.3"]
     assert profile_of("4.2.1", "quorum41") == PROFILE
     assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum41"]
     assert profile_of("4.0.2", "partition") == PROFILE

@@ -14,7 +14,8 @@ import java.util.List;
  * the first line says who takes part; each line after it is a move, and is answered by one line:
  *
  *   new                 another run begins                    (empty)
- *   NODE INPUT          a node takes an input                 its steps, with tabs between them;
+ *   NODE INPUT          a node takes an input                 its steps, with tabs between them
+ *                       (in a composition COMPONENT/NUMBER);
  *                       behind them, if Kafka threw what ends its process, "*" and what it was
  *   NODE follow STEP    another implementation has taken this step of the node: its row is brought
  *                       where that one came to, and the step is told with the row that is read then

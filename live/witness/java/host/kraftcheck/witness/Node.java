@@ -22,6 +22,7 @@ public abstract class Node {
     public static final int WHOLE = -1;
 
     public final int id;
+    private String name;
     /** By the type of an input, what makes a call of it; null if Kafka has no use for it now. */
     protected final Map<String, Function<JsonNode, Runnable>> inputs = new HashMap<>();
     /** By field, in the specification's order, where it is read. */
@@ -43,6 +44,17 @@ public abstract class Node {
 
     protected Node(int id) {
         this.id = id;
+        name = "" + id;
+    }
+
+    /** The same, as a node of one of several components: a world knows it by a name with that in front. */
+    public final Node of(String component, int among) {
+        name = component + '/' + among;
+        return this;
+    }
+
+    final String name() {
+        return name;
     }
 
     /** To be called once, when the node has been made. */

@@ -10,13 +10,13 @@ import java.util.TreeMap;
 
 /** The nodes of one run, and all that they have sent: a message may come late, again, or never. */
 final class World {
-    private final Map<Integer, Node> nodes = new TreeMap<>();
+    private final Map<String, Node> nodes = new TreeMap<>();
     private final Map<String, List<Message>> sent = new HashMap<>();
 
     /** component: the class of the nodes. constants: as in the header of a trace. */
     World(Class<?> component, JsonNode constants) {
         for (Node node : Mirror.<List<Node>>called(component, "nodes", constants)) {
-            nodes.put(node.id, node);
+            nodes.put(node.name(), node);
         }
     }
 
@@ -26,7 +26,7 @@ final class World {
 
     List<String> move(String line) {
         String[] words = line.split(" ", 2);
-        Node node = words.length == 2 && words[0].matches("-?\\d{1,9}") ? nodes.get(Integer.parseInt(words[0])) : null;
+        Node node = words.length == 2 ? nodes.get(words[0]) : null;
         if (node == null) {
             throw new Refusal("not understood: " + line);
         }

@@ -15,6 +15,7 @@ import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.FetchRequestData.FetchPartition;
 import org.apache.kafka.common.message.FetchResponseData.EpochEndOffset;
 import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.replica.ClientMetadata;
 import org.apache.kafka.common.requests.AbstractRequest;
@@ -55,8 +56,8 @@ import java.util.function.Supplier;
  * its fetchers, the metadata cache, what sends AlterPartition, and its life. Its time stands still.
  */
 public final class Broker extends Node {
-    static final Uuid TOPIC_ID = new Uuid(7, 7);
-    static final TopicPartition TOPIC = new TopicPartition("t", 0);
+    public static final Uuid TOPIC_ID = new Uuid(7, 7);
+    public static final TopicPartition TOPIC = new TopicPartition("t", 0);
     private static final int CLIENTS = -3;
     private static final int NOBODY = -1;
     private static final long UNDEFINED = -1;
@@ -92,20 +93,24 @@ public final class Broker extends Node {
 
     /** The brokers of a partition that begins, and its controller. */
     public static List<Node> nodes(JsonNode constants) {
-        List<Integer> replicas = new ArrayList<>();
-        constants.get("replicas").forEach(id -> replicas.add(id.asInt()));
-        List<Node> nodes = new ArrayList<>(List.of(new Controller(TOPIC_ID, TOPIC, replicas, constants)));
-        replicas.forEach(id -> nodes.add(new Broker(id, replicas, constants)));
+        List<Node> nodes = new ArrayList<>(List.of(new Controller(TOPIC_ID, TOPIC, Image.ids(constants.get("replicas")), constants)));
+        nodes.addAll(brokers(constants, null));
         return nodes;
     }
 
-    private Broker(int id, List<Integer> replicas, JsonNode constants) {
+    /** The brokers alone. committed: the metadata log, by offset; null: they are told what its records say. */
+    public static List<Broker> brokers(JsonNode constants, Map<Long, ApiMessage> committed) {
+        List<Integer> replicas = Image.ids(constants.get("replicas"));
+        return replicas.stream().map(id -> new Broker(id, replicas, constants, committed)).toList();
+    }
+
+    private Broker(int id, List<Integer> replicas, JsonNode constants, Map<Long, ApiMessage> committed) {
         super(id);
         this.replicas = replicas;
         minInSync = constants.get("minInsyncReplicas").asInt();
         fetchMaxRecords = constants.get("fetchMaxRecords").asInt();
         folder = new File(System.getProperty("witness.logs"), "" + id);
-        image = new Image(id, replicas);
+        image = new Image(id, replicas, committed);
         tableOfInputs();
         tableOfFields();
         start();
@@ -143,7 +148,7 @@ public final class Broker extends Node {
     // --- Inputs
 
     private void tableOfInputs() {
-        inputs.put("MetadataUpdate", in -> up(() -> publish(image.read(in.get("records")))));
+        inputs.put("MetadataUpdate", in -> up(() -> publish(image.read(in))));
         inputs.put("ProduceRequest", in -> up(() -> produce(in)));
         inputs.put("ProduceTimeout", in -> waitsTooLong(in.get("request")));
         inputs.put("ReplicaFetchRequest", in -> up(() -> serve(in)));

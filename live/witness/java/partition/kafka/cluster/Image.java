@@ -39,12 +39,15 @@ final class Image {
     final KRaftMetadataCache cache;
     private final int id;
     private final List<Integer> replicas;
+    private final Map<Long, ApiMessage> committed;
     private MetadataImage image;
     private long offset;
 
-    Image(int id, List<Integer> replicas) {
+    /** committed: the metadata log, by offset; null: records are made of what the specification says of them. */
+    Image(int id, List<Integer> replicas, Map<Long, ApiMessage> committed) {
         this.id = id;
         this.replicas = replicas;
+        this.committed = committed;
         cache = new KRaftMetadataCache(id, () -> KRaftVersion.KRAFT_VERSION_0);
         begin();
     }
@@ -63,11 +66,11 @@ final class Image {
         offset = FIRST_OFFSET;
     }
 
-    /** What changes with these records of the specification. */
-    Change read(JsonNode records) {
+    /** What changes with the records of an update. */
+    Change read(JsonNode update) {
         List<ApiMessage> all = new ArrayList<>();
-        records.forEach(each -> all.add(each.get("kind").asText().equals("Broker") ? broker(each)
-                : partition(each.get("partition"))));
+        update.get("records").forEach(each -> all.add(committed != null ? committed.get(offset + all.size()) : each.get("kind").asText().equals("Broker")
+                ? broker(each) : partition(each.get("partition"))));
         offset += all.size();
         return apply(all);
     }
@@ -110,7 +113,7 @@ final class Image {
                         : LeaderRecoveryState.RECOVERED).value());
     }
 
-    private static List<Integer> ids(JsonNode list) {
+    static List<Integer> ids(JsonNode list) {
         List<Integer> found = new ArrayList<>();
         list.forEach(each -> found.add(each.asInt()));
         return found;

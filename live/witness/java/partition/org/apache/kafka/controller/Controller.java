@@ -56,12 +56,13 @@ import java.util.function.Supplier;
  * records of requests. What they make is committed and replayed at once, as QuorumController does
  * when the quorum has it. Offsets of metadata: the specification names the next, Kafka the last.
  */
-public final class Controller extends Node {
-    private static final int ID = -2;
+public class Controller extends Node {
+    static final int ID = -2;
     private static final int METADATA_LOG = -4;
     private static final long UNDEFINED = -1;
     private static final int NOBODY = -1;
     private static final String CLUSTER = "cluster";
+    private static final String LISTENER = "PLAINTEXT";
     private static final LogContext LOGS = new LogContext();
 
     private final Uuid topicId;
@@ -70,12 +71,12 @@ public final class Controller extends Node {
     private final JsonNode constants;
     private final MockTime time = new MockTime(0, 1_000_000L, 1_000_000_000_000L);
     /** All that is committed, for who takes over. */
-    private final Map<Long, List<ApiMessage>> committed = new TreeMap<>();
+    final Map<Long, List<ApiMessage>> committed = new TreeMap<>();
     private FeatureControlManager features;
     private ConfigurationControlManager configuration;
-    private ClusterControlManager cluster;
+    ClusterControlManager cluster;
     private ReplicationControlManager replication;
-    private long offset;
+    long offset;
 
     public Controller(Uuid topicId, TopicPartition topic, List<Integer> replicas, JsonNode constants) {
         super(ID);
@@ -95,7 +96,7 @@ public final class Controller extends Node {
     // --- What is there at the beginning, and whenever another controller takes over
 
     /** The records that a metadata log begins with, all at one offset. */
-    private List<ApiMessage> first() {
+    List<ApiMessage> first() {
         List<ApiMessage> records = cluster(null);
         records.addAll(records.size() - 1, replicas.stream().map(each -> registered(each, 0, 0, false)).toList());
         return records;
@@ -127,7 +128,9 @@ public final class Controller extends Node {
     }
 
     private static RegisterBrokerRecord registered(int broker, long epoch, long incarnation, boolean fenced) {
-        return new RegisterBrokerRecord().setBrokerId(broker).setBrokerEpoch(epoch)
+        var listens = new RegisterBrokerRecord.BrokerEndpointCollection();
+        listens.add(new RegisterBrokerRecord.BrokerEndpoint().setName(LISTENER).setHost("localhost").setPort(1));
+        return new RegisterBrokerRecord().setBrokerId(broker).setBrokerEpoch(epoch).setEndPoints(listens)
                 .setIncarnationId(incarnation(broker, incarnation)).setFenced(fenced).setLogDirs(List.of(folder(broker)));
     }
 
@@ -151,6 +154,12 @@ public final class Controller extends Node {
     }
 
     private void takeOver() {
+        load();
+        cluster.activate();
+    }
+
+    /** New managers, with what is committed. */
+    final void load() {
         SnapshotRegistry registry = new SnapshotRegistry(LOGS);
         features = new FeatureControlManager.Builder().setSnapshotRegistry(registry).setQuorumFeatures(
                 new QuorumFeatures(1, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(1))).build();
@@ -162,11 +171,10 @@ public final class Controller extends Node {
         replication = new ReplicationControlManager.Builder().setSnapshotRegistry(registry)
                 .setConfigurationControl(configuration).setClusterControl(cluster).setFeatureControl(features).build();
         committed.forEach((at, records) -> records.forEach(each -> replay(each, at)));
-        cluster.activate();
     }
 
     /** As QuorumController.replay; another record ends the host. */
-    private void replay(ApiMessage record, long at) {
+    final void replay(ApiMessage record, long at) {
         switch (record.getClass().getSimpleName()) {
             case "FeatureLevelRecord" -> features.replay((FeatureLevelRecord) record);
             case "TopicRecord" -> replication.replay((TopicRecord) record);
@@ -207,8 +215,10 @@ public final class Controller extends Node {
         QuorumFeatures.defaultSupportedFeatureMap(true).forEach((name, range) ->
                 supported.add(new BrokerRegistrationRequestData.Feature().setName(name)
                         .setMinSupportedVersion(range.min()).setMaxSupportedVersion(range.max())));
+        var listens = new BrokerRegistrationRequestData.ListenerCollection();
+        listens.add(new BrokerRegistrationRequestData.Listener().setName(LISTENER).setHost("localhost").setPort(1));
         BrokerRegistrationRequestData request = new BrokerRegistrationRequestData().setBrokerId(broker)
-                .setClusterId(CLUSTER).setIncarnationId(incarnation(broker, in.get("incarnation").asLong()))
+                .setClusterId(CLUSTER).setListeners(listens).setIncarnationId(incarnation(broker, in.get("incarnation").asLong()))
                 .setFeatures(supported).setLogDirs(List.of(folder(broker)))
                 .setPreviousBrokerEpoch(in.get("previousEpoch").asLong());
         Map<String, Object> answer = answer("RegisterBrokerResponse", in);
@@ -354,12 +364,17 @@ public final class Controller extends Node {
         long first = offset;
         for (ApiMessageAndVersion each : records) {
             ApiMessage record = each.message();
-            committed.put(offset, List.of(record));
+            keep(offset, each);
             replay(record, offset++);
             told.add(form(record));
         }
         sent.add(new Message(METADATA_LOG, Json.text(Json.fields("type", "MetadataRecords", "source", ID,
                 "destination", METADATA_LOG, "offset", first, "records", told)), null));
+    }
+
+    /** A record that a manager has made, on its way to where all are kept. */
+    void keep(long at, ApiMessageAndVersion record) {
+        committed.put(at, List.of(record.message()));
     }
 
     /** A record, as the specification has it: what it makes of a broker or of the partition. */
@@ -389,7 +404,7 @@ public final class Controller extends Node {
     }
 
     @Override
-    public void end() { }
+    public final void end() { }
 
     // --- The row
 

@@ -39,6 +39,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 
 /**
  * A voter of the quorum: a KafkaRaftClient. Its time stands still, its messages wait for us, and each
@@ -74,6 +75,7 @@ public final class Voter extends Node {
     private int lookedAt;
     private final MockTime time = new MockTime(0, 1_000_000L, 0);
     private final VoterLog log;
+    private final Machine machine;
     private final MockQuorumStateStore store = new MockQuorumStateStore();
     private KafkaRaftClient<String> client;
     private MockMessageQueue inbox;
@@ -94,18 +96,25 @@ public final class Voter extends Node {
 
     /** The voters of a quorum that begins. */
     public static List<Node> nodes(JsonNode constants) {
+        return nodes(constants, id -> Machine.NONE);
+    }
+
+    /** machines: by voter, what stands on its log. */
+    public static List<Node> nodes(JsonNode constants, IntFunction<Machine> machines) {
         List<Integer> ids = new ArrayList<>();
         constants.get("voters").forEach(id -> ids.add(id.asInt()));
         String folder = System.getProperty("witness.logs", "");
         boolean since41 = constants.get("protocol").asText().equals("quorum41");
         return ids.stream().<Node>map(id -> new Voter(id, ids, since41, constants.get("fetchMaxRecords").asInt(),
-                folder.isEmpty() ? null : new File(folder, id + "/__cluster_metadata-0"))).toList();
+                folder.isEmpty() ? null : new File(folder, "voter-" + id + "/__cluster_metadata-0"),
+                machines.apply(id))).toList();
     }
 
-    private Voter(int id, List<Integer> voters, boolean since41, int fetchMaxRecords, File folder) {
+    private Voter(int id, List<Integer> voters, boolean since41, int fetchMaxRecords, File folder, Machine machine) {
         super(id);
         this.voters = voters;
         this.since41 = since41;
+        this.machine = machine;
         log = new VoterLog(folder, time, fetchMaxRecords, this::beforeFlush);
         tableOfInputs();
         tableOfFields();
@@ -193,7 +202,9 @@ public final class Voter extends Node {
                 ((LeaderState<?>) state()).voterStates().values()
                         .forEach(peer -> Mirror.set(peer, "lastFetchTimestamp", 0L));
             }
-            Mirror.<Timer>get(state(), timer).reset(0);
+            // Who has lost an election waits by another timer, before 4.1.
+            boolean lost = Mirror.has(state(), "isBackingOff") && Mirror.<Boolean>get(state(), "isBackingOff");
+            Mirror.<Timer>get(state(), lost ? "backoffTimer" : timer).reset(0);
         };
     }
 
@@ -217,7 +228,7 @@ public final class Voter extends Node {
 
     private void append(int value) {
         try {
-            client.prepareAppend(client.quorum().epoch(), List.of("" + value));
+            client.prepareAppend(client.quorum().epoch(), List.of(value + machine.behind()));
             client.schedulePreparedAppend();
         } catch (NotLeaderException e) {
             ignored = "NotLeader";
@@ -269,7 +280,7 @@ public final class Voter extends Node {
         client.poll();
         collect();
         // A timer that falls due by what a step does goes off when it is an input.
-        for (String name : List.of("electionTimer", "fetchTimer")) {
+        for (String name : List.of("electionTimer", "backoffTimer", "fetchTimer")) {
             if (Mirror.has(state(), name)) {
                 Timer timer = Mirror.get(state(), name);
                 timer.update(time.milliseconds());
@@ -333,6 +344,7 @@ public final class Voter extends Node {
 
     @SuppressWarnings("unchecked")
     private void start() {
+        machine.begins();
         asked.clear();
         searches = 0;
         inbox = new MockMessageQueue();
@@ -381,10 +393,16 @@ public final class Voter extends Node {
     @SuppressWarnings("unchecked")
     private Object heard(Object listener, Method method, Object[] in) {
         switch (method.getName()) {
-            case "handleLeaderChange" -> announced = (LeaderAndEpoch) in[0];
+            case "handleLeaderChange" -> {
+                announced = (LeaderAndEpoch) in[0];
+                machine.leads(announced.isLeader(id));
+            }
             case "handleCommit" -> {
                 try (BatchReader<String> reader = (BatchReader<String>) in[0]) {
-                    reader.forEachRemaining(batch -> consumed = batch.lastOffset() + 1);
+                    reader.forEachRemaining(batch -> {
+                        batch.records().forEach(machine::committed);
+                        consumed = batch.lastOffset() + 1;
+                    });
                 }
             }
             case "hashCode" -> {

@@ -11,6 +11,7 @@ import org.apache.kafka.common.requests.FetchResponse;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.server.common.OffsetAndEpoch;
 import org.apache.kafka.server.util.Scheduler;
 
 import java.io.File;
@@ -91,11 +92,21 @@ final class VoterLog {
         }
         try {
             Object found = method.invoke(real, arguments);
+            if (real instanceof MockLog && found instanceof ValidOffsetAndEpoch valid) {
+                return asked(valid, (Integer) arguments[1]);
+            }
             boolean fetch = method.getName().equals("read") && arguments[1] == Isolation.UNCOMMITTED;
             return fetch ? upToMost((Long) arguments[0], (LogFetchInfo) found) : found;
         } catch (InvocationTargetException e) {
             throw e.getCause();
         }
+    }
+
+    /** Below its first epoch the log of tests names epoch 0, and Kafka's real one the epoch that is asked for. */
+    private static ValidOffsetAndEpoch asked(ValidOffsetAndEpoch found, int epoch) {
+        OffsetAndEpoch at = found.offsetAndEpoch();
+        return found.kind() == ValidOffsetAndEpoch.Kind.DIVERGING && at.epoch() == 0
+                ? ValidOffsetAndEpoch.diverging(new OffsetAndEpoch(at.offset(), epoch)) : found;
     }
 
     private LogFetchInfo upToMost(long offset, LogFetchInfo found) {
@@ -199,12 +210,12 @@ final class VoterLog {
         }
     }
 
-    /** Records as entries; one that opens an epoch has the value 0. */
+    /** Records as entries; one that opens an epoch has the value 0, another the number that it begins with. */
     static List<Object> entries(FetchResponseData.PartitionData fetched) {
         List<Object> entries = new ArrayList<>();
         for (var batch : FetchResponse.recordsOrFail(fetched).batches()) {
             for (var record : batch) {
-                int value = batch.isControlBatch() ? 0 : Integer.parseInt(Utils.utf8(record.value()));
+                int value = batch.isControlBatch() ? 0 : Integer.parseInt(Utils.utf8(record.value()).split(" ", 2)[0]);
                 entries.add(Json.fields("epoch", batch.partitionLeaderEpoch(), "value", value));
             }
         }

@@ -1,0 +1,399 @@
+"""A cluster of Kafka's: voters, a controller on each, and the brokers of a partition on top.
+
+What joins them is reference/cluster's, with Kafka's nodes in place of the reference's: a controller
+decides ahead of what is committed, answers when it is, and the partition's abstract controller
+takes the step of a decision that stands (docs/conformance.md, The three-part join).
+
+Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kraftcheck.counterexamples.moves import alike
+from kraftcheck.witness import driving, replaying
+from kraftcheck.witness.chance import walk
+from kraftcheck.witness.comparing import Differing, compared
+from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA
+from kraftcheck.witness.partition import BROKERS, KafkaMemo, is_unsent
+from kraftcheck.witness.partition_graphs import is_cleared
+from kraftcheck.witness.quorum import VOTERS
+from kraftcheck.witness.schedule import KafkaSchedule
+from kraftcheck.witness.speech import Outcome, Speech, Taken
+from live.witness.host import REFUSED, THROWN, Host
+from reference.cluster.sim.controllers import Controllers
+from reference.cluster.sim.options import ClusterOptions, Shape, constants_of
+from reference.cluster.sim.scheduler import ClusterMemo
+from reference.cluster.steered.moves import TIMEOUTS
+from reference.cluster.steered.parts import SteeredPartition, Wanted, Watched
+from reference.cluster.steered.schedule import ClusterSchedule
+from reference.cluster.types import ClusterConstants
+from reference.partition.messages import CONTROLLER, DeleteRecordsRequest
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.steered.world import DISK, FAILED, LATE
+from reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout, Input
+from reference.quorum.sim import faults
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.types import Row
+from reference.quorum41.protocol import QUORUM_41
+from reference.sim.choices import Stream, chance, pick
+from reference.sim.memo import State, Step
+from reference.steered.moves import Move, NodeStep
+
+VOTERS_OF, CONTROLLERS_OF, BROKERS_OF = "quorum/", "controller/", "broker/"
+"""What the host's names of nodes begin with."""
+
+_FLUSH = re.compile(r"quorum: \d+ Flush")
+
+
+class _Voters(Watched, KafkaSchedule):
+    """Kafka's, of a cluster."""
+
+    def __init__(self, cluster: KafkaCluster, host: Host) -> None:
+        self._watcher = cluster
+        quorum = cluster.constants.quorum
+        super().__init__(quorum, host, cluster.options.watched, cluster.compares, VOTERS_OF)
+        self.taken = cluster.taken
+
+    def give(self, node: int, input: Input) -> str:
+        first = len(self.taken)
+        self._alive.clear()
+        self._step(node, self.rows[node], input)
+        return self.taken[first].ignored if len(self.taken) > first else "disabled"
+
+
+class _Partition(SteeredPartition):
+    """One whose nodes are Kafka's: see KafkaPartition.wants."""
+
+    def wants(self, *kinds: str) -> list[Wanted]:
+        found = super().wants(*kinds)
+        return [each for each in found if not is_cleared(self.row(each[0]), each[1].value)]
+
+
+class _Controllers(Controllers):
+    """Those on Kafka's voters."""
+
+    cluster: KafkaCluster
+
+    def _replayed(self, row: Row, partition: Any) -> State:
+        """What is committed: what the voter has made of the log is read when it becomes active."""
+        found: State = partition.state(CONTROLLER)
+        return found
+
+    def _step(self, partition: Any, active: Any, input: Any) -> Step | None:
+        self.cluster.decides = active.node
+        try:
+            return super()._step(partition, active, input)
+        finally:
+            self.cluster.decides = None
+
+    def _take(self, decision: Any) -> None:
+        [self.cluster.stands] = decision.steps.values()
+        super()._take(decision)
+
+
+class KafkaCluster(ClusterSchedule):
+    """As ClusterSchedule, with a witness in place of the reference's voters, controllers and
+    brokers. It has one partition, which all brokers hold.
+    """
+
+    kind_of_partition = _Partition
+    kind_of_controllers = _Controllers
+    voters: _Voters
+
+    def __init__(self, options: ClusterOptions, host: Host, compares: bool = False) -> None:
+        self.compares = compares
+        self.differing: list[Differing] = []
+        self.lines: list[tuple[str, int]] = []
+        """The steps of the partition, as lines of a trace, each with how many moves had been made.
+        """
+        self.thrown: list[str] = []
+        self.taken: list[NodeStep] = []
+        self.decides: int | None = None
+        """The voter whose controller is asked now."""
+        self.stands: Step | None = None
+        """What a controller has decided and is committed now."""
+        self._host = host
+        [said] = host.ask(["new"])
+        assert said == "", said
+        self._speech = Speech(constants_of(options).partitions[0])
+        memo = ClusterMemo(QuorumMemo(TIMEOUTS, None), KafkaMemo(self._taken))
+        super().__init__(options, memo=memo)
+        self.thrown = self.voters.thrown
+
+    def connect(self, link: Any, brokers: Any, controllers: Any) -> None:
+        super().connect(link, brokers, controllers)
+        controllers.cluster = self
+        self.constants = with_kafkas_quorum(self.constants)
+
+    def make_voters(self, memo: QuorumMemo) -> _Voters:
+        return _Voters(self, self._host)
+
+    @property
+    def parts(self) -> tuple[_Voters, KafkaCluster]:
+        return self.voters, self
+
+    def steps(self) -> Any:
+        return iter(self.taken)
+
+    # --- Who takes the steps of the partition
+
+    def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
+        if node == CONTROLLER and self.decides is not None:
+            decided = self._asked(f"{CONTROLLERS_OF}{self.decides}", input)
+            return decided and decided.outcome
+        outcome: Outcome | None
+        if node == CONTROLLER:
+            outcome = self._standing(row)
+            if outcome is None:
+                return None
+            text = self._speech.line(node, row, input, outcome)
+        else:
+            made = self._asked(f"{BROKERS_OF}{node}", input)
+            if made is None:
+                return None
+            outcome, text = made.outcome, made.text
+        self.lines.append((text, len(self.moves)))
+        action = f"Handle{type(input).__name__}"
+        said = (row, input, outcome.row, outcome.sent, outcome.ignored)
+        self.taken.append(NodeStep(self.constants.partitions[0], node, action, *said))
+        if self.compares:
+            other = reference(node, row, input)
+            found = compared(outcome, [] if other is None else [other])
+            if found:
+                self.differing.append(Differing(len(self.lines), action, found))
+        return outcome
+
+    def _standing(self, row: Any) -> Outcome | None:
+        """The decision that is committed now, if it was made in this row."""
+        step = self.stands
+        assert step is not None, "a controller decides before it is committed"
+        if step.before.row != row:
+            return None
+        sent = tuple([message.value for _, message in step.sent])
+        return Outcome(step.after.row, sent, step.ignored)
+
+    def _asked(self, node: str, input: Any) -> Taken | None:
+        [said] = self._host.ask([f"{node} {self._speech.text(input)}"])
+        if said.startswith(REFUSED):
+            raise Impossible(said.removeprefix(REFUSED))
+        step, *more = said.split("\t")
+        self.thrown.extend(f"{node}: {each.removeprefix(THROWN)}" for each in more)
+        return self._speech.taken(step) if step else None
+
+    def attempt(self, words: str, later: Sequence[str]) -> int:
+        if _FLUSH.fullmatch(words):
+            return 1  # a part of the step before
+        move = alike(self, words)
+        if move is None:
+            return 0
+        try:
+            move.make()
+        except Impossible:
+            return 0
+        return 1
+
+    # --- Which moves there are: see KafkaPartition, and KafkaSchedule
+
+    def readings(self) -> list[Move]:
+        """A leader sends what it proposes before it reads metadata again."""
+        [partition] = self.partitions
+        unsent = [n for n in self.brokers.all if is_unsent(partition.row(n))]
+        return [m for m in super().readings() if int(m.words.split()[1]) not in unsent]
+
+    def drops(self) -> list[Move]:
+        return [each for each in super().drops() if "AlterPartition" not in each.words]
+
+    def voter_crashes(self, lossy: bool = True) -> list[Move]:
+        """Kafka has flushed all that it appended."""
+        return [
+            self.of_voter(node, Crash(len(self.voters.rows[node].log)))
+            for node in self.voters.nodes()
+        ]
+
+
+def with_kafkas_quorum(constants: ClusterConstants) -> ClusterConstants:
+    """By the rules since 4.1."""
+    of = constants.quorum
+    return replace(constants, quorum=QUORUM_41.constants(of.voters, of.fetch_max_records))
+
+
+# -- Moves by chance
+
+
+def _one_of(moves: Sequence[Move], stream: Stream) -> bool:
+    if not moves:
+        return False
+    pick(stream, moves).make()
+    return True
+
+
+def _calm(cluster: KafkaCluster, stream: Stream) -> bool:
+    """Where nobody leads or stands, voters ask each other for a leader for ever."""
+    roles = {row.role for row in cluster.voters.rows.values()}
+    alone = not roles & {"Leader", "Prospective", "Candidate"}
+    return (alone and chance(stream, 200) and _elect(cluster, stream)) or cluster.calm()
+
+
+def _deliver(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of([*cluster.between(), *cluster.data(), *cluster.votes()], stream)
+
+
+def _again(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of([*cluster.data(True)[:20], *cluster.votes(True)[:20]], stream)
+
+
+def _lose(cluster: KafkaCluster, stream: Stream) -> bool:
+    if chance(stream, 500) and (there := list(cluster.voters.waiting)):
+        cluster.voters.forget(pick(stream, there))
+        return True
+    return _one_of(cluster.drops(), stream)
+
+
+def _produce(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of([*cluster.posts(), *cluster.sends()] or _asked(cluster), stream)
+
+
+def _asked(cluster: KafkaCluster) -> list[Move]:
+    """What clients ask, but that records be deleted."""
+    kind = DeleteRecordsRequest.__name__
+    return [each for each in cluster.asks() if kind not in each.words]
+
+
+def _ask(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(_asked(cluster), stream)
+
+
+def _connection(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.breakages(), stream)
+
+
+def _read(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.readings(), stream)
+
+
+def _late(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.wants(*LATE), stream)
+
+
+def _failed(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.wants(*FAILED), stream)
+
+
+def _disk(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.wants(*DISK), stream)
+
+
+def _timer(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.timers(), stream)
+
+
+def _elect(cluster: KafkaCluster, stream: Stream) -> bool:
+    """Another voter stands."""
+    there = [
+        cluster.of_voter(node, timer)
+        for node, timer in cluster.voters.timers()
+        if isinstance(timer, ElectionTimeout | FetchTimeout)
+    ]
+    return _one_of(there, stream)
+
+
+def _resign(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.resignations(), stream)
+
+
+def _session(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.endings(), stream)
+
+
+def _prefer(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.elections(), stream)
+
+
+def _crash(cluster: KafkaCluster, stream: Stream) -> bool:
+    """One broker at a time."""
+    if not all(map(cluster.brokers.is_running, cluster.brokers.all)):
+        return False
+    return _one_of(cluster.crashes(), stream)
+
+
+def _crash_voter(cluster: KafkaCluster, stream: Stream) -> bool:
+    """One voter at a time."""
+    return not cluster.voters.nodes("Down") and _one_of(cluster.voter_crashes(), stream)
+
+
+def _restart(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.restarts(), stream)
+
+
+MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
+    _calm: (60, 100, 150),
+    _deliver: (10, 30),
+    _produce: (5, 10, 20),
+    _read: (5, 10),
+    _restart: (5, 10),
+    _late: (2, 5, 10),
+    _ask: (2, 5),
+    _timer: (0, 1, 4),
+    _elect: (0, 1, 2),
+    _resign: (0, 1, 2),
+    _session: (0, 1, 3),
+    _prefer: (0, 1, 3),
+    _failed: (0, 1, 3),
+    _again: (0, 3, 8),
+    _lose: (0, 1, 3),
+    _disk: (0, 2),
+    _connection: (0, 1),
+    _crash: (0, 1, 2),
+    _crash_voter: (0, 1, 2),
+}
+"""How often each kind may be taken, of which a run draws one."""
+
+
+class _Cluster:
+    """See driving.Component."""
+
+    protocol = CLUSTER_OF_KAFKA
+    parts = (VOTERS, BROKERS)
+
+    def settings(self, nodes: int, seed: int) -> ClusterOptions:
+        """Three voters, and of the partition what it has alone."""
+        data: PartitionOptions = BROKERS.settings(nodes, seed)
+        return ClusterOptions(
+            shape=Shape(brokers=nodes, topic_partitions=1),
+            quorum=replace(faults.OFF, voters=3, fetch_max_records=2),
+            data=data,
+        )
+
+    def setting(self, options: Mapping[str, Any]) -> ClusterOptions:
+        found = msgspec.convert(dict(options), ClusterOptions)
+        partitions = constants_of(found).partitions
+        if len(partitions) > 1 or len(partitions[0].replicas) < found.shape.brokers:
+            raise msgspec.ValidationError("Kafka's cluster has one partition, of all brokers")
+        return found
+
+    def constants(self, setting: ClusterOptions) -> ClusterConstants:
+        return with_kafkas_quorum(constants_of(setting))
+
+    def begin(
+        self, setting: ClusterOptions, host: Host, watched: bool, compares: bool = False
+    ) -> KafkaCluster:
+        data = replace(setting.data, watched=watched)
+        return KafkaCluster(replace(setting, data=data), host, compares)
+
+    def walk(self, schedule: KafkaCluster, seed: int, moves: int) -> None:
+        walk(schedule, seed, moves, MOVES)
+
+
+KAFKA_CLUSTER: Final = _Cluster()
+by_chance = partial(driving.by_chance, KAFKA_CLUSTER)
+replay = partial(replaying.replay, KAFKA_CLUSTER)
+bugs = partial(replaying.bugs, KAFKA_CLUSTER)

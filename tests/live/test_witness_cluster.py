@@ -1,0 +1,101 @@
+"""A cluster of Kafka's classes: faults in what joins them are found, and the same seed has the same
+bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.witness.cluster import KAFKA_CLUSTER
+from kraftcheck.witness.driving import drive, traces_of
+from kraftcheck.witness.kafka import Kafka
+from live.sources import VERSION
+from live.witness import jars
+from tests.live.patched import Plant, compiled, seen, sources
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tlc,
+    pytest.mark.kafka,
+    pytest.mark.xdist_group("cluster-plants"),
+]
+
+HOST = Path(jars.__file__).parent / "java" / "cluster"
+METADATA = "org/apache/kafka/common/metadata"
+VOTER_CONTROLLER = "org/apache/kafka/controller/VoterController.java"
+KAFKA = Kafka(VERSION, None, "", files=True)
+
+PLANTS = [
+    Plant(
+        "a change of a partition is read without its leader",
+        f"{METADATA}/PartitionChangeRecord.java",
+        "this.leader = _readable.readInt();",
+        "_readable.readInt();",
+        "HandleMetadataUpdate HandleControllerFailover",
+        "partition.leader",
+    ),
+    Plant(
+        "a registration is read without its epoch",
+        f"{METADATA}/RegisterBrokerRecord.java",
+        "this.brokerEpoch = _readable.readLong();",
+        "_readable.readLong();",
+        "HandleMetadataUpdate HandleControllerFailover",
+        "epoch",
+        run=8,
+    ),
+]
+HOSTS = [
+    Plant(
+        "the host leaves records of a decision out of the log",
+        VOTER_CONTROLLER,
+        "for (ApiMessageAndVersion each : written) {",
+        "for (ApiMessageAndVersion each : written.subList(0, Math.min(1, written.size()))) {",
+        "HandleMetadataUpdate HandleControllerFailover",
+        "offset",
+        run=4,
+    ),
+    Plant(
+        "the host counts what the quorum itself has written",
+        VOTER_CONTROLLER,
+        "        stands = committed.size();\n",
+        "        stands = committed.size() + 1;\n",
+        "HandleControllerFailover",
+        "after.offset",
+    ),
+    Plant(
+        "the host gives brokers the record before",
+        VOTER_CONTROLLER,
+        "log.putIfAbsent(stands, message);",
+        "log.putIfAbsent(stands + 1, message);",
+        "HandleMetadataUpdate",
+        "after.image",
+        run=4,
+    ),
+]
+ALL = [*PLANTS, *HOSTS]
+
+
+@pytest.fixture(scope="session")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    folder = tmp_path_factory.mktemp
+    metadata = sources(folder("kafka"), "kafka-metadata")
+    classes = compiled(PLANTS, metadata, folder("plant"), KAFKA_CLUSTER.protocol.name)
+    classes += compiled(HOSTS, HOST, folder("host"), KAFKA_CLUSTER.protocol.name)
+    return seen(ALL, KAFKA_CLUSTER, classes, folder("plants"))
+
+
+@pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
+def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
+    assert any(plant.field in line for line in said[plant.name]), said[plant.name]
+
+
+def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
+    texts = []
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.jsonl"
+        driven = drive(path, KAFKA, KAFKA_CLUSTER, 3, runs=3, seed=5, moves=200)
+        assert all(len(part.places) > 100 for part in driven.parts)
+        texts.append([each.read_bytes() for each in traces_of(path, KAFKA_CLUSTER)])
+    assert texts[0] == texts[1]
