@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -67,9 +68,13 @@ def sentence_and_misses(function: Callable[..., Any]) -> tuple[str, str]:
     return means, misses
 
 
-def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[[str, Check], Property]:
+def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
     """Makes properties of functions of a state, or of the states before and after a step, where
     state_of makes a state of the constants and of all rows.
+
+    What is made takes a name, the function, and, of a function of a state, the fields of the state
+    that it looks at beside the constants: while these are what they were when it held last, it is
+    not asked again. No field named: it is asked each time.
     """
     # All properties are asked of one step after the other, so the states after the last two are
     # kept; by content, since whoever asks may change a mapping of rows.
@@ -81,14 +86,24 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[[str, Check], Prop
                 return state
         return None
 
-    def named(name: str, check: Check) -> Property:
+    def named(name: str, check: Check, *looks_at: str) -> Property:
         of_steps = len(signature(check).parameters) == 2
+        assert not (of_steps and looks_at), f"{name} looks at two states"
+        part = attrgetter(*looks_at) if looks_at else None
+        held: list[tuple[Any, Any]] = []  # The constants, and what it looked at.
 
         def asked(constants: Any, before: Any, after: Any) -> str | None:
             new = known(constants, after)
             if new is None:
                 new = state_of(constants, after)
                 kept[:] = (constants, dict(after), new), *kept[:1]
+            if part is not None:
+                seen = constants, part(new)
+                if held and held[0][0] is constants and held[0][1] == seen[1]:
+                    return None
+                wrong = check(new)
+                held[:] = [] if wrong else [seen]
+                return wrong
             if not of_steps:
                 return check(new)
             old = known(constants, before)

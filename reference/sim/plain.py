@@ -273,7 +273,7 @@ class PlainSimulation:
 
     def _own(self) -> Step | None:
         """An input that is no message: a node, then one of those that may come to it."""
-        workload = self._chooser.stream("workload")
+        workload, faults = self._chooser.stream("workload"), self._chooser.stream("faults")
         able = [state for state in self._states.values() if state.wants]
         if not able:
             return None
@@ -281,7 +281,7 @@ class PlainSimulation:
             state = able[workload.below(len(able))]
             input = state.wants[workload.below(len(state.wants))]
             rare = self._rare.get(type(input.value))
-            if rare is not None and not chance(self._chooser.stream("faults"), rare):
+            if rare is not None and not chance(faults, rare):
                 continue
             if self._comes(state.node, input.value):
                 return self._step(state.node, input)

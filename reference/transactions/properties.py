@@ -73,22 +73,25 @@ Rows: TypeAlias = Mapping[int, Any]
 
 
 class State(NamedTuple):
-    """All rows, by what they are."""
+    """All rows, by what they are. logs: of the partitions."""
 
     constants: Constants
     log: Coordinators
     partitions: Mapping[int, PartitionLeader]
     clients: Mapping[int, Client]
     history: History
+    logs: Mapping[int, tuple[LogEntry, ...]]
 
 
 def state_of(constants: Constants, rows: Rows) -> State:
+    partitions = {p: rows[p] for p in constants.partitions}
     return State(
         constants,
         rows[COORDINATOR],
-        {p: rows[p] for p in constants.partitions},
+        partitions,
         {c: rows[c] for c in constants.clients},
         rows.get(HISTORY) or History(),
+        {p: row.log for p, row in partitions.items()},
     )
 
 
@@ -97,6 +100,8 @@ def state_of(constants: Constants, rows: Rows) -> State:
 
 def history_next(constants: Constants, before: Rows, after: Rows) -> History:
     """The history after a step."""
+    if _tells_nothing(constants, before, after):
+        return before.get(HISTORY) or History()
     old, new = state_of(constants, before), state_of(constants, after)
     past = old.history
     decided = {Decided(r.state, r.epoch, r.partitions) for r in newly_committed(old, new)}
@@ -134,6 +139,15 @@ def history_next(constants: Constants, before: Rows, after: Rows) -> History:
     )
 
 
+def _tells_nothing(constants: Constants, before: Rows, after: Rows) -> bool:
+    """Whether nothing changes that a history is made of, as in most steps."""
+    return (
+        after[COORDINATOR].log.committed == before[COORDINATOR].log.committed
+        and all(len(after[p].log) == len(before[p].log) for p in constants.partitions)
+        and all(after[c].status == before[c].status for c in constants.clients)
+    )
+
+
 def _moved(old: State, new: State, c: int, source: str, to: str) -> bool:
     return old.clients[c].status == source and new.clients[c].status == to
 
@@ -145,19 +159,17 @@ def newly_committed(old: State, new: State) -> tuple[Any, ...]:
 # --- Words
 
 
-def batches(row: PartitionLeader) -> Iterator[tuple[int, LogEntry]]:
-    return ((at, e) for at, e in enumerate(row.log) if e.kind == "Batch")
+def batches(log: tuple[LogEntry, ...]) -> Iterator[LogEntry]:
+    return (e for e in log if e.kind == "Batch")
 
 
-def markers(row: PartitionLeader) -> Iterator[LogEntry]:
-    return (e for e in row.log if e.kind == "Marker")
+def markers(log: tuple[LogEntry, ...]) -> Iterator[LogEntry]:
+    return (e for e in log if e.kind == "Marker")
 
 
 def fates(state: State) -> set[tuple[int, str, int]]:
     """(transaction, fate, partition) of every batch."""
-    return {
-        (txn, fate, p) for p, row in state.partitions.items() for txn, fate in _fates_in(row.log)
-    }
+    return {(txn, fate, p) for p, log in state.logs.items() for txn, fate in _fates_in(log)}
 
 
 @lru_cache(maxsize=4096)
@@ -292,8 +304,8 @@ def decided_before_marked(state: State) -> str | None:
     Misses: the marker of an earlier decision that comes in a later epoch with its number.
     """
     decided = {(d.state, d.epoch) for d in state.history.decided}
-    for p, row in state.partitions.items():
-        for m in markers(row):
+    for p, log in state.logs.items():
+        for m in markers(log):
             if (f"Prepare{m.decision}", m.epoch) not in decided:
                 return f"partition {p} has {m.decision} of epoch {m.epoch}, which is not decided"
     return None
@@ -306,7 +318,7 @@ def one_decision(state: State) -> str | None:
     Misses: version 1, whose transactions share an epoch.
     """
     seen: set[tuple[int, str]]
-    seen = {(m.epoch, m.decision) for row in state.partitions.values() for m in markers(row)}
+    seen = {(m.epoch, m.decision) for log in state.logs.values() for m in markers(log)}
     seen |= {(t.epoch, t.decision) for t in state.history.told}
     seen |= {
         (d.epoch, decision_is(d.state))
@@ -353,8 +365,7 @@ def log_matches_markers(state: State) -> str | None:
 def _all_marked(state: State, partitions: tuple[int, ...], epoch: int, decision: str) -> bool:
     wanted = (epoch, decision)
     return all(
-        any((m.epoch, m.decision) == wanted for m in markers(state.partitions[p]))
-        for p in partitions
+        any((m.epoch, m.decision) == wanted for m in markers(state.logs[p])) for p in partitions
     )
 
 
@@ -378,10 +389,8 @@ def exactly_once_append(state: State) -> str | None:
     partition.
     """
     committed = {t.txn for t in state.history.told if t.decision == "Commit"}
-    for p, row in state.partitions.items():
-        if not isinstance(row.offsets, NoOffsets):
-            continue
-        for (_, one), (_, other) in combinations(batches(row), 2):
+    for p in [p for p in state.logs if p not in state.constants.offsets]:
+        for one, other in combinations(batches(state.logs[p]), 2):
             if one.txn == other.txn:
                 return f"partition {p} has the batch of transaction {one.txn} twice"
             both = {one.txn, other.txn} <= committed and one.client == other.client
@@ -418,10 +427,8 @@ def exactly_once_inputs(state: State) -> str | None:
 
     Misses: offsets of several producers, and what one has consumed.
     """
-    for p, row in state.partitions.items():
-        if isinstance(row.offsets, NoOffsets):
-            continue
-        sent = [e for e, fate in _batches_with_fates(row.log) if fate != "Abort"]
+    for p in state.constants.offsets:
+        sent = [e for e, fate in _batches_with_fates(state.logs[p]) if fate != "Abort"]
         for one, other in combinations(sent, 2):
             if one.client == other.client and (other.txn, other.sequence) < (one.txn, one.sequence):
                 return (
@@ -599,26 +606,26 @@ def lso_monotonic(old: State, new: State) -> str | None:
 _named = of_state(state_of)
 
 PROPERTIES: Final = (
-    _named("TransactionTypeInv", transaction_type_inv),
-    _named("ProducerStateIsOfLog", producer_state_is_of_log),
-    _named("TxnAtomic", txn_atomic),
-    _named("AckedCommit", acked_commit),
-    _named("AbortedInvisible", aborted_invisible),
-    _named("CommitWasAsked", commit_was_asked),
-    _named("DecidedBeforeMarked", decided_before_marked),
-    _named("OneDecision", one_decision),
-    _named("OnePreparedDecision", one_prepared_decision),
-    _named("LogMatchesMarkers", log_matches_markers),
-    _named("ZombieCommitsNothing", zombie_commits_nothing),
-    _named("ExactlyOnceAppend", exactly_once_append),
-    _named("OffsetsAtomicWithRecords", offsets_atomic_with_records),
-    _named("ExactlyOnceInputs", exactly_once_inputs),
-    _named("NoHanging", no_hanging),
-    _named("EpochsInBounds", epochs_in_bounds),
-    _named("FencedByOthers", fenced_by_others),
-    _named("EndNotRefused", end_not_refused),
-    _named("EpochHeldOnce", epoch_held_once),
-    _named("LsoBounds", lso_bounds),
+    _named("TransactionTypeInv", transaction_type_inv, "log", "partitions", "clients"),
+    _named("ProducerStateIsOfLog", producer_state_is_of_log, "partitions"),
+    _named("TxnAtomic", txn_atomic, "logs"),
+    _named("AckedCommit", acked_commit, "logs", "history"),
+    _named("AbortedInvisible", aborted_invisible, "logs", "history"),
+    _named("CommitWasAsked", commit_was_asked, "logs", "history"),
+    _named("DecidedBeforeMarked", decided_before_marked, "logs", "history"),
+    _named("OneDecision", one_decision, "logs", "history"),
+    _named("OnePreparedDecision", one_prepared_decision, "history"),
+    _named("LogMatchesMarkers", log_matches_markers, "logs", "history"),
+    _named("ZombieCommitsNothing", zombie_commits_nothing, "logs", "history"),
+    _named("ExactlyOnceAppend", exactly_once_append, "logs", "history"),
+    _named("OffsetsAtomicWithRecords", offsets_atomic_with_records, "partitions", "logs"),
+    _named("ExactlyOnceInputs", exactly_once_inputs, "logs"),
+    _named("NoHanging", no_hanging, "log", "partitions"),
+    _named("EpochsInBounds", epochs_in_bounds, "clients", "history"),
+    _named("FencedByOthers", fenced_by_others, "clients", "history"),
+    _named("EndNotRefused", end_not_refused, "clients"),
+    _named("EpochHeldOnce", epoch_held_once, "clients"),
+    _named("LsoBounds", lso_bounds, "partitions"),
     _named("EpochMonotonic", epoch_monotonic),
     _named("ZombieFenced", zombie_fenced),
     _named("GuardKept", guard_kept),

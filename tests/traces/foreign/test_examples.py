@@ -21,7 +21,8 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "foreign"
 PROGRAMS = ("Voter", "Broker")
 KINDS = (
     *("Voter", "Broker", "Controller"),
-    *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
+    *("TransactionLog", "TransactionPartition", "TransactionOffsets"),
+    *("TransactionProducer", "TransactionInstance"),
     *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "GroupMigration"),
     *(
         "ClassicCoordinator",

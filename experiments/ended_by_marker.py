@@ -1,0 +1,114 @@
+"""Z75 on a real cluster: a marker that comes again commits what its producer aborts (version 1).
+
+    .venv/bin/python -m experiments.ended_by_marker [--control] [--repeat N]
+
+Before transactions had an epoch each (KIP-890, part 2), nothing told the marker of one from that
+of the next of the same producer.
+
+1. As in late_marker.py: the marker of a first transaction, which is committed, is lost on a broken
+   link; b1 gives up the connection, connects anew, and sends it again. It is written.
+2. A second or two before b1's kernel sends again what was in the first connection, a second
+   transaction writes to the same partition.
+3. The first request arrives: b2 writes that marker once more, and the second transaction is
+   committed there. Its producer aborts it.
+
+transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
+know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
+is the same. All other settings are as in late_marker.py.
+
+Ends with 1 if a record of the aborted transaction is read as committed, with 0 if none is, with 3
+if it could not be tried.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments import evidence
+from experiments.downgraded import VERSION
+from experiments.late_marker import (
+    ADMIN,
+    BEFORE_S,
+    CLIENT,
+    COORDINATOR,
+    GIVEN_UP,
+    LEADER,
+    OTHER,
+    PAUSED_S,
+    REASONS,
+    SETTINGS,
+    sends_again_in,
+    transaction,
+)
+from experiments.tools import TOPIC, Partition, Program
+from experiments.transact import ID, TRANSACT
+from experiments.uncommitted_decision import STATES, until, within
+from live.cluster import Cluster, ClusterError
+
+ABORTED = "7"
+"""The value that the second transaction sends."""
+READ_S = 120.0
+
+
+def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
+    """Whether a record of the aborted transaction is read as committed."""
+    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
+    partition.create(asking=LEADER, min_insync=1)
+    if not control:
+        words = ["downgrade", "--feature", f"{VERSION}=1"]
+        click.echo(partition.ask("FeatureCommand", LEADER, *words).strip())
+    with Program(cluster.tool(CLIENT, str(TRANSACT), cluster.bootstrap, TOPIC, ID)) as writer:
+        writer.answer()
+        partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
+        transaction(writer, "send 0")  # b1 and b2 are connected
+        until(lambda: partition.batches(LEADER) == 2, "its marker is written")
+        writer.do("begin")
+        writer.do("send 1")
+        cluster.cut(COORDINATOR, LEADER)
+        writer.do("commit")
+        partition.say("the first transaction is committed, its marker on the way")
+        until(lambda: GIVEN_UP in cluster.log(COORDINATOR), "b1 gives up the connection")
+        cluster.heal()
+        until(lambda: partition.batches(LEADER) == 4, "its marker is written")
+        partition.say("b1 has connected anew, the marker is written")
+        until(lambda: sends_again_in(cluster) < BEFORE_S, "b1's kernel sends again what was lost")
+        writer.do("begin")
+        writer.do(f"send {ABORTED}")
+        again = within(lambda: partition.batches(LEADER) > 5, PAUSED_S)
+        partition.say(f"the second transaction is open; {'the' if again else 'no'} marker comes")
+        writer.do("abort")
+    for line in [line for line in partition.dump(LEADER, "*.log") if "isControl" in line]:
+        click.echo(f"         {line}")
+    read: list[str] = []
+
+    def reads_the_first() -> bool:  # A busy machine's consumer may come too late to see anything.
+        read[:] = partition.read(LEADER, "read_committed")
+        return "1" in read
+
+    if not within(reads_the_first, READ_S):
+        raise ClusterError(f"not within {READ_S:.0f} seconds: the first transaction is read")
+    click.echo(f"read as committed: {', '.join(read)}; aborted was {ABORTED}")
+    return ABORTED in read
+
+
+@evidence.options("ended_by_marker", control="The feature transaction.version stays 2.")
+def main(control: bool, **how: Any) -> None:
+    """Try whether a marker that comes again commits the next transaction."""
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        guests=(CLIENT, ADMIN),
+        shown="a record of an aborted transaction is read as committed",
+        otherwise="what was read is what was committed",
+        **how,
+    )
+
+
+if __name__ == "__main__":
+    main()
