@@ -129,7 +129,7 @@ def idempotent(sequence: int, key: bytes = b"a") -> Operation:
     return Operation("leader", ("0", "client", data.hex()))
 
 
-# -- Where Kafka decides otherwise (docs/storage.md), each with a control in which it does not matter
+# -- Where Kafka decides otherwise (docs/storage.md), each with a control
 
 
 @pytest.mark.parametrize(
