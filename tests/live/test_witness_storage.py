@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -19,8 +20,11 @@ from kraftcheck.witness.storage import (
 )
 from live.witness.host import Host
 from reference.storage.as_kafka import AsKafka
-from reference.storage.batches import data_batch
+from reference.storage.batches import Corrupt, data_batch, records_of
+from reference.storage.disk import Crash, MemoryDisk
 from reference.storage.histories import FIRST_TIME, Operation
+from reference.storage.loading import load
+from reference.storage.log import Log
 from reference.storage.rules import Config
 
 pytestmark = [
@@ -118,3 +122,120 @@ def test_a_swap_takes_the_place_of_what_its_survivors_span(
     recovered = Both(host, tmp_path / "u", config, content)
     recovered.open(FIRST_TIME, clean=False)
     assert [batch.base for batch in recovered.log.read(0, recovered.log.end)] == left
+
+
+def idempotent(sequence: int, key: bytes = b"a") -> Operation:
+    data = data_batch([(key, b"v" * 60)], FIRST_TIME, 7, 0, sequence)
+    return Operation("leader", ("0", "client", data.hex()))
+
+
+# -- Where Kafka decides otherwise (docs/storage.md), each with a control
+
+
+@pytest.mark.parametrize(
+    ("late", "end"), [(True, 3), (False, 1)], ids=["behind the truncation", "control"]
+)
+def test_a_late_flush_counts_what_comes_after_as_flushed(
+    host: Host, tmp_path: Path, late: bool, end: int
+) -> None:
+    """`flushed_upto`: the flush behind a roll runs behind a truncation. What is appended then lies
+    below the recovery point, so that no later flush syncs it, and a start does not look whether a
+    power loss has torn it."""
+    both = Both(host, tmp_path / "t", SMALL)
+    both.open(FIRST_TIME)
+    cut, tasks = Operation("truncate", ("1",)), Operation("tasks")
+    behind = [cut, tasks] if late else [tasks, cut]
+    for operation in (*map(appended, (b"a", b"b", b"c")), *behind, appended(b"d"), appended(b"e")):
+        both.perform(operation)
+    log = both.log
+    assert (log.end, log.recovery_point, log.active.base) == (3, 2 if late else 1, 2)
+    content = both.disk.content()
+    path = f"{FOLDER}/{0:020}.log"
+    content[path] = content[path][:-20] + bytes(20)
+    again = Both(host, tmp_path / "u", SMALL, content)
+    again.open(FIRST_TIME, recovery_point=log.recovery_point, clean=False)
+    assert again.log.end == end
+
+
+def lacks_a(content: dict[str, bytes], config: Config) -> bool:
+    """Whether the engine, with Kafka's rules, starts from it, and has no value of this key."""
+    try:
+        log = load(MemoryDisk(content), FOLDER, AsKafka(config), FIRST_TIME, clean=False)
+    except Corrupt:  # `recovers_early`
+        return False
+    return b"a" not in keys_of(log)
+
+
+def keys_of(log: Log) -> set[bytes | None]:
+    batches = log.read(log.start, log.end)
+    return {record.key for batch in batches for record in records_of(batch)}
+
+
+@pytest.mark.parametrize("flushed", [False, True], ids=["not flushed", "control"])
+def test_what_was_not_flushed_takes_an_older_record_away(
+    host: Host, tmp_path: Path, flushed: bool
+) -> None:
+    """`flushes_before_cleaning`: a value that a later one replaces is cleaned away, and durably so;
+    the later one, whose flush stands still, is lost with the power before the round is over."""
+    config = Config(segment_bytes=200, index_bytes=120, index_interval=0, compact=True)
+    before = Both(host, tmp_path / "s", config)
+    before.open(FIRST_TIME)
+    for key in (b"a", b"b"):
+        before.perform(appended(key))
+    both = Both(host, tmp_path / "t", config, before.disk.content())
+    both.open(FIRST_TIME, recovery_point=2)
+    for operation in (appended(b"a"), appended(b"c"), Operation("hw", ("4",))):
+        both.perform(operation)
+    if flushed:
+        both.perform(Operation("tasks"))
+    both.perform(Operation("clean", ("0", "3", "1000")))
+    assert [each.base for each in both.log.read(0, both.log.end)] == [1, 2, 3]
+    crashes = [Crash(both.disk, upto) for upto in range(len(both.disk.journal))]
+    states = [crash.drawn(Random(seed), "ordered") for crash in crashes for seed in range(5)]
+    lost = [state for state in states if lacks_a(state, config)]
+    assert bool(lost) == (not flushed)
+    if lost:
+        again = Both(host, tmp_path / "u", config, lost[0])
+        again.open(FIRST_TIME, clean=False)
+        assert b"a" not in keys_of(again.log)
+
+
+@pytest.mark.parametrize(
+    ("recovery_point", "end"), [(0, 1), (1, 3)], ids=["not flushed", "control"]
+)
+def test_a_torn_segment_below_the_start_takes_those_above(
+    host: Host, tmp_path: Path, recovery_point: int, end: int
+) -> None:
+    """`drops_below_start`, `recovers_from`: a segment that nobody reads any more, and whose flush
+    stood still, is torn by a power loss; those above it were synced."""
+    config = Config(segment_bytes=200, index_bytes=120, index_interval=0)
+    both = Both(host, tmp_path / "t", config)
+    both.open(FIRST_TIME)
+    for key in (b"a", b"b", b"c"):
+        both.perform(appended(key))
+    content = both.disk.content()
+    path = f"{FOLDER}/{0:020}.log"
+    content[path] = content[path][:-20] + bytes(20)
+    again = Both(host, tmp_path / "u", config, content)
+    again.open(FIRST_TIME, start=1, recovery_point=recovery_point, clean=False)
+    assert again.log.end == end
+
+
+@pytest.mark.parametrize("above", [True, False], ids=["above", "control"])
+def test_the_last_of_a_producer_is_cleaned_away_for_one_that_is_cut(
+    host: Host, tmp_path: Path, above: bool
+) -> None:
+    """`last_by_committed`: what lies above the high watermark is taken for a producer's last batch,
+    and the committed one goes. The other one is cut: a retry of the first is appended again."""
+    config = Config(segment_bytes=200, index_bytes=120, index_interval=0, compact=True)
+    both = Both(host, tmp_path / "t", config)
+    both.open(FIRST_TIME)
+    for operation in (idempotent(0), appended(b"a"), Operation("hw", ("2",))):
+        both.perform(operation)
+    both.perform(idempotent(1) if above else appended(b"c"))
+    both.perform(Operation("clean", ("0", "2", "1000")))
+    both.perform(Operation("truncate", ("2",)))
+    both.perform(Operation("crash"))
+    end = both.log.end
+    both.perform(idempotent(0))
+    assert both.log.end == (end + 1 if above else end)

@@ -268,6 +268,7 @@ def _ids(m: Members) -> dict[int, set[str]]:
 
 # -- Two members at once
 
+
 def decided(log: GroupLog, m: Members, first: int, second: int) -> str | None:
     """Two spans overlap: how the first member had lost the partition by the log when the second was
     given it, REMOVED, GAVE_UP or UNASKED; None, if that is open.

@@ -2,7 +2,7 @@
 
 A voter returns empty under its old id, is taken for who it was, and helps to elect a node without
 committed records; it may also vote twice in one epoch. Directory ids make it a new replica, which
-does not vote (KIP-853). Where the quorum has none (kraft.version 0), Kafka 4.3.1 cannot know.
+does not vote (KIP-853). Without them (kraft.version 0) Apache Kafka 4.3.1 cannot know.
 """
 
 from __future__ import annotations

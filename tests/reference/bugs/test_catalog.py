@@ -101,9 +101,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *hosting,
     ]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
-    assert [each.id for each in CATALOG if each.scope] == [
-        *("Z18", "Z21", "Z22", "Z47", "Z57")
-    ]
+    assert [each.id for each in CATALOG if each.scope] == [*("Z18", "Z21", "Z22", "Z47", "Z57")]
     assert [each.id for each in CATALOG if each.is_control] == [
         *("Z40", "Z53", "Z54", "Z64", "Z75", "Z124", "Z164")
     ]

@@ -25,7 +25,7 @@ from reference.quorum.proof.relation import cases
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants
 
-THREE = Constants((0, 1, 2), 1)
+TWO, THREE = Constants((0, 1), 1), Constants((0, 1, 2), 1)
 QUICK = (
     *("Init", "HandleAppend", "HandleElectionTimeout", "HandleCrash", "HandleFetchMaxWait"),
     *(f"{IMPLIES}{name}" for name in PROPERTIES),
@@ -44,6 +44,27 @@ def test_an_obligation_is_proved(name: str) -> None:
     found = discharge(THREE, f"{PREFIX}{name}")
     assert (found.status, found.broken, found.reason) == ("proved", "", "")
     assert found.paths or name not in HANDLERS.values()
+
+
+LONG = (
+    *("HandleRestart", "HandleFlush", "HandleVoteRequest", "HandleFetchRequest"),
+    "HandleFetchResponse",
+)
+"""Those that a bug breaks."""
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_bugs_break_is_proved_without_them(name: str) -> None:
+    """Of two voters, which takes seconds. It is these that a part of the invariant which is missing
+    or too weak leaves unproved."""
+    found = discharge(TWO, f"{PREFIX}{name}")
+    assert (found.status, found.broken, found.reason) == ("proved", "", "")
+
+
+def test_an_invariant_without_a_part_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since voters that know no leader fetch, it takes that only a leader answers with records."""
+    monkeypatch.setattr(completeness, "_from_leader", lambda m: z3.BoolVal(True))
+    assert discharge(TWO, f"{PREFIX}HandleFetchResponse").status == "failed"
 
 
 LEADS = "Branch of 0, Cached of 0, Disk of 0, Acked of 0, Leads of 0, an epoch is won once"
