@@ -101,8 +101,11 @@ def record(
             "--faults needs --cluster DIR, a cluster of ours; for one that is not, say by "
             "--fault-command what does them"
         )
-    if plan["observe"] and given.get("security.protocol", PLAIN).upper() != PLAIN:
-        raise BadInput("--observe asks brokers by connections of its own, without TLS and SASL")
+    if given.get("security.protocol", PLAIN).upper() != PLAIN:
+        if plan["observe"]:
+            raise BadInput("--observe asks brokers by connections of its own, without TLS and SASL")
+        if plan["client"] == "java":
+            raise BadInput("--client java has connections without TLS and SASL only: take another")
     if cluster is not None:
         use_java()
         _refuse(plan["faults"], cluster)

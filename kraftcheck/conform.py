@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import reference
-from kraftcheck import artifacts, exits
+from kraftcheck import artifacts, exits, reporting
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
@@ -30,7 +30,6 @@ from tla_utils.java_home import java_home
 from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.conform import ConformOptions
 from traces.jobs.conform import conform as conform_trace
-from traces.jobs.plan import PLAN
 from traces.jobs.simulate import simulate as simulate_trace
 from traces.report.evidence import patterns_of
 from traces.schema import PROGRESSED, STOPPED, Campaign, Manifest, read_manifest, read_table
@@ -261,8 +260,7 @@ def conform(
     screen: Screen,
 ) -> int:
     """Judge every recorded step with TLC, and every run with the checks on runs."""
-    if (folder / PLAN).is_file():
-        raise BadInput(f"{folder} is a campaign, and was judged as it ran: see its report.html")
+    reporting.refuse_campaign(folder)
     manifest = read_manifest(folder)
     if jar:
         # The one place where every run of TLC looks, those of workers included.

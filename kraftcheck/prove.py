@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict
-from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -20,7 +19,7 @@ from kraftcheck.screen import Columns, Screen
 from reference.bugs.bug import Bug
 from reference.proofs.obligations import Obligation, Proof
 from reference.protocols import PROTOCOLS, part_of
-from system.children import end_with_parent
+from system.children import WORKERS, end_with_parent
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
@@ -164,7 +163,7 @@ def _discharged(
         if not future.cancelled() and future.exception() is None:
             ended.append(future.result())
 
-    with ProcessPoolExecutor(count, get_context("spawn"), _begin, (rules,)) as pool:
+    with ProcessPoolExecutor(count, WORKERS, _begin, (rules,)) as pool:
         futures = [pool.submit(_one, task) for task in tasks]
         for future in futures:
             future.add_done_callback(note)

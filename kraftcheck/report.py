@@ -19,6 +19,16 @@ def report(folder: Path, screen: Screen) -> int:
     return exits.HOLDS
 
 
+def refuse_campaign(folder: Path) -> None:
+    """Raises BadInput: it is a campaign, which is judged, and has its page, when it ends."""
+    if not (folder / PLAN).is_file():
+        return
+    page = folder / "report.html"
+    if not page.is_file():
+        raise BadInput(f"{folder} is a campaign that has not ended: what began it goes on with it")
+    raise BadInput(f"{folder} is a campaign, judged as it ran: its page is {page}")
+
+
 def make(folder: Path) -> tuple[Path, str]:
     """Make the page of a folder; its path, and the verdict that it states.
 
@@ -28,8 +38,7 @@ def make(folder: Path) -> tuple[Path, str]:
         page = folder.with_suffix(".html")
         to_do = command("conform", folder, "--html", page)
         raise BadInput(f"{folder} is a file: a page of another implementation's steps: `{to_do}`")
-    if (folder / PLAN).is_file():
-        raise BadInput(f"{folder} is a campaign: its page is {folder / 'report.html'}")
+    refuse_campaign(folder)
     summary = artifacts.read_json(folder / artifacts.SUMMARY)
     if "conform" not in summary.get("parts", {}):
         raise BadInput(f"{folder} was not judged yet: run `{command('conform', folder)}` first")

@@ -19,6 +19,9 @@ class ArtifactError(Exception):
     """Kafka cannot be fetched, or is not what it should be. The text is one line."""
 
 
+MAVEN_FAILED = "[ERROR]"
+
+
 class Artifacts(NamedTuple):
     """What a project file asks for. name: of its folder in the cache; checksums: lines of sha256
     and file name, as `sha256sum` writes them; version: of Kafka.
@@ -130,11 +133,25 @@ def check(folder: Path, known: Path = CHECKSUMS) -> None:
 
 
 def _download(what: Artifacts, into: Path) -> None:
+    maven(
+        *("-f", str(what.pom), f"-Dkafka.version={what.version}"),
+        *("dependency:copy-dependencies", f"-DoutputDirectory={into}"),
+    )
+
+
+def maven(*words: str) -> None:
+    """Have Maven do something. Raises ArtifactError: there is none, or it failed; in one line."""
     if shutil.which("mvn") is None:
         raise ArtifactError("no `mvn` command: install Maven to fetch Apache Kafka")
-    words = ["mvn", "-q", "-B", "-f", str(what.pom), f"-Dkafka.version={what.version}"]
-    words += ["dependency:copy-dependencies", f"-DoutputDirectory={into}"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(["mvn", "-q", "-B", *words], capture_output=True, text=True, check=False)
     if done.returncode:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise ArtifactError(f"mvn: {said[0] if said else f'exit code {done.returncode}'}")
+        said = reason(done.stdout + done.stderr)
+        raise ArtifactError(f"mvn: {said or f'exit code {done.returncode}'}")
+
+
+def reason(said: str) -> str:
+    """Why Maven failed: the first line that it says so in, without references to its manual."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    first = next((line for line in lines if MAVEN_FAILED in line), "".join(lines[:1]))
+    # Codes of colours may stand before the mark, whatever it was told of colours.
+    return first.rpartition(MAVEN_FAILED)[2].partition(" -> [Help")[0].strip()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
 import tempfile
 import zipfile
 from pathlib import Path
 from typing import Final
 
-from live.artifacts import ArtifactError, cache
+from live.artifacts import ArtifactError, cache, maven
 
 VERSION: Final = "4.3.1"
 SOURCES: Final = {
@@ -34,16 +33,10 @@ def unpack(artifact: str, into: Path) -> None:
     """
     jar = cache() / "sources" / f"{artifact}-{VERSION}-sources.jar"
     if not jar.is_file():
-        if shutil.which("mvn") is None:
-            raise ArtifactError("no `mvn` command: install Maven to fetch the sources of Kafka")
         jar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
             what = f"org.apache.kafka:{artifact}:{VERSION}:jar:sources"
-            words = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={what}"]
-            words.append(f"-DoutputDirectory={folder}")
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise ArtifactError(f"mvn: {' '.join((done.stdout + done.stderr).split())[:300]}")
+            maven("dependency:copy", f"-Dartifact={what}", f"-DoutputDirectory={folder}")
             shutil.move(Path(folder) / jar.name, jar)
     digest = hashlib.sha256(jar.read_bytes()).hexdigest()
     if digest != SOURCES[artifact]:

@@ -3,8 +3,8 @@
 A process that is killed with -9 says nothing to its children. A worker would wait for work for
 ever, and a JVM search on for hours. So each kind notices by itself:
 
-* a worker of a pool waits, in a thread, for the end of its parent: a pipe whose other end only the
-  parent holds;
+* a worker of a pool (WORKERS) waits, in a thread, for the end of its parent: a pipe whose other end
+  only the parent holds;
 * of other children (a JVM cannot watch a pipe) a small shell knows, the *guard*, which reads from a
   pipe of ours. When that ends, so have we, and it kills those that we had not told it were gone.
 
@@ -17,15 +17,40 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, Final
 
 ORPHANED: Final = 1
 """The exit code of a worker whose parent is gone; nobody asks for it."""
+
+
+class _Worker(SpawnProcess):
+    """A process that does not hear Ctrl-C, which a terminal sends to all that stand in front of it:
+    who has started it answers, and ends it. It would end in a traceback of whatever it imports.
+    """
+
+    def start(self) -> None:
+        # What is blocked here is blocked there from the first instruction on.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Workers(SpawnContext):
+    Process = _Worker
+
+
+WORKERS: Final = _Workers()
+"""The context of pools. Not "fork": who starts them may hold threads (Spark's gateway, ours), and a
+fork of those can deadlock."""
 
 
 def end_with_parent() -> None:

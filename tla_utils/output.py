@@ -268,6 +268,12 @@ def _one_line(message: Message) -> str:
     return " ".join(message.text.split())
 
 
+_FOREWORD = re.compile(
+    r"^TLC threw an unexpected exception\..*?The exception was an? \S+\s*: (?=\S)"
+)
+"""What TLC says of every exception before it comes to what this one says."""
+
+
 # Messages by which TLC refuses its input: names in the cfg (2222..2245), the cfg's own syntax
 # (5001..5006), the command line (1100s), modules that do not parse (3002, 3003).
 _CONFIG_CODES = range(2222, 2246)
@@ -435,7 +441,8 @@ def _verdict(
     if stopped:
         return "unknown", stopped
     if errors:
-        return "unknown", f"TLC reported an error: {_one_line(errors[0])}"
+        said = _FOREWORD.sub("", _one_line(errors[0]))
+        return "unknown", f"TLC reported an error: {said}"
     if counts.get("generated") == 0 or counts.get("distinct") == 0:
         return "unknown", "TLC found no state at all: the initial predicate admits none"
     if counts.get("simulated"):

@@ -11,7 +11,6 @@ Laws of this file:
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options, PageWriter
 from kraftcheck.check.terms import BESIDE, RECORDING
 from kraftcheck.screen import Screen, coloured
+from system.children import WORKERS
 from traces.formats import trace
 from traces.formats.detect import Unrecognised
 from traces.history import HistoryError
@@ -195,17 +195,15 @@ def _outcomes(
         sources = sources[1:]
     if not sources:
         return
-    # Not "fork", which can deadlock in a process with threads.
-    context = multiprocessing.get_context("spawn")
     done = 0
     try:
-        with ProcessPoolExecutor(size, context, exits.leave_workers_at_once) as pool:
+        with ProcessPoolExecutor(size, WORKERS, exits.leave_workers_at_once) as pool:
             for source, outcome in zip(sources, pool.map(work, sources), strict=True):
                 yield source, outcome
                 done += 1
     except BrokenProcessPool:
         # One file was too much for its process: the others have theirs to themselves from here.
-        yield from _one_by_one(work, sources[done:], context)
+        yield from _one_by_one(work, sources[done:])
 
 
 def _is_small(source: Source) -> bool:
@@ -216,12 +214,10 @@ def _is_small(source: Source) -> bool:
         return True
 
 
-def _one_by_one(
-    work: partial[Outcome], sources: list[Source], context: multiprocessing.context.SpawnContext
-) -> Iterator[tuple[Source, Outcome]]:
+def _one_by_one(work: partial[Outcome], sources: list[Source]) -> Iterator[tuple[Source, Outcome]]:
     for source in sources:
         try:
-            with ProcessPoolExecutor(1, context, exits.leave_workers_at_once) as pool:
+            with ProcessPoolExecutor(1, WORKERS, exits.leave_workers_at_once) as pool:
                 yield source, pool.submit(work, source).result()
         except BrokenProcessPool:
             reason = "its process died: out of memory, or killed"

@@ -225,7 +225,8 @@ class Process:
     """`kraftcheck serve` as a child. Raises RuntimeError: it did not start."""
 
     def __init__(self, *options: str, cwd: Path | None = None) -> None:
-        call = [sys.executable, "-m", "kraftcheck.cli", "serve", "--json", "--until-eof", *options]
+        serve = ["serve", "--json", "--quiet", "--until-eof"]
+        call = [sys.executable, "-m", "kraftcheck.cli", *serve, *options]
         # Its input ends with this process, however that ends.
         pipe = subprocess.PIPE
         self._child = subprocess.Popen(call, stdin=pipe, stdout=pipe, text=True, cwd=cwd)

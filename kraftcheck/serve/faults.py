@@ -11,7 +11,7 @@ Law of this file: no clock and no chance, but a plan's seed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -32,6 +32,18 @@ UNDONE_BY: Final = {"kill": "restart", "stop": "restart", "cut": "join"}
 """What ends after `lasts_ms`, if that is said."""
 ON_BROKERS: Final = ("kill", "restart", "stop", "cut", "join")
 CUTS: Final = ("before", "after", "within")
+_EVERY: Final = frozenset({"do", "when", "times", "lasts_ms"})
+_TOLD: Final[dict[str, Set[str]]] = {
+    "kill": {"broker", "lose"},
+    **dict.fromkeys(("restart", "stop", "cut", "join"), frozenset({"broker"})),
+    **dict.fromkeys(("move", "elect"), frozenset({"topic", "partition"})),
+    "fire": {"name"},
+    "reset": {"cut", "api", "client", "topic", "broker"},
+    "delay": {"ms"},
+    "answer": {"error"},
+    **dict.fromkeys(("deny", "allow"), frozenset({"user", "operation", "kind", "name"})),
+}
+"""What a command is told beside that. A topic that is made has configuration of any name."""
 _WHO: Final = re.compile(r"(leader|follower) of (.+)-(\d+)|coordinator|(\d+)")
 
 
@@ -99,6 +111,10 @@ class Faults:
 
     def command(self, said: Mapping[str, Any]) -> str:
         """Carries one out, or keeps it until its `when`. Returns what is wrong with it, or ""."""
+        told = _TOLD.get(str(said.get("do")))
+        if told is not None and (unknown := sorted(said.keys() - _EVERY - told)):
+            # A fault that was to end after `last_ms` would stay, and nobody would know why.
+            return f"{said['do']}: no {unknown[0]!r}; there are {', '.join(sorted(_EVERY | told))}"
         try:
             if isinstance(said.get("when"), Mapping):
                 return self._keep(said) or ""

@@ -69,10 +69,14 @@ def test_what_is_found_is_told(own: Path) -> None:
     assert any(line.startswith("bug: violated, 2 runs, ") for line in lines)
     assert f"    kraftcheck replay {own / 'bug'} --run 1" in lines
     assert lines[-1] == f"report    {own / 'report.html'}"
-    asked = CliRunner().invoke(cli, ["report", str(own)])
-    assert asked.exit_code == 3 and f"is a campaign: its page is {own}" in asked.stderr
+    for verb in ("report", "conform"):
+        asked = CliRunner().invoke(cli, [verb, str(own)])
+        assert asked.exit_code == 3 and f"judged as it ran: its page is {own}" in asked.stderr
     page = (own / "report.html").read_text(encoding="utf-8")
     assert "<strong>VIOLATED</strong>" in page and "Side by side" in page
+    (own / "report.html").unlink()
+    asked = CliRunner().invoke(cli, ["report", str(own)])
+    assert asked.exit_code == 3 and "is a campaign that has not ended" in asked.stderr
     told = run("run", own.parent / "both.toml", "--out", own, "--quiet", "--json")
     found = json.loads(told.stdout)
     assert (found["verdict"], found["runs"], found["seed"]) == ("violated", 4, 6)

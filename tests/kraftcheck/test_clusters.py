@@ -15,6 +15,8 @@ from kraftcheck.exits import BAD_INPUT, HOLDS
 from live import topics
 from live.confluent import SILENT
 
+SECURED = ("--bootstrap", "127.0.0.1:9", "--config", "security.protocol=SSL")
+
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(cli, words)
@@ -33,6 +35,8 @@ def test_no_cluster_is_bad_input(verb: str, tmp_path: Path) -> None:
         ((), "say what to record"),
         (("--bootstrap", "127.0.0.1:9", "--faults", "kill"), "--faults needs --cluster"),
         (("--bootstrap", "127.0.0.1:9", "--replication-factor", "1"), "--min-insync-replicas"),
+        ((*SECURED, "--observe"), "--observe asks brokers by connections of its own"),
+        ((*SECURED, "--client", "java"), "--client java has connections without TLS"),
     ],
 )
 def test_what_cannot_be_recorded_is_said(words: tuple[str, ...], said: str, tmp_path: Path) -> None:

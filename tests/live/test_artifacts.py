@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from live.artifacts import CHECKSUMS, ArtifactError, check, version
+from live.artifacts import CHECKSUMS, ArtifactError, check, reason, version
 
 
 @pytest.fixture
@@ -45,3 +45,10 @@ def test_the_checksums_are_of_the_version_that_is_asked_for() -> None:
     names = [line.split()[1] for line in CHECKSUMS.read_text(encoding="utf-8").splitlines()]
     assert f"kafka_2.13-{version()}.jar" in names
     assert f"kafka-tools-{version()}.jar" in names
+
+
+def test_mavens_reason_is_a_line_and_whole() -> None:
+    why = "Could not resolve dependencies: org.apache.kafka:kafka_2.13:jar:9.9.9 was not found"
+    said = f"\x1b[0m\x1b[0m[ERROR] {why} -> [Help 1]\n[ERROR] \n[ERROR] [Help 1] http://example\n"
+    assert reason(said) == why
+    assert reason("\nno JAVA_HOME\n") == "no JAVA_HOME" and reason("") == ""

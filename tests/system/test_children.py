@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 from uuid import uuid4
 
@@ -32,6 +34,20 @@ def family() -> Iterator[str]:
     for pid in members(name):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def _is_deaf() -> bool:
+    """Whether this process does not hear Ctrl-C."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_worker_does_not_answer_what_is_said_to_who_started_it() -> None:
+    """It would with a traceback, in the middle of its imports; and the twin does hear it."""
+    with ProcessPoolExecutor(1, children.WORKERS, children.end_with_parent) as pool:
+        assert pool.submit(_is_deaf).result()
+    assert not _is_deaf()
+    with ProcessPoolExecutor(1, get_context("spawn"), children.end_with_parent) as pool:
+        assert not pool.submit(_is_deaf).result()
 
 
 def members(family: str) -> dict[int, str]:

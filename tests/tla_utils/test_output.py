@@ -33,6 +33,14 @@ def test_a_complete_run_holds() -> None:
     assert (result.generated, result.distinct, result.queue_left, result.depth) == (1024, 12, 0, 4)
 
 
+EXCEPTION = """TLC threw an unexpected exception.
+This was probably caused by an error in the spec or model.
+See the User Output or TLC Console for clues to what happened.
+The exception was a java.lang.RuntimeException
+: Attempted to select nonexistent field "lastEpoc" from the record
+[ epoch |-> 0 ]"""
+
+
 @pytest.mark.parametrize(
     ("parts", "exit_code", "reason"),
     [
@@ -49,6 +57,8 @@ def test_a_complete_run_holds() -> None:
         ([BANNER, message(2200, "Progress(2): nothing"), COMPLETED[:60]], 0, "without exploring"),
         ([BANNER, message(1000, "TLC threw an\nunexpected exception.", 1), COMPLETED, COUNTS], 0,
          "error: TLC threw an unexpected exception."),
+        ([BANNER, message(1000, EXCEPTION, 1), COMPLETED, COUNTS], 0,
+         'error: Attempted to select nonexistent field "lastEpoc" from'),
         ([BANNER, message(2209, "Progress: 90 states generated, -1 distinct states found")], 0,
          "simulation"),
     ],

@@ -11,7 +11,6 @@ arrives as itself, in one line; a worker that dies is an error, never a missing 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import threading
@@ -27,7 +26,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from system.children import end_with_parent
+from system.children import WORKERS, end_with_parent
 from tla_utils.errors import ToolError
 from traces.schema import TraceError
 
@@ -91,10 +90,7 @@ class Pool:
             yield replace(self, held=held)
 
     def _executor(self, items: int) -> ProcessPoolExecutor:
-        # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
-        # deadlock.
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(min(self.size, items), context, end_with_parent)
+        return ProcessPoolExecutor(min(self.size, items), WORKERS, end_with_parent)
 
     def run(
         self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None

@@ -167,6 +167,9 @@ def test_what_is_cut_off_twice_is_joined_once_and_only_what_was_cut_off(
     [
         ({"do": "fly", "when": {}}, "no command 'fly'"),
         ({"do": "kill", "broker": 9, "when": {}}, "no broker 9"),
+        ({"do": "kill", "broker": 1, "last_ms": 9, "when": {}}, "kill: no 'last_ms'; there are"),
+        ({"do": "join", "brokers": "all"}, "join: no 'brokers'; there are broker, do,"),
+        ({"do": "deny", "kind": "topic", "topic": "t"}, "deny: no 'topic'; there are do, kind,"),
         ({"do": "kill", "broker": "leader of u-0", "when": {}}, "no partition u-0"),
         ({"do": "kill", "broker": 1, "when": {"api": "Send"}}, "no API 'Send' is served"),
         ({"do": "kill", "broker": 1, "when": {"broker": 7}}, "no broker 7"),
