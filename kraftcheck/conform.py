@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import reference
-from kraftcheck import artifacts, exits, reporting
+from kraftcheck import artifacts, exits, report
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
@@ -260,7 +260,7 @@ def conform(
     screen: Screen,
 ) -> int:
     """Judge every recorded step with TLC, and every run with the checks on runs."""
-    reporting.refuse_campaign(folder)
+    report.refuse_campaign(folder)
     manifest = read_manifest(folder)
     if jar:
         # The one place where every run of TLC looks, those of workers included.

@@ -17,7 +17,6 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kraftcheck.counterexamples.moves import alike
 from kraftcheck.witness import driving, replaying
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
@@ -47,6 +46,7 @@ from reference.quorum41.protocol import QUORUM_41
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.memo import State, Step
 from reference.steered.moves import Move, NodeStep
+from traces.counterexamples.moves import alike
 
 VOTERS_OF, CONTROLLERS_OF, BROKERS_OF = "quorum/", "controller/", "broker/"
 """What the host's names of nodes begin with."""
