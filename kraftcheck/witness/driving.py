@@ -312,7 +312,9 @@ def of_run(text: str, run: int) -> str:
 
 
 def _script(protocol: Protocol | Composed, schedule: following.Schedule) -> Script:
-    setting = {**schedule.setting(), "watched": False}
+    setting = schedule.setting()
+    if isinstance(protocol, Protocol):  # a composition says it of its parts
+        setting = {**setting, "watched": False}
     machine = (protocol.witness and protocol.witness.under) or protocol.name
     return Script(machine=machine, moves=tuple(schedule.moves), options=setting)
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.witness.cluster import KAFKA_CLUSTER
-from kraftcheck.witness.driving import drive, traces_of
+from kraftcheck.witness.driving import drive, host_of, traces_of
+from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from live.sources import VERSION
 from live.witness import jars
+from reference.steered.scripts import Script
 from tests.live.patched import Plant, compiled, seen, sources
 
 pytestmark = [
@@ -89,6 +91,19 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 @pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
 def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
     assert any(plant.field in line for line in said[plant.name]), said[plant.name]
+
+
+def test_a_run_is_followed_as_it_was_made() -> None:
+    """And breaks no invariant, which are asked then."""
+    setting = KAFKA_CLUSTER.settings(3, 5)
+    with host_of(KAFKA, KAFKA_CLUSTER.protocol, KAFKA_CLUSTER.constants(setting)) as host:
+        made = KAFKA_CLUSTER.begin(setting, host, watched=False)
+        KAFKA_CLUSTER.walk(made, 5, 250)
+        script = Script(machine="cluster", moves=tuple(made.moves), options=made.setting())
+        again = KAFKA_CLUSTER.begin(KAFKA_CLUSTER.setting(script.options), host, watched=True)
+        followed = follow(script, again)
+    assert (followed.left_out, followed.failure) == ([], None)
+    assert [part.lines for part in again.parts] == [part.lines for part in made.parts]
 
 
 def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
