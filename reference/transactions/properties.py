@@ -427,7 +427,7 @@ def exactly_once_inputs(state: State) -> str | None:
 
     Misses: offsets of several producers, and what one has consumed.
     """
-    for p in state.constants.offsets:
+    for p in [p for p in state.logs if p in state.constants.offsets]:
         sent = [e for e, fate in _batches_with_fates(state.logs[p]) if fate != "Abort"]
         for one, other in combinations(sent, 2):
             if one.client == other.client and (other.txn, other.sequence) < (one.txn, one.sequence):

@@ -33,7 +33,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     (KIP-890, part 2); 1: before it. max_coordinators: how many epochs the transaction log has.
     max_epoch: the last epoch that a producer is given. hears_errors: whether producers note what
     ends their use. replicas: of each partition; with one its log is committed as it is written.
-    offsets: those of the partitions that keep the offsets of groups.
+    offsets: the partitions that keep the offsets of groups, of which there may be fewer.
     """
 
     partitions: SetOf[int]

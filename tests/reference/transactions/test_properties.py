@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from reference.runner.run import simulate_run
 from reference.transactions.messages import COORDINATOR
 from reference.transactions.properties import PROPERTIES, history_next
 from tests.reference.transactions.plants import PLANTED, TWO, first_rows, settled
@@ -49,3 +50,10 @@ def test_a_property_that_held_is_asked_again_when_what_it_looks_at_has_changed()
             plainly = each.check(TWO, base, after)
             each.check(TWO, base, base)
             assert each.check(TWO, base, after) == plainly, each.name
+
+
+def test_offsets_of_a_partition_that_there_is_not_are_nothing() -> None:
+    """Who fixes the partitions draws where offsets are kept all the same."""
+    options = {"partitions": (11,), "offsets": (12,)}
+    run = simulate_run("transactions", 1, 0, None, options)
+    assert not run.result.violations and len(run.steps) > 10
