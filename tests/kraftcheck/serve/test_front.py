@@ -656,7 +656,7 @@ def test_plan(kafka_cluster, kafka_plan):
 def test_a_plan_that_names_what_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text('[[move]]\ndo = "kill"\nbroker = 1\nwhen = { api = "Send" }\n')
-    call = [*KRAFTCHECK, "serve", "--plan", str(path), "--out", str(tmp_path)]
+    call = [*KRAFTCHECK, "serve", "--quiet", "--plan", str(path), "--out", str(tmp_path)]
     done = subprocess.run(call, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (3, "")
     assert re.fullmatch(
