@@ -80,7 +80,8 @@ def _serve() -> None:
         if not child:
             _become(asked["command"], asked["cwd"], asked["env"], Path(asked["said"]))
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
 
 
 def _become(command: Sequence[str], cwd: str, env: Mapping[str, str], said: Path) -> None:

@@ -123,7 +123,7 @@ def test_the_frame_of_attempts_on_a_broker_judges_what_is_disabled() -> None:
     battery = next(each for each in every if each.frame.module == BROKER.module)
     few = battery.only(range(0, len(battery.steps), 2))
     # A fault in what was recorded is seen, and so is one in what was found disabled.
-    broken = list(few.steps)
+    broken = [*few.steps]
     disabled = next(at for at, step in enumerate(few.steps) if step.ignored == "(disabled)")
     taken = next(at for at, step in enumerate(few.steps) if step.sent and not step.ignored)
     broken[disabled] = broken[disabled]._replace(ignored="")
