@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
 Check: TypeAlias = Callable[..., str | None]
 """None, or briefly what is wrong."""
+LooksAt: TypeAlias = Callable[[Any], Sequence[int]]
 
 
 class Property(NamedTuple):
@@ -67,9 +68,18 @@ def sentence_and_misses(function: Callable[..., Any]) -> tuple[str, str]:
     return means, misses
 
 
-def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[[str, Check], Property]:
+class Named(Protocol):
+    """What `of_state` returns."""
+
+    def __call__(self, name: str, check: Check, looks_at: LooksAt | None = None) -> Property: ...
+
+
+def of_state(state_of: Callable[[Any, Any], Any]) -> Named:
     """Makes properties of functions of a state, or of the states before and after a step, where
     state_of makes a state of the constants and of all rows.
+
+    looks_at: of the constants, the nodes at whose rows the function looks; None: at all. A step
+    that changes none of them is not asked about: what holds before it holds after it.
     """
     # All properties are asked of one step after the other, so the states after the last two are
     # kept; by content, since whoever asks may change a mapping of rows.
@@ -81,10 +91,16 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[[str, Check], Prop
                 return state
         return None
 
-    def named(name: str, check: Check) -> Property:
+    def named(name: str, check: Check, looks_at: LooksAt | None = None) -> Property:
         of_steps = len(signature(check).parameters) == 2
 
         def asked(constants: Any, before: Any, after: Any) -> str | None:
+            if looks_at is not None:
+                for node in looks_at(constants):
+                    if before[node] is not after[node]:
+                        break
+                else:
+                    return None
             new = known(constants, after)
             if new is None:
                 new = state_of(constants, after)
