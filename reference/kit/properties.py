@@ -18,13 +18,16 @@ LooksAt: TypeAlias = Callable[[Any], Sequence[int]]
 
 class Property(NamedTuple):
     """A named property. check: of the constants and of all rows (by node) before and after a step;
-    what is wrong, in words, or None. misses: what is wrong and yet keeps it.
+    what is wrong, in words, or None. misses: what is wrong and yet keeps it. looks_at: of the
+    constants, the nodes at whose rows it looks, so that it holds after a step of any other node if
+    it held before; None: at all.
     """
 
     name: str
     sentence: str
     check: Check
     misses: str = ""
+    looks_at: LooksAt | None = None
 
 
 class Invariant(NamedTuple):
@@ -77,9 +80,6 @@ class Named(Protocol):
 def of_state(state_of: Callable[[Any, Any], Any]) -> Named:
     """Makes properties of functions of a state, or of the states before and after a step, where
     state_of makes a state of the constants and of all rows.
-
-    looks_at: of the constants, the nodes at whose rows the function looks; None: at all. A step
-    that changes none of them is not asked about: what holds before it holds after it.
     """
     # All properties are asked of one step after the other, so the states after the last two are
     # kept; by content, since whoever asks may change a mapping of rows.
@@ -95,12 +95,6 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Named:
         of_steps = len(signature(check).parameters) == 2
 
         def asked(constants: Any, before: Any, after: Any) -> str | None:
-            if looks_at is not None:
-                for node in looks_at(constants):
-                    if before[node] is not after[node]:
-                        break
-                else:
-                    return None
             new = known(constants, after)
             if new is None:
                 new = state_of(constants, after)
@@ -111,7 +105,7 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Named:
             return check(state_of(constants, before) if old is None else old, new)
 
         means, misses = sentence_and_misses(check)
-        return Property(name, means, asked, misses)
+        return Property(name, means, asked, misses, looks_at)
 
     return named
 

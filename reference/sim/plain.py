@@ -20,6 +20,7 @@ import msgspec
 from reference.bugs.catalog import handlers_for, replayable
 from reference.clients.promises import Configuration
 from reference.kit.dispatch import snake
+from reference.kit.properties import Property
 from reference.kit.protocol import (
     HISTORY,
     Answered,
@@ -224,6 +225,7 @@ class PlainSimulation:
             raise ProtocolError(f"protocol {protocol.name}: options refused: {error}") from None
         self._machine = memo.machine(self.constants)
         self._states = {node: self._machine.first_state(node) for node in self._machine.nodes}
+        self._asked_of = {node: self._asked(node) for node in self._machine.nodes}
         self._under_way: list[tuple[int, KnownInput]] = []
         self.handler_calls = 0
         self.verdict = PROGRESSED
@@ -317,7 +319,7 @@ class PlainSimulation:
                 heard.append(each)
             else:
                 self._under_way.append(each)
-        if not step.inert and self._options.watched and not self._holds(before):
+        if not step.inert and self._options.watched and not self._holds(step.before.node, before):
             return False
         return all([self._hear(time, *each) for each in heard])
 
@@ -335,12 +337,20 @@ class PlainSimulation:
         step = self._step(node, message) if self._states[node].running else None
         return self.verdict != STOPPED and (step is None or self._take(time, step))
 
-    def _holds(self, before: dict[int, Any]) -> bool:
+    def _asked(self, node: int) -> list[Property]:
+        """What a step of this node may break."""
+        return [
+            each
+            for each in self._properties
+            if each.looks_at is None or node in each.looks_at(self.constants)
+        ]
+
+    def _holds(self, node: int, before: dict[int, Any]) -> bool:
         after = self._rows()
         if self._world.history is not None:
             before[HISTORY] = self._history
             after[HISTORY] = self._history = self._world.history(self.constants, before, after)
-        for each in self._properties:
+        for each in self._asked_of[node]:
             wrong = each.check(self.constants, before, after)
             if wrong is not None:
                 self.violations.append(Violation(each.name, self.handler_calls - 1, wrong))
