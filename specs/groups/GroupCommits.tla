@@ -26,6 +26,8 @@
 (*     answer that travels longer.                                          *)
 (*  4. The last coordinator does not stall, and commits what it has loaded  *)
 (*     in the step that loads it.                                           *)
+(*  5. Another coordinator takes over from one that has stalled only.  Who  *)
+(*     then has no answer to wait for notices it in the same step.          *)
 (***************************************************************************)
 EXTENDS GroupProperties, TLC
 
@@ -102,8 +104,6 @@ LiftOrStall(outcome, rows, left) ==
     /\ coordinator' = done.row
     /\ clients' = rows
     /\ network' = Expected(left \cup done.sent, rows)
-    /\ positions' = [n \in Members |->
-                       IF Watched \in rows[n].owned THEN positions[n] ELSE NoPosition]
 
 -----------------------------------------------------------------------------
 (* Offsets.                                                                 *)
