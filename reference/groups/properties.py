@@ -50,16 +50,23 @@ class State(NamedTuple):
     loader: GroupLoader
     offsets: GroupOffsets
     migration: GroupMigration
+    records: tuple[GroupRecord, ...]
+    """The group as its coordinator sees it now, and every one that a coordinator to come may
+    find."""
 
     def now(self, n: int) -> MemberRecord:
         """What the coordinator knows of a member."""
-        return members_of(self.constants, now(self.coordinator))[n]
+        at = self.constants.members.index(n)
+        return now(self.coordinator).members[at]
 
 
 def state_of(constants: Constants, rows: Rows) -> State:
     members = {n: rows[n] for n in constants.members}
+    coordinator = rows[COORDINATOR]
     alone = (rows[LOADER], rows[OFFSETS], rows[MIGRATION])
-    return State(constants, rows[COORDINATOR], members, *alone)
+    # A record is in many tails.
+    records = tuple({id(group): group for group in prefixes(coordinator)}.values())
+    return State(constants, coordinator, members, *alone, records)
 
 
 # --- Words
@@ -70,8 +77,6 @@ def now(row: GroupCoordinator) -> GroupRecord:
 
 
 def prefixes(row: GroupCoordinator) -> Iterator[GroupRecord]:
-    """The group as its coordinator sees it now, and every one that a coordinator to come may
-    find."""
     yield row.log.committed
     yield from row.log.leader
     for tail in row.log.tails:
@@ -95,8 +100,8 @@ def is_current(state: State, n: int) -> bool:
 
 
 def _records(state: State) -> Iterator[tuple[GroupRecord, int, MemberRecord]]:
-    for group in prefixes(state.coordinator):
-        for n, member in members_of(state.constants, group).items():
+    for group in state.records:
+        for n, member in zip(state.constants.members, group.members, strict=True):
             yield group, n, member
 
 
@@ -128,7 +133,7 @@ def held_is_assigned(state: State) -> str | None:
 
     Misses: records that are wrong themselves.
     """
-    for group in prefixes(state.coordinator):
+    for group in state.records:
         said = {p for member in group.members for p in has(member)}
         if {*group.held} != said:
             return f"in epoch {group.epoch} {list(group.held)} are held, and {sorted(said)} are"
@@ -143,7 +148,7 @@ def server_single_owner(state: State) -> str | None:
 
     Misses: what members do: SingleOwner asks that.
     """
-    for group in prefixes(state.coordinator):
+    for group in state.records:
         of = members_of(state.constants, group)
         for m, n in combinations(of, 2):
             if both := has(of[m]) & has(of[n]):
@@ -503,30 +508,30 @@ def withheld(old: State, new: State) -> str | None:
 _named = of_state(state_of)
 
 PROPERTIES: Final = (
-    _named("GroupTypeInv", group_type_inv),
-    _named("HeldIsAssigned", held_is_assigned),
-    _named("ServerSingleOwner", server_single_owner),
-    _named("EpochsBounded", epochs_bounded),
-    _named("AssignedIsSubscribed", assigned_is_subscribed),
-    _named("AssignedIsTarget", assigned_is_target),
-    _named("SingleOwner", single_owner),
-    _named("OwnedIsHeld", owned_is_held),
-    _named("EpochIsCommitted", epoch_is_committed),
-    _named("AckIsHeard", ack_is_heard),
-    _named("NobodyGivesUp", nobody_gives_up),
-    _named("Coordinated", coordinated),
-    _named("LoadSucceeds", load_succeeds),
-    _named("ReplayEqual", replay_equal),
-    _named("CommitsHandedOut", commits_handed_out),
-    _named("GivenUpIsCommitted", given_up_is_committed),
-    _named("StartAtCommitted", start_at_committed),
-    _named("HandoverNoRegress", handover_no_regress),
-    _named("OffsetsKept", offsets_kept),
-    _named("PendingByOwnMarker", pending_by_own_marker),
-    _named("RecordedOnce", recorded_once),
-    _named("OneOwnerInMigration", one_owner_in_migration),
-    _named("NoOrphan", no_orphan),
-    _named("GenerationKept", generation_kept),
-    _named("EpochsMonotonic", epochs_monotonic),
-    _named("Withheld", withheld),
+    _named("GroupTypeInv", group_type_inv, "coordinator", "members"),
+    _named("HeldIsAssigned", held_is_assigned, "coordinator"),
+    _named("ServerSingleOwner", server_single_owner, "coordinator"),
+    _named("EpochsBounded", epochs_bounded, "coordinator"),
+    _named("AssignedIsSubscribed", assigned_is_subscribed, "coordinator"),
+    _named("AssignedIsTarget", assigned_is_target, "coordinator"),
+    _named("SingleOwner", single_owner, "coordinator", "members"),
+    _named("OwnedIsHeld", owned_is_held, "coordinator", "members"),
+    _named("EpochIsCommitted", epoch_is_committed, "coordinator", "members"),
+    _named("AckIsHeard", ack_is_heard, "coordinator", "members"),
+    _named("NobodyGivesUp", nobody_gives_up, "coordinator", "members"),
+    _named("Coordinated", coordinated, "loader"),
+    _named("LoadSucceeds", load_succeeds, "loader"),
+    _named("ReplayEqual", replay_equal, "loader"),
+    _named("CommitsHandedOut", commits_handed_out, "offsets"),
+    _named("GivenUpIsCommitted", given_up_is_committed, "offsets"),
+    _named("StartAtCommitted", start_at_committed, "offsets"),
+    _named("HandoverNoRegress", handover_no_regress, "offsets"),
+    _named("OffsetsKept", offsets_kept, "offsets"),
+    _named("PendingByOwnMarker", pending_by_own_marker, "offsets"),
+    _named("RecordedOnce", recorded_once, "migration"),
+    _named("OneOwnerInMigration", one_owner_in_migration, "migration"),
+    _named("NoOrphan", no_orphan, "migration"),
+    _named("GenerationKept", generation_kept, "migration"),
+    _named("EpochsMonotonic", epochs_monotonic, "coordinator"),
+    _named("Withheld", withheld, "coordinator"),
 )

@@ -72,9 +72,10 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
     """Makes properties of functions of a state, or of the states before and after a step, where
     state_of makes a state of the constants and of all rows.
 
-    What is made takes a name, the function, and, of a function of a state, the fields of the state
-    that it looks at beside the constants: while these are what they were when it held last, it is
-    not asked again. No field named: it is asked each time.
+    What is made takes a name, the function, and the fields of the state that it looks at beside the
+    constants. While these are what they were when a function of a state held last, it is not asked
+    again, nor is one of two states of a step that changes none of them. No field named: all are
+    asked each time.
     """
     # All properties are asked of one step after the other, so the states after the last two are
     # kept; by content, since whoever asks may change a mapping of rows.
@@ -88,18 +89,19 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
 
     def named(name: str, check: Check, *looks_at: str) -> Property:
         of_steps = len(signature(check).parameters) == 2
-        assert not (of_steps and looks_at), f"{name} looks at two states"
-        part = attrgetter(*looks_at) if looks_at else None
-        held: list[tuple[Any, Any]] = []  # The constants, and what it looked at.
+        # A tuple also where there is one field: what is the same object is not compared further.
+        part = attrgetter("constants", *looks_at) if looks_at else None
+        held: list[Any] = []
+        """What it looked at."""
 
         def asked(constants: Any, before: Any, after: Any) -> str | None:
             new = known(constants, after)
             if new is None:
                 new = state_of(constants, after)
                 kept[:] = (constants, dict(after), new), *kept[:1]
-            if part is not None:
-                seen = constants, part(new)
-                if held and held[0][0] is constants and held[0][1] == seen[1]:
+            if part is not None and not of_steps:
+                seen = part(new)
+                if held and held[0] == seen:
                     return None
                 wrong = check(new)
                 held[:] = [] if wrong else [seen]
@@ -107,7 +109,11 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
             if not of_steps:
                 return check(new)
             old = known(constants, before)
-            return check(state_of(constants, before) if old is None else old, new)
+            if old is None:
+                old = state_of(constants, before)
+            if part is not None and part(old) == part(new):
+                return None
+            return check(old, new)
 
         means, misses = sentence_and_misses(check)
         return Property(name, means, asked, misses)

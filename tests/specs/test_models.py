@@ -21,7 +21,7 @@ _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted"
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
 _PARTS |= {"Follows", "IsFirstOfId", "IsLastOfId", "IsMove", "CommittedNow", "Quorum", "Judged"}
-_PARTS |= {"Records", "P", "Recorded", "Known"}
+_PARTS |= {"Records", "P", "Recorded", "Known", "commitVars", "IsCommitted"}
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
@@ -29,6 +29,7 @@ _ROOTS = {
     "PartitionProperties": ("MCPartition", "MCPartitionReduced"),
     "TransactionProperties": ("MCTransactions",),
     "GroupProperties": ("MCGroups",),
+    "GroupCommitsProperties": ("MCGroupCommits",),
     "GroupReplayProperties": ("MCGroupReplay",),
     "GroupOffsetsProperties": ("MCGroupOffsets",),
     "GroupMigrationProperties": ("MCGroupMigration",),
@@ -55,6 +56,7 @@ def complaints(specs: Path) -> list[str]:
         "MCPartitionLiveness",
         "MCTransactionsLiveness",
         "MCGroupsLiveness",
+        "MCGroupMigrationLiveness",
         "MCClassicLiveness",
         "MCVotersLiveness",
     )
@@ -67,6 +69,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("PartitionProperties")) == 23
     assert len(properties("TransactionProperties")) == 24
     assert len(properties("GroupProperties")) == 14
+    assert len(properties("GroupCommitsProperties")) == 5
     assert len(properties("GroupReplayProperties")) == 3
     assert len(properties("GroupOffsetsProperties")) == 6
     assert len(properties("GroupMigrationProperties")) == 4

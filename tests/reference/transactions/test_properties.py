@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
 from reference.runner.run import simulate_run
 from reference.transactions.messages import COORDINATOR
-from reference.transactions.properties import PROPERTIES, history_next
-from tests.reference.transactions.plants import PLANTED, TWO, first_rows, settled
+from reference.transactions.properties import history_next
+from tests.reference.transactions.plants import TWO, first_rows, settled
 
 
 def test_the_history_follows_the_rows() -> None:
@@ -27,29 +24,6 @@ def test_the_history_follows_the_rows() -> None:
     assert [d.state for d in found.decided] == ["CompleteCommit"]
     assert [tuple(t) for t in found.told] == [(1, "Commit", 1)]
     assert found.asked == frozenset() and found.late == frozenset()
-
-
-def test_a_property_that_held_is_asked_again_when_what_it_looks_at_has_changed() -> None:
-    """What one says of a state is the same after a state in which it held, and after one in which
-    it did not, of which nothing is kept.
-    """
-    rows: dict[int, list[Any]] = {}
-    for plant in PLANTED.plants:
-        for n, row in plant.after.items():
-            rows.setdefault(n, [settled()[n]])
-            rows[n] += [row] if row not in rows[n] else []
-    draw = random.Random(7)
-    forgets = {plant.violates: plant for plant in PLANTED.plants}
-    for _ in range(1500):
-        base = {n: draw.choice(each) for n, each in rows.items()}
-        n = draw.choice([*rows])
-        after = {**base, n: draw.choice(rows[n])}
-        for each in PROPERTIES:
-            forget = forgets[each.name]
-            assert each.check(TWO, forget.before, forget.after) is not None
-            plainly = each.check(TWO, base, after)
-            each.check(TWO, base, base)
-            assert each.check(TWO, base, after) == plainly, each.name
 
 
 def test_offsets_of_a_partition_that_there_is_not_are_nothing() -> None:

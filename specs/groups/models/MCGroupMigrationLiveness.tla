@@ -1,0 +1,35 @@
+---------------------- MODULE MCGroupMigrationLiveness -----------------------
+(***************************************************************************)
+(* What must happen in the end in a group with members of both protocols.   *)
+(* Fairness is asked of consumers that run, and of the coordinator.  Unfair *)
+(* names what is left out, for twins in which the property fails.           *)
+(* Nobody goes: a consumer that is killed when it has joined comes back as  *)
+(* one of no protocol (docs/divergences.md).                                *)
+(***************************************************************************)
+EXTENDS MCGroupMigration
+
+CONSTANT Unfair
+
+(* An action that never can be taken is fair.                               *)
+Wanted(name, Action) == name \notin Unfair /\ Action
+Of(step) == Free(Becomes(step))
+
+LiveSpec ==
+  /\ MCSpec
+  /\ WF_mcVars(Wanted("CompleteJoin", Of(Step_HandleCompleteJoin(0, migration, 0))))
+  /\ \A k \in Members :
+       LET input == [member |-> k] IN
+       /\ WF_mcVars(Wanted("ConsumerHeartbeat",
+                           Of(Step_HandleConsumerHeartbeat(0, migration, input))))
+       /\ WF_mcVars(Wanted("RejoinClassic", Of(Step_HandleRejoinClassic(0, migration, input))))
+       /\ WF_mcVars(Wanted("SyncClassic", Of(Step_HandleSyncClassic(0, migration, input))))
+
+(* In the end everybody who runs is through, and nothing is without an      *)
+(* owner.                                                                   *)
+Settled ==
+  LET running == {n \in Members : migration.clients[n].state # "Closed"} IN
+  /\ Known = running
+  /\ \A n \in running : migration.clients[n].state = "Stable"
+  /\ running # {} => UNION {migration.clients[n].owned : n \in running} = Partitions
+MigrationConverges == <>[]Settled
+=============================================================================
