@@ -131,7 +131,7 @@ def test_the_version() -> None:
         (["spec", "chekc"], "No such command 'chekc'"),
         (["--teir"], "No such option"),
         (["bugs", "show"], "Missing argument 'ID'"),
-        (["bugs", "show", "Z88"], "no bug 'Z88'; did you mean Z98, Z89, Z86"),
+        (["bugs", "show", "Z88"], "no bug 'Z88'; did you mean Z98, Z89, Z87"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: list[str], complaint: str) -> None:
