@@ -29,6 +29,7 @@ from traces.report.run import Arrow, Lane, Picture, Step
 
 BESIDE = ("controller", "metadata")
 """Variables that hold the row of a node of their own."""
+MODEL = "the model"
 WITHOUT_ARROWS = "; which message a step took, the model does not say"
 
 
@@ -159,12 +160,15 @@ def _arrows(dots: Sequence[_Dot], lanes: Mapping[str, int]) -> Iterator[Arrow]:
 
 
 def _rows(state: State) -> dict[str, dict[str, str]]:
-    """By node the fields of its row, in words."""
+    """By node the fields of its row, in words; in a model that has no rows by that name, all its
+    variables, as those of one.
+    """
     found = {name_of(node): dict(_fields("", row)) for node, row in pairs(state.values.get("rows"))}
     for name in BESIDE:
         if isinstance(state.values.get(name), Record):
             found[name] = dict(_fields("", state.values[name]))
-    return found
+    every = [field for name, value in state.values.items() for field in _fields(name, value)]
+    return found or {MODEL: dict(every)}
 
 
 def _fields(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -20,9 +20,9 @@ ELSEWHERE = {
     "make test": Witness(".ci/run", "make lint test"),
     # Minutes long: the same verb with fewer runs is tested.
     ".venv/bin/kraftcheck campaign run --scenario partition --runs 2000 --seed 7"
-    " --out runs/campaign": Witness("tests/kraftcheck/test_campaigning.py", 'run("run"'),
+    " --out runs/campaign": Witness("tests/kraftcheck/test_campaigns.py", 'run("run"'),
     ".venv/bin/kraftcheck campaign extend runs/campaign --runs 1000": Witness(
-        "tests/kraftcheck/test_campaigning.py", 'run("extend"'
+        "tests/kraftcheck/test_campaigns.py", 'run("extend"'
     ),
     "make verify": Witness("tests/kraftcheck/test_verify.py", '"verify"'),
 }

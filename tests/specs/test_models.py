@@ -34,10 +34,10 @@ _ROOTS = {
     "GroupOffsetsProperties": ("MCGroupOffsets",),
     "GroupMigrationProperties": ("MCGroupMigration",),
     "ClassicProperties": ("MCClassic",),
-    "VoterProperties": ("MCVoters",),
+    "VoterProperties": ("MCVoters", "MCVotersDisks"),
     "SnapshotProperties": ("MCSnapshots",),
     "ReassignmentProperties": ("MCReassignment",),
-    "HostingProperties": ("MCHosting",),
+    "HostingProperties": ("MCHosting", "MCHostingTransactions"),
     "StorageProperties": ("MCStorage",),
 }
 
@@ -77,7 +77,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("VoterProperties")) == 14
     assert len(properties("SnapshotProperties")) == 17
     assert len(properties("ReassignmentProperties")) == 5
-    assert len(properties("HostingProperties")) == 5
+    assert len(properties("HostingProperties")) == 6
     assert len(properties("StorageProperties")) == 7
     assert complaints(SPECS) == []
 

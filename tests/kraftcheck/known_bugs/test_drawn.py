@@ -66,3 +66,16 @@ def test_where_the_model_does_not_say_who_took_what_no_arrow_is_drawn() -> None:
     (step,) = picture.steps
     assert (step.lane, dict(step.changed)) == (0, {"isr": "{b1}"})
     assert step.sent == ("b1 > controller AlterPartitionRequest epoch=1",)
+
+
+def test_a_model_without_rows_is_one_lane() -> None:
+    """A protocol of somebody else may call its variables as it likes."""
+    states = [
+        State(number, "Next", {"server": parse(f"[token |-> {number}]"), "network": parse("{}")})
+        for number in (1, 2)
+    ]
+    picture = drawn.picture("own", states, None, LINES)
+    assert [(each.name, dict(each.row)) for each in picture.lanes] == [
+        (drawn.MODEL, {"server.token": "1", "network": "{}"})
+    ]
+    assert [dict(each.changed) for each in picture.steps] == [{"server.token": "2"}]

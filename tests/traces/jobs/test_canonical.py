@@ -73,7 +73,7 @@ NUMBERS = {
     # Of reassignments: topics and directories stand for nobody.
     *("topic_id", "topics_made", "directories", "directory", "failed"),
     # Of hosted replicas: the same.
-    *("online", "reported", "future"),
+    *("online", "reported", "future", "aborted"),
 }
 
 
