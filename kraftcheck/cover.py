@@ -21,8 +21,8 @@ from reference.bugs.bug import Bug
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
-from traces.cover.drawings import drawn
 from traces.cover.driving import Driven, drive, script, way_to
+from traces.cover.life_cycles import drawn
 from traces.cover.matching import Matcher, Mismatch
 from traces.cover.models import CoverModel, Dumped, dump_graph, of_scenario, read_covers, select
 from traces.cover.refusals import KINDS, Refusals, refuse

@@ -31,7 +31,7 @@ from tla_utils import read_manifest
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from traces.checkers.atomicity import ACROSS
 from traces.checkers.groups import GROUPS
-from traces.cover import drawings
+from traces.cover import life_cycles
 from traces.foreign.describe import tables
 from traces.foreign.profiles import Entry, names, read_profile
 from traces.schema import TABLES, describe
@@ -267,8 +267,8 @@ def main() -> None:
         path = root / page
         path.write_text(rewritten(path.read_text("utf-8")), "utf-8")
     pictures = root / LIFE_CYCLES
-    if drawings.is_stale(pictures.read_text("utf-8")):
-        pictures.write_text(drawings.drawn(), "utf-8")
+    if life_cycles.is_stale(pictures.read_text("utf-8")):
+        pictures.write_text(life_cycles.drawn(), "utf-8")
 
 
 if __name__ == "__main__":

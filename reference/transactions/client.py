@@ -2,9 +2,9 @@
 
 Law of this file: a handler is a pure function of the row and the input. A transaction writes at
 most one batch to a partition; offsets it may send again, once it is answered. A producer that is
-told an error does nothing more; it differs from
-one that waits in that no later answer reaches it, so errors change nothing here, unless producers
-hear errors: then one notes those that no producer survives when it ends a transaction (X36).
+told an error does nothing more; it differs from one that waits in that no later answer reaches it,
+so errors change nothing here, unless producers hear errors: then one notes those that no producer
+survives when it ends a transaction (X36).
 """
 
 from __future__ import annotations

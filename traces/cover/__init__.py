@@ -2,5 +2,5 @@
 
 Reading order: reference/kit/cover.py (what a protocol must say of itself); models.py (which graphs
 there are) and plain.py; matching.py, driving.py, refusals.py (the three questions); charts.py,
-sieve.py and campaigns.py (what recorded runs have seen); pictures.py and drawings.py.
+sieve.py and campaigns.py (what recorded runs have seen); pictures.py and life_cycles.py.
 """

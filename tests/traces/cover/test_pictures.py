@@ -12,7 +12,7 @@ from tests.traces.cover.graphs import dumped
 from tests.traces.cover.test_models import edit, specs  # noqa: F401
 from tla_utils import Record, ToolError
 from tla_utils.dump import Dump, Split
-from traces.cover.drawings import digest, is_stale
+from traces.cover.life_cycles import digest, is_stale
 from traces.cover.models import read_covers
 from traces.cover.pictures import PICTURES, Picture, draw, heading, look_at
 
