@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
-from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -18,13 +17,17 @@ Check: TypeAlias = Callable[..., str | None]
 
 class Property(NamedTuple):
     """A named property. check: of the constants and of all rows (by node) before and after a step;
-    what is wrong, in words, or None. misses: what is wrong and yet keeps it.
+    what is wrong, in words, or None. misses: what is wrong and yet keeps it. looks_at: the parts of
+    a state that it looks at, and changed: which of them a step has changed; None: it may look at
+    all there is.
     """
 
     name: str
     sentence: str
     check: Check
     misses: str = ""
+    looks_at: tuple[str, ...] = ()
+    changed: Callable[[Any, Any, Any], frozenset[str]] | None = None
 
 
 class Invariant(NamedTuple):
@@ -70,16 +73,16 @@ def sentence_and_misses(function: Callable[..., Any]) -> tuple[str, str]:
 
 def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
     """Makes properties of functions of a state, or of the states before and after a step, where
-    state_of makes a state of the constants and of all rows.
+    state_of makes a state, a named tuple, of the constants and of all rows.
 
     What is made takes a name, the function, and the fields of the state that it looks at beside the
-    constants. While these are what they were when a function of a state held last, it is not asked
-    again, nor is one of two states of a step that changes none of them. No field named: all are
-    asked each time.
+    constants: what holds before a step that changes none of them holds after it (`Due`). No field
+    named: it may look at all.
     """
     # All properties are asked of one step after the other, so the states after the last two are
     # kept; by content, since whoever asks may change a mapping of rows.
     kept: list[tuple[Any, Any, Any]] = []
+    looked_at: dict[str, None] = {}
 
     def known(constants: Any, rows: Any) -> Any:
         for of_constants, of_rows, state in kept:
@@ -87,38 +90,66 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
                 return state
         return None
 
+    def new_state(constants: Any, after: Any) -> Any:
+        new = known(constants, after)
+        if new is None:
+            new = state_of(constants, after)
+            kept[:] = (constants, dict(after), new), *kept[:1]
+        return new
+
+    def old_state(constants: Any, before: Any) -> Any:
+        old = known(constants, before)
+        return state_of(constants, before) if old is None else old
+
+    def changed(constants: Any, before: Any, after: Any) -> frozenset[str]:
+        fields = []
+        new, old = new_state(constants, after), old_state(constants, before)
+        for name in looked_at:
+            was, now = getattr(old, name), getattr(new, name)
+            if was is not now and was != now:
+                fields.append(name)
+        return frozenset(fields)
+
     def named(name: str, check: Check, *looks_at: str) -> Property:
         of_steps = len(signature(check).parameters) == 2
-        # A tuple also where there is one field: what is the same object is not compared further.
-        part = attrgetter("constants", *looks_at) if looks_at else None
-        held: list[Any] = []
-        """What it looked at."""
+        looked_at.update(dict.fromkeys(looks_at))
 
         def asked(constants: Any, before: Any, after: Any) -> str | None:
-            new = known(constants, after)
-            if new is None:
-                new = state_of(constants, after)
-                kept[:] = (constants, dict(after), new), *kept[:1]
-            if part is not None and not of_steps:
-                seen = part(new)
-                if held and held[0] == seen:
-                    return None
-                wrong = check(new)
-                held[:] = [] if wrong else [seen]
-                return wrong
-            if not of_steps:
-                return check(new)
-            old = known(constants, before)
-            if old is None:
-                old = state_of(constants, before)
-            if part is not None and part(old) == part(new):
-                return None
-            return check(old, new)
+            new = new_state(constants, after)
+            return check(old_state(constants, before), new) if of_steps else check(new)
 
         means, misses = sentence_and_misses(check)
-        return Property(name, means, asked, misses)
+        return Property(name, means, asked, misses, looks_at, changed if looks_at else None)
 
     return named
+
+
+class Due:
+    """Of a run's properties those that a step may break: others look at nothing that it changes."""
+
+    def __init__(self, properties: Sequence[Property]) -> None:
+        self._all = properties
+        self._changed = dict.fromkeys(each.changed for each in properties if each.changed)
+        self._of: dict[tuple[frozenset[str], ...], list[Property]] = {}
+        self._begun = False
+
+    def after(self, constants: Any, before: Any, after: Any) -> Sequence[Property]:
+        """Asked with what a property is asked with, of one step after the other. What is wrong from
+        the beginning is wrong after the first.
+        """
+        if not self._changed or not self._begun:
+            self._begun = True
+            return self._all
+        told = tuple([changed(constants, before, after) for changed in self._changed])
+        due = self._of.get(told)
+        if due is None:
+            fields = dict(zip(self._changed, told, strict=True))
+            due = self._of[told] = [
+                each
+                for each in self._all
+                if each.changed is None or not fields[each.changed].isdisjoint(each.looks_at)
+            ]
+        return due
 
 
 class Declared:

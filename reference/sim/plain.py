@@ -20,6 +20,7 @@ import msgspec
 from reference.bugs.catalog import handlers_for, replayable
 from reference.clients.promises import Configuration
 from reference.kit.dispatch import snake
+from reference.kit.properties import Due
 from reference.kit.protocol import (
     HISTORY,
     Answered,
@@ -212,7 +213,7 @@ class PlainSimulation:
         drawn = {name: getattr(options, name) for name in self._world.constants}
         left = self._world.unpromised
         unpromised = left(options) if left and not getattr(options, STRICT) else ()
-        self._properties = [e for e in self._world.properties if e.name not in unpromised]
+        self._due = Due([e for e in self._world.properties if e.name not in unpromised])
         self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
         self._late = getattr(options, LATE, 0)
         self._awaited = None if self._late else self._world.awaited
@@ -340,7 +341,7 @@ class PlainSimulation:
         if self._world.history is not None:
             before[HISTORY] = self._history
             after[HISTORY] = self._history = self._world.history(self.constants, before, after)
-        for each in self._properties:
+        for each in self._due.after(self.constants, before, after):
             wrong = each.check(self.constants, before, after)
             if wrong is not None:
                 self.violations.append(Violation(each.name, self.handler_calls - 1, wrong))
