@@ -61,7 +61,7 @@ class Watched(Schedule):
 
     def give(self, node: int, input: Input) -> str:
         """A step that somebody else's move causes. Why it was ignored, or empty."""
-        raise NotImplementedError
+        raise NotImplementedError  # Only who takes the steps knows how.
 
     def _note(self, move: str) -> None:
         self._alive.clear()
