@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from reference.kit.dispatch import action_name, handler_name
+from reference.kit.properties import Property
 from reference.kit.protocol import Protocol
 
 OPERATOR = re.compile(r"^(?:LOCAL )?(\w+)(?:\(((?:[^()]|\([^()]*\))*)\))?\s*==", re.MULTILINE)
@@ -118,3 +121,58 @@ def listed(specs_dir: Path, cfg: str) -> list[str]:
     """The properties of a model."""
     text = (specs_dir / cfg).read_text("utf-8")
     return re.findall(r"\w+", text.partition("INVARIANTS\n")[2].replace("PROPERTIES\n", ""))
+
+
+def compared(
+    protocol: Protocol,
+    *,
+    modules: tuple[str, ...],
+    handlers: tuple[type, ...],
+    models: tuple[str, ...],
+    properties: Collection[Property],
+    rows: Mapping[str, type[Struct]],
+    words: Collection[str] = (),
+    messages_alone: Collection[str] = (),
+) -> Compared:
+    """What is compared of a protocol with one class of rules.
+
+    modules: of its handlers, in the spec; handlers: the classes that have them here. models: of the
+    spec, which ask for all properties together, and for those of messages, which have no
+    counterpart. rows: by a text in the modules, the type whose fields the next record there has.
+    words: what the module of rules defines besides rules.
+    """
+    [rules] = protocol.rules
+    module = rules.__name__
+
+    def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
+        return signatures(specs_dir, module, rules, words)
+
+    def steps(specs_dir: Path) -> tuple[list[str], list[str]]:
+        return sorted(steps_of(specs_dir, modules)), actions_of(protocol)
+
+    def methods(_: Path) -> tuple[list[str], list[str]]:
+        return methods_of(protocol, handlers)
+
+    def promised(specs_dir: Path) -> tuple[list[str], list[str]]:
+        cfgs = [f"{protocol.name}/models/{model}.cfg" for model in models]
+        theirs = [name for cfg in cfgs for name in listed(specs_dir, cfg)]
+        return sorted({*theirs} - {*messages_alone}), sorted(each.name for each in properties)
+
+    def row_fields(specs_dir: Path) -> tuple[list[str], list[str]]:
+        text = "".join(spec(specs_dir, each) for each in modules)
+        theirs = [
+            f"{of.__name__}.{snake(field)}"
+            for start, of in rows.items()
+            for field in outer_fields(text[text.index("[", text.index(start)) :])
+        ]
+        ours = [f"{of.__name__}.{field}" for of in rows.values() for field in of.__struct_fields__]
+        return theirs, ours
+
+    return Compared(
+        protocol.name,
+        (rule_signatures, steps, methods, promised, row_fields),
+        (
+            (rule_signatures, module, "MayForget(row) == TRUE", "may_forget(row)"),
+            (steps, modules[-1], "Step_HandleNap(n, row, m) == {}", "HandleNap"),
+        ),
+    )
