@@ -25,7 +25,7 @@ from traces.checkers.anomalies_values import value_anomalies
 from traces.checkers.columns import Ints, LogBatch
 from traces.checkers.findings import NOBODY, Finding, finding
 from traces.checkers.log import Found, Judgement
-from traces.checkers.records import Clash
+from traces.checkers.owners import Clash
 from traces.checkers.verdict import Certificate
 from traces.checkers.version_order import version_order
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch, from_history
 from traces.checkers.log import BROKEN, MODEL, Judgement, judge
-from traces.checkers.records import BEFORE, Clash, Records
+from traces.checkers.owners import Clash
+from traces.checkers.records import Records
+from traces.checkers.segments import BEFORE
 from traces.checkers.unplaced import culprit
 from traces.checkers.verdict import Certificate, Verdict
 from traces.history import History

@@ -29,8 +29,10 @@ from reference.clients.promises import Level
 from traces.checkers import scans
 from traces.checkers.columns import EARLIEST, FETCH, Flags, Ints
 from traces.checkers.log import BROKEN, HELD, Judgement
-from traces.checkers.records import ENDLESS, TAKEN, Records
+from traces.checkers.owners import TAKEN
+from traces.checkers.records import Records
 from traces.checkers.scans import Scan
+from traces.checkers.segments import ENDLESS
 from traces.checkers.unplaced import Laws, unplaced
 
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from traces.checkers.columns import EARLIEST, FETCH, Ints, indices
-from traces.checkers.records import BEFORE, ENDLESS, Records
+from traces.checkers.records import Records
+from traces.checkers.segments import BEFORE, ENDLESS
 
 
 class Scan:

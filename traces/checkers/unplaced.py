@@ -28,7 +28,9 @@ from traces.checkers.columns import (
     Ints,
     indices,
 )
-from traces.checkers.records import BEFORE, ENDLESS, TAKEN, Records, values_of
+from traces.checkers.owners import TAKEN
+from traces.checkers.records import Records, values_of
+from traces.checkers.segments import BEFORE, ENDLESS
 from traces.checkers.sessions import in_order, known_before
 
 _FAR: Final = np.iinfo(np.int64).max
