@@ -50,14 +50,8 @@ from reference.partition.messages import (
     SessionTimeout,
 )
 from reference.partition.proof.electable import (
-    DOWN,
-    STARTING,
-    STOPPING,
     Fetch,
     Fetched,
-    System,
-    after_broker,
-    after_controller,
     alter_terms,
     asked_terms,
     broker_form,
@@ -65,7 +59,6 @@ from reference.partition.proof.electable import (
     fetch_part,
     fetched_part,
     orphan_part,
-    prophecy,
 )
 from reference.partition.proof.relation import (
     ANSWERS,
@@ -89,6 +82,15 @@ from reference.partition.proof.relation import (
     view_of,
 )
 from reference.partition.proof.symbols import BrokerSet, PrefixLog, Records
+from reference.partition.proof.system import (
+    DOWN,
+    STARTING,
+    STOPPING,
+    System,
+    after_broker,
+    after_controller,
+    prophecy,
+)
 from reference.partition.types import BrokerRow
 from reference.proofs.symbolic import Choice, Number, Truth, bits_of, choice_of, term_of, truth_of
 

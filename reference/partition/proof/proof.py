@@ -20,13 +20,10 @@ from reference.partition.proof.actions import ACTIONS, Action, Model
 from reference.partition.proof.electable import (
     Others,
     Parts,
-    System,
-    any_system,
     ascending,
     change_parts,
     complete,
     epoch_parts,
-    first_system,
     leader_complete,
     other_messages,
     parts_of,
@@ -40,6 +37,7 @@ from reference.partition.proof.relation import (
     WATCHED_LEADER,
     PartitionCases,
 )
+from reference.partition.proof.system import System, any_system, first_system
 from reference.partition.rules import PartitionRules
 from reference.partition.types import PartitionConstants
 from reference.proofs.assumed import WrittenOnce
