@@ -29,11 +29,15 @@ from typing import Any
 import click
 
 from experiments import evidence
-from experiments.tools import Partition
+from experiments.tools import TOPIC, Partition
+from live.clients import Setting, read_all
 from live.cluster import Cluster
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 PRODUCER, ADMIN = "producer", "admin"
+CONFIGURATION = Configuration(one_client=False)
 SETTINGS = {
     "broker.session.timeout.ms": "600000",
     "replica.lag.time.max.ms": "600000",
@@ -47,7 +51,7 @@ REASONS = (
 )
 
 
-def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the record was acked and then lost."""
     partition = Partition(cluster, PRODUCER, ADMIN, (A, F, G))
 
@@ -59,27 +63,39 @@ def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
     cluster.cut(ADMIN, A)  # commands must not depend on A
     partition.create(asking=F)
     partition.say("topic created, A leads")
-    cluster.cut(A, F)
-    producer = partition.produce(A, acks=-1)
-    time.sleep(6)
-    partition.say("F cut from A, record produced to A, not acked")
-    cluster.cut(A, CONTROLLER)
-    partition.elect((F, A, G), asking=(F, G))
-    partition.say("A cut from the controller, F elected")
-    if control:
-        hear("A has heard of the first election")
-    cluster.cut(A, G)
-    partition.elect((A, F, G), asking=(F, G))
-    partition.say("G cut from A, A elected again")
-    if not control:
-        hear("A has heard of both elections")
-    cluster.heal(A, F)
-    acked = partition.await_acks(producer)
-    partition.say(f"F reaches A; acked: offset {acked[0]}" if acked else "F reaches A; not acked")
-    cluster.kill(A)
-    partition.elect((G, F, A), asking=(F, G))
-    time.sleep(3)
-    partition.say("A killed, G elected from the ISR")
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        process, value = setting.processes.next(), 0  # the first value of VerifiableProducer
+        journal.moment("start-partition", A)
+        cluster.cut(A, F)
+        journal.event(process, "invoke", "send", [["send", "t-0", value]])
+        producer = partition.produce(A, acks=-1)
+        time.sleep(6)
+        partition.say("F cut from A, record produced to A, not acked")
+        cluster.cut(A, CONTROLLER)
+        partition.elect((F, A, G), asking=(F, G))
+        partition.say("A cut from the controller, F elected")
+        if control:
+            hear("A has heard of the first election")
+        cluster.cut(A, G)
+        partition.elect((A, F, G), asking=(F, G))
+        partition.say("G cut from A, A elected again")
+        if not control:
+            hear("A has heard of both elections")
+        cluster.heal(A, F)
+        acked = partition.await_acked(producer)
+        for each in acked:
+            sent = [["send", "t-0", [each.offset, each.value]]]
+            journal.event(process, "ok", "send", sent)
+        said = f"acked: offset {acked[0].offset}" if acked else "not acked"
+        partition.say(f"F reaches A; {said}")
+        journal.moment("start-kill", A)
+        cluster.kill(A)
+        partition.elect((G, F, A), asking=(F, G))
+        time.sleep(3)
+        partition.say("A killed, G elected from the ISR")
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
     values = partition.read(G)
     click.echo(f"a consumer reads {len(values)} records")
     return bool(acked) and not values

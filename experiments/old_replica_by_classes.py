@@ -1,7 +1,7 @@
 """Z170 on Kafka's own partition, without a cluster: does a fetch of an old leadership count in a
 later one?
 
-    .venv/bin/python -m experiments.old_replica_by_classes [--repeat N]
+    .venv/bin/python -m experiments.old_replica_by_classes [--repeat N] [--jars DIR]
 
 OldReplica.java drives Partition of Apache Kafka, unpatched: a follower's fetch has been read, and
 is noted when the leader has stopped leading and leads again, or is a control. Only in the first
@@ -24,8 +24,8 @@ from typing import Any, Final
 
 import click
 
-from experiments.tools import click_errors
-from live.artifacts import libraries
+from experiments.tools import JARS, click_errors
+from live.artifacts import class_path
 from live.cluster import ClusterError
 from live.witness.jars import program
 
@@ -38,12 +38,12 @@ CONTROLS: Final = {
 }
 
 
-def runs(times: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cases, each so many times, with what the leader asked for. Raises ClusterError: the
-    program failed.
+def runs(times: int, jars: Path | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cases, each so many times, with what the leader asked for. jars: what comes before
+    Kafka's. Raises ClusterError: the program failed.
     """
     cases = [BEHIND, *CONTROLS] * times
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", f"{libraries()}/*"]
+    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", class_path(jars)]
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         words += [str(OLD_REPLICA), folder, *cases]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -60,11 +60,12 @@ def lets_in(said: dict[str, Any]) -> bool:
 
 @click.command()
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@JARS
 @click_errors("old_replica_by_classes")
-def main(repeat: int) -> None:
+def main(repeat: int, jars: Path | None) -> None:
     """Try whether a fetch of an old leadership lets a replica in that lacks what is committed."""
     shown = Counter[str]()
-    for turn, (case, said) in enumerate(runs(repeat)):
+    for turn, (case, said) in enumerate(runs(repeat, jars)):
         shown[case] += lets_in(said)
         if turn == 0:
             click.echo(

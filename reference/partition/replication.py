@@ -152,6 +152,15 @@ class HighWatermarkSteps(IsrMembershipSteps):
         noted = self.maybe_expand_isr(n, changed, m.source)
         return noted if old.end_offset == m.fetch_offset else self.advanced(n, noted)
 
+    def fenced(self, n: int, row: BrokerRow, m: ReplicaFetchRequest) -> BrokerRow:
+        """P9. What comes of a fetch that is fenced: nothing is noted of it."""
+        if row.role != "Leader" or not self.rules.fenced_fetch_may_expand_isr():
+            return row
+        at = self.position[m.source]
+        remote = replace(row.remotes[at], end_offset=m.fetch_offset)
+        told = replace(row, remotes=put(row.remotes, at, remote))
+        return replace(row, pending=self.maybe_expand_isr(n, told, m.source).pending)
+
     def handle_replica_fetch_request(
         self, n: int, row: BrokerRow, m: ReplicaFetchRequest
     ) -> BrokerOutcome:
@@ -163,7 +172,8 @@ class HighWatermarkSteps(IsrMembershipSteps):
             error = "NOT_LEADER_OR_FOLLOWER"
         if error != "NONE":
             failed = self.replica_fetch_response(n, row, m, error, (), NO_DIVERGENCE)
-            return BrokerOutcome(row, (failed,), "")
+            after = self.fenced(n, row, m) if error == "FENCED_LEADER_EPOCH" else row
+            return BrokerOutcome(after, (failed,), "")
         noted = self.noted(n, row, m) if rules.may_update_fetch_state(row, m) else row
         # P4: the high watermark in the reply is the one before the fetch was noted.
         if rules.is_diverging(row, m):
@@ -173,6 +183,8 @@ class HighWatermarkSteps(IsrMembershipSteps):
             limit = self.constants.fetch_max_records
             records = batches_from(row.log, m.fetch_offset, len(row.log), limit)
             reply = self.replica_fetch_response(n, row, m, "NONE", records, NO_DIVERGENCE)
+        if not rules.recheck_completion():
+            return BrokerOutcome(noted, (reply,), "")
         return self.answer_reached(n, noted, reply)
 
     # --- Replication, the follower: P7, P14 to P16.

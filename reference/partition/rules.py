@@ -288,6 +288,14 @@ class PartitionRules:
             and self.is_in_sync(row, r)
         )
 
+    def fenced_fetch_may_expand_isr(self) -> bool:
+        """P9. Whether the offset of a fetch that is fenced is offered to the ISR all the
+        same: never. In Kafka (Partition.fetchRecords) the epoch is checked and the fetch is noted
+        in two steps, and what is noted later, in another leadership, is held against its high
+        watermark.
+        """
+        return False
+
     def is_out_of_sync(self, row: BrokerRow, r: int) -> bool:
         """P10."""
         remote = row.remotes[self.position[r]]
@@ -388,6 +396,12 @@ class PartitionRules:
         """P19. Enough copies, still, when the high watermark passes the record."""
         enough = len(self.maximal_isr(row)) >= self.min_isr
         return "NONE" if enough else "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+
+    def recheck_completion(self) -> bool:
+        """P19, KAFKA-6653. Who lets the high watermark pass a parked request looks at it, though
+        another thread is just doing so: that one may have looked at the high watermark before.
+        """
+        return True
 
     def visible_end(self, row: BrokerRow) -> int:
         """P20."""

@@ -76,10 +76,18 @@ Noted(n, row, m) ==
       noted == MaybeExpandIsr(n, [row EXCEPT !.remotes[m.source] = new], m.source)
   IN IF old.endOffset = m.fetchOffset THEN noted ELSE Advanced(n, noted)
 
+(* P9, Z170.  What comes of a fetch that is fenced: nothing is noted of it. *)
+Fenced(n, row, m) ==
+  IF ~(FencedFetchMayExpandIsr /\ row.role = "Leader") THEN row
+  ELSE LET told == [row EXCEPT !.remotes[m.source].endOffset = m.fetchOffset]
+       IN [row EXCEPT !.pending = MaybeExpandIsr(n, told, m.source).pending]
+
 Step_HandleReplicaFetchRequest(n, row, m) ==
   LET error == FetchEpochError(row, m)
       offsetError == FetchOffsetError(row, m)
-      fail(why) == Outcome(row, {ReplicaFetchResponse(n, row, m, why, <<>>, NoDivergence)})
+      fail(why) ==
+        Outcome(IF why = "FENCED_LEADER_EPOCH" THEN Fenced(n, row, m) ELSE row,
+                {ReplicaFetchResponse(n, row, m, why, <<>>, NoDivergence)})
       diverging == IsDiverging(row, m)
       noted == IF MayUpdateFetchState(row, m) THEN Noted(n, row, m) ELSE row
       records == IF diverging THEN <<>>
@@ -90,6 +98,7 @@ Step_HandleReplicaFetchRequest(n, row, m) ==
   IN CASE error # "NONE" -> fail(error)
        [] offsetError # "NONE" -> fail(offsetError)
        [] IsStaleReplica(row, m) -> fail("NOT_LEADER_OR_FOLLOWER")
+       [] ~RecheckCompletion -> Outcome(noted, {reply})
        [] OTHER -> Outcome(WithoutReached(noted), {reply} \cup ReachedResponses(n, noted))
 
 -----------------------------------------------------------------------------

@@ -198,6 +198,12 @@ MayExpandIsr(row, r) ==
   /\ row.pending = NoPending /\ r \notin row.isr
   /\ IsIsrEligible(row, r) /\ IsInSync(row, r)
 
+(* P9, Z170.  Whether the offset of a fetch that is fenced is offered to    *)
+(* the ISR all the same: never.  In Kafka (Partition.fetchRecords) the      *)
+(* epoch is checked and the fetch is noted in two steps, and what is noted  *)
+(* later, in another leadership, is held against its high watermark.        *)
+FencedFetchMayExpandIsr == FALSE
+
 (* P10.                                                                     *)
 IsOutOfSync(row, r) ==
   row.remotes[r].endOffset # EndOffset(row.log) /\ ~row.remotes[r].caughtUp
@@ -265,6 +271,11 @@ BatchesKept == 5
 ParkedError(row) ==
   IF Cardinality(MaximalIsr(row)) >= EffectiveMinIsr THEN "NONE"
   ELSE "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+
+(* P19, KAFKA-6653.  Who lets the high watermark pass a parked request      *)
+(* looks at it, though another thread is just doing so: that one may have   *)
+(* looked at the high watermark before.                                     *)
+RecheckCompletion == TRUE
 
 (* P20.                                                                     *)
 VisibleEnd(row) == row.highWatermark

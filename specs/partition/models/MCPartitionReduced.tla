@@ -62,6 +62,13 @@ AnyOtherChoice(partition, valid) == valid \ {partition.leader}
 NoBroker == -9
 (* For bugs that need no change of the ISR: nobody leaves it as too slow.   *)
 NobodyLags(row, r) == FALSE
+(* For a bug that needs two changes of leader, there and back, and a third  *)
+(* replica that is too slow in between.                                     *)
+ThereAndBack(partition, valid) ==
+  valid \cap {IF partition.leader = Replicas[1] THEN Replicas[2] ELSE Replicas[1]}
+LastLagsInBetween(row, r) ==
+  /\ row.leader = Replicas[2] /\ r = Replicas[3]
+  /\ row.remotes[r].endOffset # EndOffset(row.log)
 
 Initially == [b \in Brokers |-> [epoch |-> 0, fenced |-> FALSE, stopping |-> FALSE]]
 
@@ -189,7 +196,8 @@ Matters(s, m) ==
          /\ IsLeader(row) /\ m.request = AlterOf(m.destination, row)
          /\ {NormalRow(m.destination, o.row) : o \in UsingAlter(m.destination, row, m)} # {row}
     [] m.type = "ReplicaFetchRequest" ->
-         /\ IsUp(row) /\ FetchEpochError(row, m) # "FENCED_LEADER_EPOCH"
+         /\ IsUp(row)
+         /\ FencedFetchMayExpandIsr \/ FetchEpochError(row, m) # "FENCED_LEADER_EPOCH"
          /\ row.role = "Leader" => ~IsStaleReplica(row, m)
          /\ ~(Owes(s.rows[m.source]) /\ m = FetchOf(m.source, s.rows[m.source]))
 
