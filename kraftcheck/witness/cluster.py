@@ -10,7 +10,7 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ from reference.cluster.steered.moves import TIMEOUTS
 from reference.cluster.steered.parts import SteeredPartition, Wanted, Watched
 from reference.cluster.steered.schedule import ClusterSchedule
 from reference.cluster.types import ClusterConstants
-from reference.partition.messages import CONTROLLER, DeleteRecordsRequest
+from reference.partition.messages import CONTROLLER, ControlledShutdown, DeleteRecordsRequest
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.world import DISK, FAILED, LATE
 from reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout, Input
@@ -50,6 +50,10 @@ from traces.counterexamples.moves import alike
 
 VOTERS_OF, CONTROLLERS_OF, BROKERS_OF = "quorum/", "controller/", "broker/"
 """What the host's names of nodes begin with."""
+
+PATIENCE: Final = 30
+"""How many messages between voters are delivered for a move of a schedule that is not possible yet.
+"""
 
 _FLUSH = re.compile(r"quorum: \d+ Flush")
 
@@ -161,6 +165,8 @@ class KafkaCluster(ClusterSchedule):
             if made is None:
                 return None
             outcome, text = made.outcome, made.text
+            if outcome.row.status == "Down":
+                self.brokers.stop(node, _is_gone)
         self.lines.append((text, len(self.moves)))
         action = f"Handle{type(input).__name__}"
         said = (row, input, outcome.row, outcome.sent, outcome.ignored)
@@ -193,6 +199,8 @@ class KafkaCluster(ClusterSchedule):
         if _FLUSH.fullmatch(words):
             return 1  # a part of the step before
         move = alike(self, words)
+        if move is None and not words.startswith("quorum: "):
+            move = self._later(words)
         if move is None:
             return 0
         try:
@@ -201,7 +209,31 @@ class KafkaCluster(ClusterSchedule):
             return 0
         return 1
 
+    def _later(self, words: str) -> Move | None:
+        """A move that waits for the quorum. By the rules since 4.1 it says in other messages what a
+        schedule has in those before, so it goes on by itself, in order, until the move is possible.
+        """
+        for _ in range(PATIENCE):
+            there = self.votes()
+            if not there:
+                return None
+            there[-1].make()
+            if move := alike(self, words):
+                return move
+        return None
+
     # --- Which moves there are: see KafkaPartition, and KafkaSchedule
+
+    def possible(self) -> Iterator[Move]:
+        yield from (*super().possible(), *self.stops())
+
+    def stops(self) -> list[Move]:
+        """Of brokers, clean ones. In the reference each of several partitions would say by itself
+        when the process may end, so it has none.
+        """
+        [partition] = self.partitions
+        running = [n for n in self.brokers.all if partition.row(n).status == "Running"]
+        return [self.step_of(partition, node, ControlledShutdown()) for node in running]
 
     def readings(self) -> list[Move]:
         """A leader sends what it proposes before it reads metadata again."""
@@ -218,6 +250,10 @@ class KafkaCluster(ClusterSchedule):
             self.of_voter(node, Crash(len(self.voters.rows[node].log)))
             for node in self.voters.nodes()
         ]
+
+
+def _is_gone(partition: Any) -> None:
+    """A process has ended by the step that it took itself."""
 
 
 def with_kafkas_quorum(constants: ClusterConstants) -> ClusterConstants:
@@ -334,6 +370,10 @@ def _restart(cluster: KafkaCluster, stream: Stream) -> bool:
     return _one_of(cluster.restarts(), stream)
 
 
+def _stop(cluster: KafkaCluster, stream: Stream) -> bool:
+    return _one_of(cluster.stops(), stream)
+
+
 MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
     _calm: (60, 100, 150),
     _deliver: (10, 30),
@@ -354,6 +394,7 @@ MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
     _connection: (0, 1),
     _crash: (0, 1, 2),
     _crash_voter: (0, 1, 2),
+    _stop: (0, 1, 2),
 }
 """How often each kind may be taken, of which a run draws one."""
 
