@@ -109,6 +109,7 @@ S_OBSERVER = "snapshots-observer"
 R_TWO = "reassignment-two"
 R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
+R_RACKS = "reassignment-racks"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
@@ -334,6 +335,8 @@ TABLES = (
             Forced("DirectoryOfNew", "registration", "1", R_DIRECTORIES),
             Forced("DirectoryOnline", "registration, directory", "TRUE", R_DIRECTORIES),
             Forced("BaseOfSecond", "before, first", "before", R_DIRECTORIES),
+            Forced("TakesTurns", "usable, taken, b", "FALSE", R_RACKS),
+            Forced("PlacerChooses", "row, replicas", "FALSE", R_RACKS),
         ),
         frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),
         Forced(
