@@ -57,6 +57,11 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     },
     "Z180": {"members": [1, 2], "partitions": [1, 2]},
     "Z181": {"members": [1, 2], "partitions": [1, 2]},
+    "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
+    "Z190": {"listeners_change": True},
+    "Z191": {"kraft_version": 0},
+    "Z192": {"kraft_version": 0},
+    "Z193": {"brokers": [1, 2, 3, 4], "second_rack": [3, 4], "place_partition": 50},
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
     "Z136": {"topic_deleted": 300, "host_crash": 300},
 }

@@ -35,6 +35,8 @@ from reference.reassignment.messages import (
     ElectPartitionLeader,
     FenceBroker,
     Input,
+    PlacePartition,
+    PlaceTopic,
     Reassign,
     RegisterBroker,
     ShutDownBroker,
@@ -469,6 +471,18 @@ class ReassignmentHandlers:
         if why := self.new_partition(row, input.replicas):
             return refused(row, why)
         return made(self.added(row, input.replicas))
+
+    def handle_place_topic(self, row: TopicRow, input: PlaceTopic) -> Outcome | None:
+        """R9. As without a list: what the placer chooses comes with the input."""
+        chosen = self.rules.placer_chooses(row, input.replicas)
+        return self.handle_create_topic(row, CreateTopic(input.replicas)) if chosen else None
+
+    def handle_place_partition(self, row: TopicRow, input: PlacePartition) -> Outcome | None:
+        """R9."""
+        chosen = self.rules.placer_chooses(row, input.replicas)
+        return (
+            self.handle_create_partition(row, CreatePartition(input.replicas)) if chosen else None
+        )
 
     def handle_delete_topic(self, row: TopicRow, input: DeleteTopic) -> Outcome:
         if not row.topic_id:

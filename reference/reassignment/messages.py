@@ -106,6 +106,18 @@ class CreatePartition(Tagged, frozen=True):
     replicas: tuple[Node, ...]
 
 
+class PlaceTopic(Tagged, frozen=True):
+    """R9, R10. Without a list: it is what the placer chooses."""
+
+    replicas: tuple[Node, ...]
+
+
+class PlacePartition(Tagged, frozen=True):
+    """R9, R11. One more, without a list."""
+
+    replicas: tuple[Node, ...]
+
+
 class DeleteTopic(Tagged, frozen=True):
     """R12."""
 
@@ -124,6 +136,8 @@ Input: TypeAlias = (
     | ElectPartitionLeader
     | CreateTopic
     | CreatePartition
+    | PlaceTopic
+    | PlacePartition
     | DeleteTopic
 )
 INPUTS: tuple[type[Any], ...] = get_args(Input)

@@ -231,6 +231,31 @@ def topic_ids_are_new(before: TopicRow, after: TopicRow) -> str | None:
     return f"id {after.topic_id} is given again"
 
 
+@_property("step")
+def spread_over_racks(constants: Constants, before: TopicRow, after: TopicRow) -> str | None:
+    """Where there are racks, a new partition is spread over them: of two none has two replicas more
+    than the other, unless that has no broker left that is registered and does not stop.
+
+    Misses: replicas that are moved into one rack, which an administrator may ask for.
+    """
+    second = {*constants.second_rack}
+    if not second or before.partitions is after.partitions:
+        return None
+    known = zip(constants.brokers, before.registrations, strict=True)
+    usable = {b for b, r in known if r.state in ("Active", "Fenced")}
+    for at, partition in enumerate(after.partitions):
+        replicas = {*partition.replicas}
+        if same(before, after, at):
+            continue
+        for rack in (second, {*constants.brokers} - second):
+            more = len(replicas & rack) > len(replicas - rack) + 1
+            if more and not usable - rack <= replicas:
+                return (
+                    f"of replicas {partition.replicas}, {sorted(replicas & rack)} are in one rack"
+                )
+    return None
+
+
 def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
     def asked(
         constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, permutations
-from typing import Final
+from typing import Any, Final
 
 from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
 from reference.partition.protocol import PARTITION
@@ -21,6 +21,8 @@ from reference.reassignment.messages import (
     ElectPartitionLeader,
     FenceBroker,
     Input,
+    PlacePartition,
+    PlaceTopic,
     Reassign,
     RegisterBroker,
     ShutDownBroker,
@@ -52,6 +54,10 @@ CONTROLLER_KIND: Final = NodeKind(
 )
 
 
+_PLACED: Final[dict[Any, Any]] = {CreateTopic: PlaceTopic, CreatePartition: PlacePartition}
+"""Where there are racks, the placer chooses."""
+
+
 def _local(constants: Constants, _: int, row: TopicRow) -> Iterator[Input]:
     """All that may come to the controller."""
     for b, known in zip(constants.brokers, row.registrations, strict=True):
@@ -61,10 +67,13 @@ def _local(constants: Constants, _: int, row: TopicRow) -> Iterator[Input]:
     size = len(row.partitions[0].replicas) if row.partitions else len(constants.first_replicas)
     if row.topic_id:
         yield DeleteTopic()
-        if len(row.partitions) < MOST_PARTITIONS:
-            yield from map(CreatePartition, combinations(constants.brokers, size))
-    else:
-        yield from map(CreateTopic, combinations(constants.brokers, size))
+        if len(row.partitions) >= MOST_PARTITIONS:
+            return
+    lists: Iterator[tuple[int, ...]] = combinations(constants.brokers, size)
+    made: Any = CreatePartition if row.topic_id else CreateTopic
+    if constants.second_rack:
+        lists, made = permutations(constants.brokers, size), _PLACED[made]
+    yield from map(made, lists)
 
 
 def _of_broker(
@@ -136,6 +145,7 @@ REASSIGNMENT: Final = Protocol(
             "min_insync_replicas": (2, 3, 1),
             "elr_enabled": (True, False),
             "unclean_election": (False, True),
+            "second_rack": ((),),
         },
         local=_local,
         properties=PROPERTIES,
@@ -150,6 +160,7 @@ REASSIGNMENT: Final = Protocol(
             DirectoryFailure: (0, 200),
             ElectPartitionLeader: (50, 300),
             CreatePartition: (0, 50),
+            PlacePartition: (0, 50),
             DeleteTopic: (0, 20),
         },
     ),

@@ -49,6 +49,36 @@ class ReassignmentRules:
         known = [row.registrations[self._position[b]].state for b in replicas]
         return "INVALID_REPLICA_ASSIGNMENT" if "Unregistered" in known else ""
 
+    def takes_turns(self, usable: tuple[int, ...], taken: tuple[int, ...], b: int) -> bool:
+        """R9. Racks take turns: of two racks none has two replicas more than the other, as long as
+        the other has brokers that are left. taken: those of the list before b.
+        """
+        second = self.constants.second_rack
+        mine = {o for o in usable if (o in second) == (b in second)}
+        others = {*usable} - mine
+        return len({*taken} & mine) <= len({*taken} & others) or others <= {*taken}
+
+    def placer_chooses(self, row: TopicRow, replicas: tuple[int, ...]) -> bool:
+        """R9 (StripedReplicaPlacer). Whether the placer may choose a list: nobody who is stopping,
+        the first one active, and within a rack who is active before who is fenced.
+        """
+        known = list(zip(self.constants.brokers, row.registrations, strict=True))
+        active = [b for b, registration in known if registration.state == "Active"]
+        usable = tuple([b for b, r in known if r.state in ("Active", "Fenced")])
+        if not replicas or replicas[0] not in active:
+            return False
+        second = self.constants.second_rack
+        for i, b in enumerate(replicas):
+            before = replicas[:i]
+            if b not in usable or b in before:
+                return False
+            if i and not self.takes_turns(usable, before, b):
+                return False
+            rack = {o for o in active if (o in second) == (b in second)}
+            if b not in active and not rack <= {*before}:
+                return False
+        return True
+
     def adding_after(self, partition: MovingPartition, target: tuple[int, ...]) -> tuple[int, ...]:
         """R1, R2. Who is added: the target without those that were there before the running
         reassignment.

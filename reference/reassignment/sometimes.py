@@ -12,6 +12,8 @@ from reference.reassignment.messages import (
     DirectoryFailure,
     ElectPartitionLeader,
     FenceBroker,
+    PlacePartition,
+    PlaceTopic,
     Reassign,
     RegisterBroker,
     ShutDownBroker,
@@ -112,3 +114,10 @@ def topic_is_deleted_while_replicas_move(before: TopicRow) -> bool:
 def topic_comes_again(before: TopicRow, after: TopicRow) -> bool:
     """A topic is created after one of that name was deleted."""
     return after != before and before.topics_made > 0
+
+
+@sometimes(PlacePartition, PlaceTopic)
+def replicas_are_placed_while_a_broker_is_fenced(before: TopicRow, after: TopicRow) -> bool:
+    """A partition is placed over racks, and not everybody is there."""
+    absent = any(each.state != "Active" for each in before.registrations)
+    return absent and len(after.partitions) > len(before.partitions)

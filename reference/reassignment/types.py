@@ -53,12 +53,15 @@ class Constants(msgspec.Struct, frozen=True, tag="reassignment", tag_field="prot
     """eligible.leader.replicas.version = 1 (KIP-966)."""
     unclean_election: bool = False
     """unclean.leader.election.enable."""
+    second_rack: SetOf[Node] = ()
+    """The brokers in another rack than the others; empty: none has a rack."""
 
     def __post_init__(self) -> None:
         assert self.first_replicas, "a partition has replicas"
         assert self.directories, "a broker has a directory"
-        for named in (self.brokers, self.directories):
+        for named in (self.brokers, self.directories, self.second_rack):
             assert list(named) == sorted(set(named)), "brokers and directories are sorted, once"
+        assert set(self.second_rack) <= set(self.brokers), "who is in a rack is a broker"
         assert len(set(self.first_replicas)) == len(self.first_replicas), "a replica is listed once"
         assert set(self.first_replicas) <= set(self.brokers), "who replicates is a broker"
         assert min(self.brokers) >= 0, "-1 is nobody, and below are those that are no brokers"

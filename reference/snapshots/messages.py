@@ -61,9 +61,10 @@ OfSnapshots: TypeAlias = CreateSnapshot | CleanSnapshots
 Message: TypeAlias = FetchSnapshotRequest | FetchSnapshotResponse
 Input: TypeAlias = voters.Input | FetchResponse | Message | OfSnapshots
 
+_taken = [of for of in voters.INPUTS if of not in voters.OF_OPTIONS]
 _of_voters: tuple[type[Any], ...] = tuple(
-    [FetchResponse if of is voters.FetchResponse else of for of in voters.INPUTS]
+    [FetchResponse if of is voters.FetchResponse else of for of in _taken]
 )
-_messages = len(voters.MESSAGES)
+_messages = len([of for of in voters.MESSAGES if of in _taken])
 MESSAGES: tuple[type[Any], ...] = (*_of_voters[:_messages], *get_args(Message))
 INPUTS: tuple[type[Any], ...] = (*MESSAGES, *_of_voters[_messages:], *get_args(OfSnapshots))

@@ -172,7 +172,9 @@ _own: Final = {
     for each in _property.all
 }
 _inherited: Final = {
-    each.name: _own.get(each.name) or _of_voters(each) for each in voters.PROPERTIES
+    each.name: _own.get(each.name) or _of_voters(each)
+    for each in voters.PROPERTIES
+    if each.name not in voters.OF_OPTIONS
 }
 PROPERTIES: Final[tuple[Property, ...]] = tuple({**_inherited, **_own}.values())
 """All of them: those of reference/voters in their order, then those of snapshots."""

@@ -5,15 +5,15 @@ set that is in force at the node; a node that is none of them is an observer. Af
 node reads from its log which set is in force now.
 
 Not modelled here: snapshots, directory ids but for a disk that is replaced (a node is a voter's
-key; UpdateVoter), the change from kraft.version 0, the ApiVersions exchange of an Add, auto-join,
-clocks (a node that was caught up once in an epoch remains so, V15). Every node begins with the
-bootstrap set, so the first leader need not write it (V22).
+key), the ApiVersions exchange of an Add, clocks (a node that was caught up once in an epoch remains
+so, V15). Every node begins with the bootstrap set, so the first leader need not write it (V22); nor
+does one that has moved to other listeners.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -23,22 +23,33 @@ from reference.kit.protocol import Outcome
 from reference.quorum import messages as quorum
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.rules import QuorumRules
-from reference.quorum.types import READY, Row, is_running
+from reference.quorum.types import AWAITING, READY, Row, is_running
 from reference.quorum.types import Outcome as QuorumOutcome
 from reference.voters.messages import (
     INPUTS,
     AddVoter,
+    AddVoterRequest,
+    AddVoterResponse,
+    AutoJoinTimeout,
+    ChangeListeners,
+    Error,
     FetchFromBootstrap,
     FetchResponse,
     Input,
     RemoveVoter,
     ReplaceDisk,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+    UpdateVoterTimeout,
+    UpgradeKraftVersion,
     VoterChangeTimeout,
 )
 from reference.voters.rules import Read, VoterRules
 from reference.voters.types import (
     VOTERS_RECORD,
+    Asks,
     Constants,
+    Heard,
     InForce,
     QuorumRow,
     Refusal,
@@ -48,6 +59,8 @@ from reference.voters.types import (
     in_force,
     initial_voter_row,
 )
+
+OF_MESSAGES: Final = (UpdateVoterRequest, UpdateVoterResponse, AddVoterRequest, AddVoterResponse)
 
 
 class InForceHandlers(QuorumHandlers):
@@ -93,6 +106,8 @@ class VoterHandlers:
 
     def step(self, node: int, row: VoterRow, input: Input) -> Outcome | None:
         """One step of one node, or None where the input is disabled."""
+        if isinstance(input, OF_MESSAGES) and not is_running(row.quorum):
+            return None
         return self._handlers[type(input)](node, row, input)
 
     def in_force(self, row: VoterRow) -> InForceHandlers:
@@ -119,7 +134,11 @@ class VoterHandlers:
             else rules.history_after_append(before, quorum),
         )
         if not self.in_force(read).leads_same_epoch(before.quorum, quorum):
-            return replace(read, quorum=quorum, caught_up=(), change=UNDEFINED)
+            read = replace(read, quorum=quorum, caught_up=(), change=UNDEFINED, heard=())
+            was = ("Follower", before.quorum.epoch, before.quorum.leader)
+            if (quorum.role, quorum.epoch, quorum.leader) == was:
+                return read
+            return replace(read, asks="", has_updated_leader=False)
         at_end = [
             v
             for v, offset in zip(self.constants.nodes, quorum.end_offsets, strict=True)
@@ -176,7 +195,14 @@ class VoterHandlers:
     handle_flush = _counting
     handle_begin_quorum_epoch_timeout = _taken
     handle_resign = _taken
-    handle_request_timeout = _taken
+
+    def handle_request_timeout(
+        self, n: int, row: VoterRow, input: quorum.RequestTimeout
+    ) -> Outcome | None:
+        """What was asked in place of records is asked no longer."""
+        if row.asks and input.peer == row.quorum.leader:
+            row = replace(row, asks="")
+        return self._taken(n, row, input)
 
     # --- What is otherwise for who is no voter.
 
@@ -196,7 +222,9 @@ class VoterHandlers:
         return self.after(n, row, self.in_force(row).resign(n, row.quorum))
 
     def handle_fetch_response(self, n: int, row: VoterRow, m: FetchResponse) -> Outcome | None:
-        """V21, V25."""
+        """V21, V25. Whoever asks for something else waits for no records."""
+        if row.asks and m.source == row.quorum.leader:
+            return self.refuse(row, "NotAwaited")
         outcome = self.in_force(row).step(n, row.quorum, m)
         if outcome is None:
             return None
@@ -220,21 +248,35 @@ class VoterHandlers:
     # --- Changes: V14 to V19. Whoever asks is told by `ignored` what Kafka answers; the decision
     # --- and the record in the log are one step (V18).
 
-    def append_voters(self, n: int, row: VoterRow, voters: tuple[int, ...]) -> Outcome:
+    def append_voters(
+        self,
+        n: int,
+        row: VoterRow,
+        voters: tuple[int, ...],
+        told: tuple[int, ...],
+        timed: bool = False,
+    ) -> Outcome:
+        """told: voters of it who say that they have moved. timed: the timer of a change runs from
+        here.
+        """
         before = row.quorum
-        entry = VotersEntry(before.epoch, VOTERS_RECORD, voters)
+        if timed:
+            row = replace(row, change=len(before.log))
+        moved = self.rules.moved_after(row, voters, told)
+        entry = VotersEntry(before.epoch, VOTERS_RECORD, voters, moved)
         longer = replace(before, log=(*before.log, entry))
-        changing = replace(row, change=len(before.log))
-        return self.after(n, changing, self.in_force(row).finish(n, before, longer))
+        return self.after(n, row, self.in_force(row).finish(n, before, longer))
 
-    def _change(self, n: int, row: VoterRow, node: int, refused: Refusal) -> Outcome | None:
+    def _change(
+        self, n: int, row: VoterRow, node: int, refused: Refusal, told: tuple[int, ...] = ()
+    ) -> Outcome | None:
         if not is_running(row.quorum):
             return None
         if row.quorum.role != "Leader":
             return self.refuse(row, "NotLeader")
         if refused:
             return self.refuse(row, refused)
-        return self.append_voters(n, row, self.rules.changed_voters(row, node))
+        return self.append_voters(n, row, self.rules.changed_voters(row, node), told, timed=True)
 
     def handle_add_voter(self, n: int, row: VoterRow, input: AddVoter) -> Outcome | None:
         return self._change(n, row, input.voter, self.rules.add_refused(row, input.voter))
@@ -250,6 +292,115 @@ class VoterHandlers:
             return None
         return self.refuse(replace(row, change=UNDEFINED), "")
 
+    # --- What a follower asks its leader for by itself, in place of records: V17, V24.
+
+    def leader_request(self, n: int, row: VoterRow) -> UpdateVoterRequest | AddVoterRequest:
+        leader = row.quorum.leader
+        if row.asks == "AddVoter":
+            return AddVoterRequest(n, leader, n, row.moved)
+        return UpdateVoterRequest(n, leader, row.quorum.epoch, row.moved)
+
+    def ask(self, n: int, row: VoterRow, what: Asks) -> Outcome:
+        """Whatever was in flight to the leader is given up for it."""
+        connections = [*row.quorum.connections]
+        connections[self.constants.nodes.index(row.quorum.leader)] = AWAITING
+        waiting = replace(row.quorum, connections=tuple(connections))
+        asking = replace(row, quorum=waiting, asks=what)
+        return Outcome(asking, (self.leader_request(n, asking),), "")
+
+    def handle_update_voter_timeout(
+        self, n: int, row: VoterRow, input: UpdateVoterTimeout
+    ) -> Outcome | None:
+        if row.quorum.role != "Follower" or not self.rules.updates_voter(n, row):
+            return None
+        return self.ask(n, row, "UpdateVoter")
+
+    def handle_auto_join_timeout(
+        self, n: int, row: VoterRow, input: AutoJoinTimeout
+    ) -> Outcome | None:
+        follows = self.constants.auto_join and row.quorum.role == "Follower"
+        if not follows or not self.rules.joins_by_itself(n, row):
+            return None
+        return self.ask(n, row, "AddVoter")
+
+    def answered(
+        self, n: int, of: type[Any], m: Any, error: Error, outcome: Outcome | None
+    ) -> Outcome | None:
+        """The leader's answer, in the step that decides."""
+        if outcome is None:
+            return None
+        after = outcome.row.quorum
+        answer = of(n, m.source, error, after.epoch, after.leader, m)
+        return Outcome(outcome.row, quorum.canonical((*outcome.sent, answer)), "")
+
+    def handle_add_voter_request(self, n: int, row: VoterRow, m: AddVoterRequest) -> Outcome | None:
+        """V15, V24. Answered when it is in the log (ackWhenCommitted = false)."""
+        refused = self.rules.add_refused(row, m.voter)
+        leads = row.quorum.role == "Leader"
+        error: Any = (refused or "NONE") if leads else "NOT_LEADER_OR_FOLLOWER"
+        told = (m.voter,) if m.moved else ()
+        changed = self._change(n, row, m.voter, refused, told)
+        return self.answered(n, AddVoterResponse, m, error, changed)
+
+    def handle_update_voter_request(
+        self, n: int, row: VoterRow, m: UpdateVoterRequest
+    ) -> Outcome | None:
+        """V17. Under kraft.version 0 the leader keeps what it hears; else it writes it, which is no
+        change that anybody waits for.
+        """
+        asked = quorum.FetchRequest(m.source, m.destination, m.epoch, 0, 0)
+        error: Any = self.in_force(row).rules.fetch_request_error(row.quorum, asked)
+        if error == "NONE":
+            error = self.rules.update_refused(row, m.source) or "NONE"
+        done = self.refuse(row, "")
+        if error == "NONE" and self.rules.kraft_version_of(row) == 0:
+            others = [each for each in row.heard if each.node != m.source]
+            known = sorted([*others, Heard(m.source, m.moved)], key=lambda each: each.node)
+            done = self.refuse(replace(row, heard=tuple(known)), "")
+        elif error == "NONE":
+            told = (m.source,) if m.moved else ()
+            done = self.append_voters(n, row, self.rules.voters_of(row), told)
+        return self.answered(n, UpdateVoterResponse, m, error, done)
+
+    def hear_of_leader(self, n: int, row: VoterRow, m: Any, updated: bool) -> Outcome | None:
+        if not row.asks or m.request != self.leader_request(n, row):
+            return self.refuse(row, "NotAwaited")
+        under = self.in_force(row)
+        in_flight = under.request_in_flight(n, row.quorum, m.source)
+        heard = replace(row, asks="", has_updated_leader=row.has_updated_leader or updated)
+        received = under.receive_response(
+            n,
+            row.quorum,
+            replace(m, request=in_flight),
+            lambda answered: under.finish(n, row.quorum, answered),
+        )
+        return self.after(n, heard, received)
+
+    def handle_update_voter_response(
+        self, n: int, row: VoterRow, m: UpdateVoterResponse
+    ) -> Outcome | None:
+        return self.hear_of_leader(n, row, m, m.error == "NONE")
+
+    def handle_add_voter_response(
+        self, n: int, row: VoterRow, m: AddVoterResponse
+    ) -> Outcome | None:
+        return self.hear_of_leader(n, row, m, False)
+
+    # --- The upgrade of kraft.version: V23.
+
+    def handle_upgrade_kraft_version(
+        self, n: int, row: VoterRow, input: UpgradeKraftVersion
+    ) -> Outcome | None:
+        if not is_running(row.quorum):
+            return None
+        if row.quorum.role != "Leader":
+            return self.refuse(row, "NotLeader")
+        if refused := self.rules.upgrade_refused(n, row):
+            return self.refuse(row, refused)
+        told = [each.node for each in row.heard if each.moved]
+        own = (n,) if row.moved else ()
+        return self.append_voters(n, row, self.rules.voters_of(row), (*told, *own))
+
     # --- Crash and restart: what was read of the log is forgotten, and is read again.
 
     def handle_crash(self, n: int, row: VoterRow, input: quorum.Crash) -> Outcome | None:
@@ -257,12 +408,19 @@ class VoterHandlers:
         if down is None:
             return None
         assert isinstance(down.row, QuorumRow), "made from one"
-        row = VoterRow(down.row, row.history[:1], 0, (), UNDEFINED)
+        row = VoterRow(down.row, row.history[:1], 0, (), UNDEFINED, row.moved)
         return Outcome(row, down.sent, down.ignored)
 
     def handle_restart(self, n: int, row: VoterRow, input: quorum.Restart) -> Outcome | None:
         read = self.rules.history_after_append(row, row.quorum)
         return self._taken(n, with_history(row, read), input)
+
+    def handle_change_listeners(
+        self, n: int, row: VoterRow, input: ChangeListeners
+    ) -> Outcome | None:
+        """V17. It will come back with other listeners."""
+        may = self.constants.listeners_change and row.quorum.role == "Down"
+        return self.refuse(replace(row, moved=True), "") if may and not row.moved else None
 
     def handle_replace_disk(self, n: int, row: VoterRow, input: ReplaceDisk) -> Outcome | None:
         """V10. It is a node of its own, which only observes; its voter is down as before."""

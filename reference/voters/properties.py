@@ -117,15 +117,18 @@ _of_quorum(quorum.epoch_cache_sound)
 
 @_property("state")
 def adjacent_sets(constants: Constants, after: Rows) -> str | None:
-    """Every log changes one voter at a time.
+    """Every log changes one voter at a time, and none before kraft.version 1: the set that comes
+    with it is the bootstrap set.
 
     Misses: the wrong voter added or removed, and a change that has no record.
     """
     for n, row in after.items():
         sets = sets_of(constants, row.quorum.log)
         for one, two in pairwise(sets):
-            if len({*one.voters} ^ {*two.voters}) != 1:
+            if len({*one.voters} ^ {*two.voters}) > 1:
                 return f"the log of node {n} goes from voters {one.voters} to {two.voters}"
+        if constants.kraft_version == 0 and len(sets) > 1 and sets[1].voters != sets[0].voters:
+            return f"the log of node {n} changes voters to {sets[1].voters} under kraft.version 0"
     return None
 
 
@@ -237,13 +240,45 @@ def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
     return None
 
 
+@_property("state")
+def updates_stay(constants: Constants, after: Rows) -> str | None:
+    """What a set says of the listeners of a voter, the sets after it say, too, for as long as it is
+    a voter.
+
+    Misses: a voter that never tells, and one that leaves and comes back.
+    """
+    if not constants.listeners_change:
+        return None
+    for n, row in after.items():
+        sets = [entry for entry in row.quorum.log if entry.value == VOTERS_RECORD]
+        for one, two in pairwise(sets):
+            if lost := {*one.moved} & {*two.voters} - {*two.moved}:
+                return f"the log of node {n} forgets the listeners of voters {sorted(lost)}"
+    return None
+
+
+@_property("state")
+def removed_stays_out(constants: Constants, after: Rows) -> str | None:
+    """Who asks to be a voter by itself was none before.
+
+    Misses: a request that comes late, and one that an administrator makes.
+    """
+    for n, row in after.items():
+        if row.asks == "AddVoter":
+            sets = sets_of(constants, row.quorum.log)
+            if any(n in each.voters for each in sets):
+                return f"node {n} was removed, and asks to be a voter"
+    return None
+
+
 # --- Safety of single steps ---
 
 
 @_property("step")
 def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | None:
     """A leader that begins a change has committed all sets, and a record of its epoch; who joins
-    was at the end of its log.
+    was at the end of its log. Of the voters of the set that comes with kraft.version 1 it has heard
+    in its epoch.
 
     Misses: a voter that falls behind right after, and changes by which nobody joins for want
     of the right to ask.
@@ -253,7 +288,14 @@ def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | No
         leads_on = was.quorum.role == "Leader" and len(log) > len(was.quorum.log)
         if not leads_on or log[-1].value != VOTERS_RECORD:
             continue
-        last, known = sets_of(constants, was.quorum.log)[-1], was.quorum.high_watermark
+        [*_, last] = sets = sets_of(constants, was.quorum.log)
+        known = was.quorum.high_watermark
+        if constants.kraft_version == 0 and len(sets) == 1:
+            unheard = {*last.voters} - {n, *[each.node for each in was.heard]}
+            if unheard:
+                return f"leader {n} upgrades, and has not heard of {sorted(unheard)}"
+        if log[-1].voters == last.voters:
+            continue
         if not was.quorum.epoch_start < known > last.offset:
             return f"leader {n} changes the voters before it has committed what it must"
         if not {*log[-1].voters} - {*last.voters} <= {*was.caught_up}:
@@ -279,3 +321,5 @@ PROPERTIES: Final[tuple[Property, ...]] = tuple(
     ]
 )
 """All of them, in the order of the spec."""
+OF_OPTIONS: Final = frozenset({"UpdatesStay", "RemovedStaysOut"})
+"""Those of what comes only where listeners change, or voters join by themselves."""

@@ -26,10 +26,14 @@ from reference.voters.messages import (
     INPUTS,
     MESSAGES,
     AddVoter,
+    AutoJoinTimeout,
+    ChangeListeners,
     FetchFromBootstrap,
     Input,
     RemoveVoter,
     ReplaceDisk,
+    UpdateVoterTimeout,
+    UpgradeKraftVersion,
     VoterChangeTimeout,
 )
 from reference.voters.properties import PROPERTIES, committed_next
@@ -61,6 +65,8 @@ def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
     quorum = row.quorum
     if quorum.role == "Down":
         yield from (Restart(), ReplaceDisk())
+        if constants.listeners_change:
+            yield ChangeListeners()
     if not is_running(quorum):
         return
     least = max(quorum.flushed, row.history[-1].offset + 1)
@@ -80,6 +86,12 @@ def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
         if len(quorum.log) < LONGEST:
             yield Append(len(quorum.log) + 1)
     yield VoterChangeTimeout()
+    if constants.auto_join:
+        yield AutoJoinTimeout()
+    if constants.kraft_version == 0:
+        yield UpgradeKraftVersion()
+    if constants.kraft_version == 0 or constants.listeners_change:
+        yield UpdateVoterTimeout()
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
@@ -105,6 +117,9 @@ VOTERS: Final = Protocol(
             "nodes": ((1, 2, 3, 4), (1, 2, 3, 4, 5)),
             "first_voters": ((1, 2, 3), (1,), (1, 2), (1, 2, 3, 4)),
             "fetch_max_records": (2, 1),
+            "kraft_version": (1,),
+            "auto_join": (False,),
+            "listeners_change": (False,),
         },
         local=_local,
         properties=PROPERTIES,

@@ -54,6 +54,19 @@ class VoterRules:
         """V11. The last set of the log, committed or not."""
         return row.history[-1].voters
 
+    def moved_of(self, row: VoterRow) -> tuple[int, ...]:
+        """V17. Whom the set in force has with other listeners than at first."""
+        offset = row.history[-1].offset
+        return () if offset == UNDEFINED else row.quorum.log[offset].moved
+
+    def kraft_version_of(self, row: VoterRow) -> int:
+        """V23. The first set of a log that begins under version 0 comes with the record of version
+        1, in one batch.
+        """
+        if self.constants.kraft_version == 1:
+            return 1
+        return 0 if row.history[-1].offset == UNDEFINED else 1
+
     def history_after_append(self, row: VoterRow, quorum: QuorumRow) -> Read:
         """V11. What the node's log has now has been read."""
         read = sets_in(quorum.log, row.history_end)
@@ -114,10 +127,16 @@ class VoterRules:
         """V15. The node was at the end of the leader's log in this epoch."""
         return node in row.caught_up
 
+    def changes_voters(self, row: VoterRow) -> bool:
+        """V14, V23. Under kraft.version 0 voters are configured, and stay."""
+        return self.kraft_version_of(row) > 0
+
     def add_refused(self, row: VoterRow, node: int) -> Refusal:
         """V15."""
         if refused := self.change_refused(row):
             return refused
+        if not self.changes_voters(row):
+            return "UNSUPPORTED_VERSION"
         if node in self.voters_of(row):
             return "DUPLICATE_VOTER"
         return "" if self.is_caught_up(row, node) else "REQUEST_TIMED_OUT"
@@ -126,6 +145,8 @@ class VoterRules:
         """V16."""
         if refused := self.change_refused(row):
             return refused
+        if not self.changes_voters(row):
+            return "UNSUPPORTED_VERSION"
         voters = self.voters_of(row)
         return "VOTER_NOT_FOUND" if node not in voters or voters == (node,) else ""
 
@@ -135,6 +156,47 @@ class VoterRules:
         if node in voters:
             return tuple([v for v in voters if v != node])
         return tuple(sorted((*voters, node)))
+
+    def moved_after(
+        self, row: VoterRow, voters: tuple[int, ...], told: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """V17. Who has moved to other listeners, as a set says that has these voters, and moreover
+        one of them who says so.
+        """
+        return tuple(sorted({*self.moved_of(row), *told} & {*voters}))
+
+    def update_refused(self, row: VoterRow, node: int) -> Refusal:
+        """V17. Of a voter, about itself."""
+        if refused := self.change_refused(row):
+            return refused
+        return "" if node in self.voters_of(row) else "VOTER_NOT_FOUND"
+
+    def updates_voter(self, n: int, row: VoterRow) -> bool:
+        """V17. A voter tells each new leader of itself under kraft.version 0; then only what the
+        set in force does not say.
+        """
+        if n not in self.voters_of(row):
+            return False
+        if self.kraft_version_of(row) == 0:
+            return not row.has_updated_leader
+        return row.moved and n not in self.moved_of(row)
+
+    def every_voter_heard(self, n: int, row: VoterRow) -> bool:
+        """V23. Of every voter the leader has heard in this epoch."""
+        return {*self.voters_of(row)} <= {n, *[each.node for each in row.heard]}
+
+    def upgrade_refused(self, n: int, row: VoterRow) -> Refusal:
+        """V23."""
+        if self.kraft_version_of(row) == 1 or not self.every_voter_heard(n, row):
+            return "INVALID_UPDATE_VERSION"
+        return ""
+
+    def joins_by_itself(self, n: int, row: VoterRow) -> bool:
+        """V24. Who is no voter asks to be one, unless it was removed (KAFKA-19850: Kafka asks all
+        the same).
+        """
+        was = any([n in each.voters for each in row.history])
+        return self.kraft_version_of(row) == 1 and not was
 
     def leaves_after_removal(self, n: int, row: VoterRow) -> bool:
         """V20. A leader that is no voter leads on until that is committed."""

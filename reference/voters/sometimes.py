@@ -8,10 +8,13 @@ from reference.kit.sometimes import Conditions
 from reference.quorum.messages import BeginQuorumEpochRequest, Crash, FetchRequest, VoteRequest
 from reference.voters.messages import (
     AddVoter,
+    AddVoterRequest,
     FetchFromBootstrap,
     FetchResponse,
     RemoveVoter,
     ReplaceDisk,
+    UpdateVoterRequest,
+    UpgradeKraftVersion,
     VoterChangeTimeout,
 )
 from reference.voters.types import VoterRow
@@ -91,3 +94,22 @@ def change_is_given_up(before: VoterRow, after: VoterRow) -> bool:
 def observer_looks_for_the_leader(sent: tuple[Any, ...]) -> bool:
     """A controller that is no voter asks another one who leads."""
     return bool(sent)
+
+
+@sometimes(AddVoterRequest)
+def controller_joins_by_itself(before: VoterRow, after: VoterRow) -> bool:
+    """A leader appends a set with a voter more, which has asked for that itself."""
+    return len(_last(after)) > len(_last(before))
+
+
+@sometimes(UpdateVoterRequest)
+def voter_tells_of_other_listeners(before: VoterRow, after: VoterRow) -> bool:
+    """A leader appends a set in which a voter has other listeners."""
+    longer = len(after.quorum.log) > len(before.quorum.log)
+    return longer and bool(after.quorum.log[-1].moved)
+
+
+@sometimes(UpgradeKraftVersion)
+def kraft_version_is_upgraded(before: VoterRow, after: VoterRow) -> bool:
+    """A leader appends the first set of a log that began under kraft.version 0."""
+    return len(after.history) > len(before.history)

@@ -21,9 +21,13 @@ VOTERS_RECORD = -1
 
 
 class VotersEntry(Entry, frozen=True, gc=False, array_like=True):
-    """A record of the log, and the set of voters that it has; empty for all but Voters records."""
+    """A record of the log, and the set of voters that it has; empty for all but Voters records.
+
+    moved: who of them has other listeners than at first (V17).
+    """
 
     voters: SetOf[Node] = ()
+    moved: SetOf[Node] = ()
 
 
 VotersLog: TypeAlias = tuple[VotersEntry, ...]
@@ -40,11 +44,19 @@ History: TypeAlias = tuple[VotersAt, ...]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol"):
-    """Every controller, and who of them votes at first: the bootstrap set (V12)."""
+    """Every controller, and who of them votes at first: the bootstrap set (V12).
+
+    kraft_version: 0 or 1, that of the bootstrap set (V23). auto_join: as Kafka's
+    controller.quorum.auto.join.enable (V24). listeners_change: whether a controller may come back
+    with other listeners (V17).
+    """
 
     nodes: SetOf[Node]
     first_voters: SetOf[Node]
     fetch_max_records: AtLeastOne
+    kraft_version: int = 1
+    auto_join: bool = False
+    listeners_change: bool = False
 
     def __post_init__(self) -> None:
         assert self.first_voters, "a quorum has voters"
@@ -52,6 +64,7 @@ class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol")
             assert list(named) == sorted(set(named)), "nodes are sorted and distinct"
         assert set(self.first_voters) <= set(self.nodes), "who votes is a controller"
         assert min(self.nodes) >= 0, "-1 is nobody"
+        assert self.kraft_version in (0, 1), "kraft.version is 0 or 1"
 
 
 class InForce(QuorumConstants, frozen=True):
@@ -62,6 +75,16 @@ class InForce(QuorumConstants, frozen=True):
     @property
     def nodes(self) -> tuple[int, ...]:
         return self.among
+
+
+class Heard(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """V17. What a leader has heard of a voter: whether it has other listeners than at first."""
+
+    node: Node
+    moved: bool
+
+
+Asks: TypeAlias = Literal["", "UpdateVoter", "AddVoter"]
 
 
 class QuorumRow(Row, frozen=True, gc=False, cache_hash=True):
@@ -83,9 +106,24 @@ class VoterRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Leader: who is no voter and was at the end of its log in this epoch, sorted."""
     change: int
     """Leader: the offset of the change whose timer runs, or -1."""
+    moved: bool = False
+    """Durable: it has other listeners than at first (V17)."""
+    asks: Asks = ""
+    """Follower: what it asks its leader for in place of records."""
+    has_updated_leader: bool = False
+    """Follower: its leader has heard of it by UpdateVoter."""
+    heard: SetOf[Heard] = ()
+    """Leader: of whom it has heard by UpdateVoter in this epoch, under kraft.version 0, sorted."""
 
 
-Refusal: TypeAlias = Literal["", "REQUEST_TIMED_OUT", "DUPLICATE_VOTER", "VOTER_NOT_FOUND"]
+Refusal: TypeAlias = Literal[
+    "",
+    "REQUEST_TIMED_OUT",
+    "UNSUPPORTED_VERSION",
+    "DUPLICATE_VOTER",
+    "VOTER_NOT_FOUND",
+    "INVALID_UPDATE_VERSION",
+]
 """Kafka's error, or none."""
 
 

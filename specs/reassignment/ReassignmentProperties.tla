@@ -112,4 +112,17 @@ EpochsGrowStep ==
 (* No two topics have one id.                                               *)
 TopicIdsAreNewStep ==
   controller'.topicId \in {0, controller.topicId} \/ controller'.topicId > controller.topicsMade
+
+(* R9.  Where there are racks, a new partition is spread over them: of two  *)
+(* none has two replicas more than the other, unless that has no broker     *)
+(* left that is registered and does not stop.                               *)
+SpreadOverRacksStep ==
+  LET usable == {b \in Brokers : controller.registrations[b].state \in {"Active", "Fenced"}}
+      spread(replicas) ==
+        \A rack \in {SecondRack, Brokers \ SecondRack} :
+          \/ usable \ rack \subseteq replicas
+          \/ Cardinality(replicas \cap rack) <= Cardinality(replicas \ rack) + 1
+  IN SecondRack # {} =>
+       \A i \in DOMAIN controller'.partitions :
+         Same(controller, controller', i) \/ spread(RangeOf(controller'.partitions[i].replicas))
 =============================================================================

@@ -18,7 +18,8 @@ CONSTANTS
   Directories,         \* of each broker: numbers above 0
   MinInsyncReplicas,   \* min.insync.replicas of the topic
   ElrEnabled,          \* eligible.leader.replicas.version = 1 (KIP-966)
-  UncleanElection      \* unclean.leader.election.enable
+  UncleanElection,     \* unclean.leader.election.enable
+  SecondRack           \* the brokers in another rack than the others; empty: none has a rack
 
 Nobody == -1
 Unassigned == 0        \* no directory is known of the replica, or the broker has none
@@ -38,6 +39,29 @@ PlacementRefused(row, replicas) ==
     [] \E b \in RangeOf(replicas) : row.registrations[b].state = "Unregistered" ->
          "INVALID_REPLICA_ASSIGNMENT"
     [] OTHER -> ""
+
+(* R9.  Racks take turns: of two racks none has two replicas more than the  *)
+(* other, as long as the other has brokers that are left.  `taken` are those *)
+(* of the list before b.                                                    *)
+TakesTurns(usable, taken, b) ==
+  LET mine == {o \in usable : (o \in SecondRack) = (b \in SecondRack)}
+      others == usable \ mine
+  IN Cardinality(taken \cap mine) <= Cardinality(taken \cap others) \/ others \subseteq taken
+
+(* R9 (StripedReplicaPlacer).  Whether the placer may choose a list: nobody *)
+(* who is stopping, the first one active, and within a rack who is active   *)
+(* before who is fenced.                                                    *)
+PlacerChooses(row, replicas) ==
+  LET state(b) == row.registrations[b].state
+      active == {b \in Brokers : state(b) = "Active"}
+      usable == active \cup {b \in Brokers : state(b) = "Fenced"}
+      before(i) == {replicas[j] : j \in 1..(i - 1)}
+      rack(b) == {o \in active : (o \in SecondRack) = (b \in SecondRack)}
+  IN /\ replicas # <<>> /\ replicas[1] \in active
+     /\ \A i \in DOMAIN replicas :
+          /\ replicas[i] \in usable \ before(i)
+          /\ i > 1 => TakesTurns(usable, before(i), replicas[i])
+          /\ replicas[i] \in active \/ rack(replicas[i]) \subseteq before(i)
 
 (* R1, R2.  Who is added: the target without those that were there before   *)
 (* the running reassignment.                                                *)

@@ -15,9 +15,8 @@
 (* messages between).  Every step is committed at once.  What is answered   *)
 (* is the reason for which an input was ignored.                            *)
 (*                                                                          *)
-(* Left out: names and configurations of topics, racks and the choice of    *)
-(* the placer (R9), moves between directories (R21), the brokers' part of   *)
-(* R6, R13, R18, R20 and R22.                                               *)
+(* Left out: names and configurations of topics, more than two racks, moves  *)
+(* between directories (R21), the brokers' part of R6, R13, R18, R20, R22.  *)
 (***************************************************************************)
 EXTENDS ReassignmentRules
 
@@ -296,6 +295,14 @@ Step_HandleCreatePartition(c, row, input) ==
          Refused(row, "INVALID_REPLICA_ASSIGNMENT")
     [] NewPartition(row, input.replicas) # "" -> Refused(row, NewPartition(row, input.replicas))
     [] OTHER -> Made(Added(row, input.replicas))
+
+(* R9.  As without a list: what the placer chooses comes with the input.    *)
+Step_HandlePlaceTopic(c, row, input) ==
+  IF ~PlacerChooses(row, input.replicas) THEN Disabled ELSE Step_HandleCreateTopic(c, row, input)
+
+Step_HandlePlacePartition(c, row, input) ==
+  IF ~PlacerChooses(row, input.replicas) THEN Disabled
+  ELSE Step_HandleCreatePartition(c, row, input)
 
 Step_HandleDeleteTopic(c, row, input) ==
   IF row.topicId = 0 THEN Refused(row, "UNKNOWN_TOPIC_OR_PARTITION")

@@ -8,11 +8,10 @@
 (* Python twin: reference/voters/handlers.py.                               *)
 (*                                                                          *)
 (* Not modelled here: snapshots, directory ids but for a disk that is       *)
-(* replaced (a node is a voter's key; UpdateVoter), the change from         *)
-(* kraft.version 0, the ApiVersions exchange of an Add, auto-join, clocks   *)
-(* (a node that was caught up once in an epoch remains so, V15).  Every     *)
-(* node begins with the bootstrap set, so the first leader need not write   *)
-(* it (V22).                                                                *)
+(* replaced (a node is a voter's key), the ApiVersions exchange of an Add,  *)
+(* clocks (a node that was caught up once in an epoch remains so, V15).     *)
+(* Every node begins with the bootstrap set, so the first leader need not   *)
+(* write it (V22); nor does one that has moved to other listeners.          *)
 (***************************************************************************)
 EXTENDS VoterRules
 
@@ -29,11 +28,18 @@ Running(row) == InForce({})!Running(row.quorum)
 (*   caughtUp     leader: who is no voter and was at the end of its log in  *)
 (*                this epoch                                                *)
 (*   change       leader: the offset of the change whose timer runs, or -1  *)
+(*   moved        durable: it has other listeners than at first (V17)       *)
+(*   asks         follower: what it asks its leader for in place of records: *)
+(*                "UpdateVoter", "AddVoter", or nothing                     *)
+(*   hasUpdatedLeader   follower: its leader has heard of it by UpdateVoter *)
+(*   heard        leader: of whom it has heard by UpdateVoter in this epoch, *)
+(*                under kraft.version 0                                     *)
 (***************************************************************************)
 InitialRow(n) ==
   [quorum |-> InForce(Nodes)!InitialRow(n),
    history |-> <<[offset |-> Undefined, voters |-> FirstVoters]>>, historyEnd |-> 0,
-   caughtUp |-> {}, change |-> Undefined]
+   caughtUp |-> {}, change |-> Undefined, moved |-> FALSE, asks |-> "",
+   hasUpdatedLeader |-> FALSE, heard |-> {}]
 
 -----------------------------------------------------------------------------
 (* The end of every step: what the log says now, and what the leader makes  *)
@@ -44,7 +50,8 @@ InitialRow(n) ==
 Told(log) ==
   LET end == Len(log)
   IN IF end = 0 \/ "voters" \in DOMAIN log[end] THEN log
-     ELSE [log EXCEPT ![end] = [epoch |-> @.epoch, value |-> @.value, voters |-> {}]]
+     ELSE [log EXCEPT ![end] = [epoch |-> @.epoch, value |-> @.value, voters |-> {},
+                                moved |-> {}]]
 
 WithHistory(row, read) ==
   [row EXCEPT !.history = read.history, !.historyEnd = read.historyEnd]
@@ -56,11 +63,16 @@ Noted(before, quorum) ==
         THEN HistoryAfterTruncation(before, EndOffset(quorum.log))
         ELSE HistoryAfterAppend(before, quorum))
       leads == InForce({})!LeadsSameEpoch(before.quorum, quorum)
+      follows == /\ quorum.role = "Follower" /\ quorum.epoch = before.quorum.epoch
+                 /\ quorum.leader = before.quorum.leader
       atEnd == {v \in Nodes : quorum.endOffsets[v] >= EndOffset(quorum.log)}
   IN [read EXCEPT
         !.quorum = [quorum EXCEPT !.log = Told(@)],
         !.caughtUp = IF leads THEN (@ \cup atEnd) \ VotersOf(read) ELSE {},
-        !.change = IF leads THEN @ ELSE Undefined]
+        !.change = IF leads THEN @ ELSE Undefined,
+        !.asks = IF follows THEN @ ELSE "",
+        !.hasUpdatedLeader = follows /\ @,
+        !.heard = IF leads THEN @ ELSE {}]
 
 (* The high watermark, a change that it completes and a leader that leaves  *)
 (* with it are one step (V20).                                              *)
@@ -107,8 +119,11 @@ Step_HandleBeginQuorumEpochTimeout(n, row, input) ==
   Changed(n, row, InForce(VotersOf(row))!Step_HandleBeginQuorumEpochTimeout(n, row.quorum, input))
 Step_HandleResign(n, row, input) ==
   Changed(n, row, InForce(VotersOf(row))!Step_HandleResign(n, row.quorum, input))
+
+(* What was asked in place of records is asked no longer.                   *)
 Step_HandleRequestTimeout(n, row, input) ==
-  Changed(n, row, InForce(VotersOf(row))!Step_HandleRequestTimeout(n, row.quorum, input))
+  Changed(n, IF input.peer = row.quorum.leader THEN [row EXCEPT !.asks = ""] ELSE row,
+    InForce(VotersOf(row))!Step_HandleRequestTimeout(n, row.quorum, input))
 
 -----------------------------------------------------------------------------
 (* What is otherwise for who is no voter.                                   *)
@@ -127,11 +142,12 @@ Step_HandleCheckQuorumTimeout(n, row, input) ==
   IF row.quorum.role # "Leader" \/ ~CheckQuorumBinds(n, row) THEN {}
   ELSE Changed(n, row, InForce(VotersOf(row))!Resign(n, row.quorum))
 
-(* V21, V25.                                                                *)
+(* V21, V25.  Whoever asks for something else waits for no records.         *)
 Step_HandleFetchResponse(n, row, m) ==
   LET outcomes == InForce(VotersOf(row))!Step_HandleFetchResponse(n, row.quorum, m)
       unflushed(o) == [o EXCEPT !.row.flushed = MinOf(row.quorum.flushed, EndOffset(o.row.log))]
-  IN Changed(n, row,
+  IN IF row.asks # "" /\ m.source = row.quorum.leader THEN Refuse(row, "NotAwaited")
+     ELSE Changed(n, row,
        IF n \in VotersOf(row) \/ FlushesAsObserver(row) THEN outcomes
        ELSE {unflushed(o) : o \in outcomes})
 
@@ -147,28 +163,111 @@ Step_HandleFetchFromBootstrap(n, row, input) ==
 (* Changes: V14 to V19.  Whoever asks is told by `ignored` what Kafka       *)
 (* answers; the decision and the record in the log are one step (V18).      *)
 
-AppendVoters(n, row, voters) ==
+(* `told`: voters of it who say that they have moved.                       *)
+AppendVoters(n, row, voters, told) ==
   LET quorum == row.quorum
-      entry == [epoch |-> quorum.epoch, value |-> VotersRecord, voters |-> voters]
+      entry == [epoch |-> quorum.epoch, value |-> VotersRecord, voters |-> voters,
+                moved |-> MovedAfter(row, voters, told)]
       longer == [quorum EXCEPT !.log = Append(@, entry)]
-  IN Changed(n, [row EXCEPT !.change = EndOffset(quorum.log)],
-       InForce(VotersOf(row))!Finish(n, quorum, longer, {}))
+  IN Changed(n, row, InForce(VotersOf(row))!Finish(n, quorum, longer, {}))
 
-Change(n, row, node, refused) ==
+(* The timer of a change runs from here.                                    *)
+Timed(row) == [row EXCEPT !.change = EndOffset(row.quorum.log)]
+
+Change(n, row, node, refused, told) ==
   CASE ~Running(row) -> {}
     [] row.quorum.role # "Leader" -> Refuse(row, "NotLeader")
     [] refused # "" -> Refuse(row, refused)
-    [] OTHER -> AppendVoters(n, row, ChangedVoters(row, node))
+    [] OTHER -> AppendVoters(n, Timed(row), ChangedVoters(row, node), told)
 
 Step_HandleAddVoter(n, row, input) ==
-  Change(n, row, input.voter, AddRefused(row, input.voter))
+  Change(n, row, input.voter, AddRefused(row, input.voter), {})
 
 Step_HandleRemoveVoter(n, row, input) ==
-  Change(n, row, input.voter, RemoveRefused(row, input.voter))
+  Change(n, row, input.voter, RemoveRefused(row, input.voter), {})
 
 (* V19.  The change is forgotten; its record may be committed yet.          *)
 Step_HandleVoterChangeTimeout(n, row, input) ==
   IF row.change = Undefined THEN {} ELSE Refuse([row EXCEPT !.change = Undefined], "")
+
+-----------------------------------------------------------------------------
+(* What a follower asks its leader for by itself, in place of records: V17, *)
+(* V24.                                                                     *)
+
+LeaderRequest(n, row) ==
+  LET leader == row.quorum.leader
+  IN IF row.asks = "AddVoter"
+     THEN [type |-> "AddVoterRequest", source |-> n, destination |-> leader, voter |-> n,
+           moved |-> row.moved]
+     ELSE [type |-> "UpdateVoterRequest", source |-> n, destination |-> leader,
+           epoch |-> row.quorum.epoch, moved |-> row.moved]
+
+(* Whatever was in flight to the leader is given up for it.                 *)
+Ask(n, row, what) ==
+  LET asking == [row EXCEPT !.asks = what, !.quorum.connections[row.quorum.leader] = "Awaiting"]
+  IN {[row |-> asking, sent |-> {LeaderRequest(n, asking)}, ignored |-> ""]}
+
+Step_HandleUpdateVoterTimeout(n, row, input) ==
+  IF row.quorum.role # "Follower" \/ ~UpdatesVoter(n, row) THEN {}
+  ELSE Ask(n, row, "UpdateVoter")
+
+Step_HandleAutoJoinTimeout(n, row, input) ==
+  IF ~AutoJoin \/ row.quorum.role # "Follower" \/ ~JoinsByItself(n, row) THEN {}
+  ELSE Ask(n, row, "AddVoter")
+
+(* The leader's answer, in the step that decides.                           *)
+Answered(n, type, m, error, outcomes) ==
+  {[o EXCEPT !.ignored = "",
+     !.sent = @ \cup {[type |-> type, source |-> n, destination |-> m.source, error |-> error,
+                       epoch |-> o.row.quorum.epoch, leader |-> o.row.quorum.leader,
+                       request |-> m]}] : o \in outcomes}
+
+(* V15, V24.  Answered when it is in the log (ackWhenCommitted = false).    *)
+Step_HandleAddVoterRequest(n, row, m) ==
+  LET refused == AddRefused(row, m.voter)
+      error == CASE row.quorum.role # "Leader" -> "NOT_LEADER_OR_FOLLOWER"
+                 [] refused # "" -> refused
+                 [] OTHER -> "NONE"
+  IN Answered(n, "AddVoterResponse", m, error,
+       Change(n, row, m.voter, refused, IF m.moved THEN {m.voter} ELSE {}))
+
+(* V17.  Under kraft.version 0 the leader keeps what it hears; else it       *)
+(* writes it, which is no change that anybody waits for.                    *)
+Step_HandleUpdateVoterRequest(n, row, m) ==
+  LET asked == [epoch |-> m.epoch, fetchOffset |-> 0, lastFetchedEpoch |-> 0]
+      known == InForce(VotersOf(row))!FetchRequestError(row.quorum, asked)
+      refused == IF known = "NONE" THEN UpdateRefused(row, m.source) ELSE known
+      others == {each \in row.heard : each.node # m.source}
+      heard == [row EXCEPT !.heard = others \cup {[node |-> m.source, moved |-> m.moved]}]
+      told == IF m.moved THEN {m.source} ELSE {}
+  IN CASE refused # "" -> Answered(n, "UpdateVoterResponse", m, refused, Refuse(row, ""))
+       [] KraftVersionOf(row) = 0 ->
+            Answered(n, "UpdateVoterResponse", m, "NONE", Refuse(heard, ""))
+       [] OTHER -> Answered(n, "UpdateVoterResponse", m, "NONE",
+                     AppendVoters(n, row, VotersOf(row), told))
+
+HearOfLeader(n, row, m, updated) ==
+  LET quorum == row.quorum
+      inFlight == InForce(VotersOf(row))!RequestInFlight(n, quorum, m.source)
+      nothing(after) == InForce(VotersOf(row))!Finish(n, quorum, after, {})
+      heard == [row EXCEPT !.asks = "", !.hasUpdatedLeader = @ \/ updated]
+  IN IF row.asks = "" \/ m.request # LeaderRequest(n, row) THEN Refuse(row, "NotAwaited")
+     ELSE Changed(n, heard, InForce(VotersOf(row))!ReceiveResponse(n, quorum,
+            [m EXCEPT !.request = inFlight], nothing))
+
+Step_HandleUpdateVoterResponse(n, row, m) == HearOfLeader(n, row, m, m.error = "NONE")
+Step_HandleAddVoterResponse(n, row, m) == HearOfLeader(n, row, m, FALSE)
+
+-----------------------------------------------------------------------------
+(* The upgrade of kraft.version: V23.                                       *)
+
+Step_HandleUpgradeKraftVersion(n, row, input) ==
+  LET told == {each.node : each \in {other \in row.heard : other.moved}}
+      own == IF row.moved THEN {n} ELSE {}
+  IN CASE ~Running(row) -> {}
+       [] row.quorum.role # "Leader" -> Refuse(row, "NotLeader")
+       [] UpgradeRefused(n, row) # "" -> Refuse(row, UpgradeRefused(n, row))
+       [] OTHER -> AppendVoters(n, row, VotersOf(row), told \cup own)
 
 -----------------------------------------------------------------------------
 (* Crash and restart: what was read of the log is forgotten, and is read    *)
@@ -176,12 +275,18 @@ Step_HandleVoterChangeTimeout(n, row, input) ==
 
 Step_HandleCrash(n, row, input) ==
   {[o EXCEPT !.row = [quorum |-> o.row, history |-> <<row.history[1]>>, historyEnd |-> 0,
-                      caughtUp |-> {}, change |-> Undefined]] :
+                      caughtUp |-> {}, change |-> Undefined, moved |-> row.moved, asks |-> "",
+                      hasUpdatedLeader |-> FALSE, heard |-> {}]] :
      o \in InForce(VotersOf(row))!Step_HandleCrash(n, row.quorum, input)}
 
 Step_HandleRestart(n, row, input) ==
   LET up == WithHistory(row, HistoryAfterAppend(row, row.quorum))
   IN Changed(n, up, InForce(VotersOf(up))!Step_HandleRestart(n, up.quorum, input))
+
+(* V17.  It will come back with other listeners.                            *)
+Step_HandleChangeListeners(n, row, input) ==
+  IF ~ListenersChange \/ row.quorum.role # "Down" \/ row.moved THEN {}
+  ELSE Refuse([row EXCEPT !.moved = TRUE], "")
 
 (* V10.  A process with an empty disk starts under the id of a node that is *)
 (* down.  It is a node of its own, which only observes; its voter is down   *)

@@ -36,7 +36,9 @@ LastVoters(log) == LET sets == SetsOf(log) IN sets[Len(sets)].voters
 
 IsMajorityOf(nodes, voters) == 2 * Cardinality(nodes \cap voters) > Cardinality(voters)
 
-DifferByOne(a, b) == Cardinality((a \ b) \cup (b \ a)) = 1
+(* V17, V23.  Who updates itself, and an upgrade, leave the voters as they  *)
+(* are.                                                                     *)
+DifferByOne(a, b) == Cardinality((a \ b) \cup (b \ a)) <= 1
 
 Adjacent(sets) == \A i \in 1..(Len(sets) - 1) : DifferByOne(sets[i].voters, sets[i + 1].voters)
 
@@ -53,8 +55,12 @@ EpochCacheSound == Quorum!EpochCacheSound
 -----------------------------------------------------------------------------
 (* Sets.                                                                    *)
 
-(* Every log changes one voter at a time.                                   *)
-AdjacentSets == \A n \in Nodes : Adjacent(SetsOf(rows[n].quorum.log))
+(* Every log changes one voter at a time, and none before kraft.version 1:   *)
+(* the set that comes with it is the bootstrap set.                         *)
+AdjacentSets ==
+  \A n \in Nodes :
+    LET sets == SetsOf(rows[n].quorum.log)
+    IN Adjacent(sets) /\ (KraftVersion = 0 /\ Len(sets) > 1 => sets[2].voters = FirstVoters)
 
 (* A leader has at most one set in its log that is not committed.           *)
 OneChangeAtATime ==
@@ -122,11 +128,27 @@ RemovedLeaderResigns ==
       => \/ n \in LastVoters(Prefix(LogOf(n), rows[n].quorum.highWatermark))
          \/ n \in LastVoters(LogOf(n))
 
+(* What a set says of the listeners of a voter, the sets after it say, too, *)
+(* for as long as it is a voter.                                            *)
+UpdatesStay ==
+  \A n \in Nodes :
+    LET log == rows[n].quorum.log
+        places == SelectSeq([i \in 1..Len(log) |-> i], LAMBDA i : log[i].value = VotersRecord)
+    IN \A i \in 1..(Len(places) - 1) :
+         (log[places[i]].moved \cap log[places[i + 1]].voters) \subseteq log[places[i + 1]].moved
+
+(* Who asks to be a voter by itself was none before.                        *)
+RemovedStaysOut ==
+  \A n \in Nodes :
+    rows[n].asks = "AddVoter" =>
+      LET sets == SetsOf(rows[n].quorum.log) IN \A i \in DOMAIN sets : n \notin sets[i].voters
+
 -----------------------------------------------------------------------------
 (* Safety of single steps.                                                  *)
 
 (* A leader that begins a change has committed all sets, and a record of    *)
-(* its epoch; who joins was at the end of its log.                          *)
+(* its epoch; who joins was at the end of its log.  Of the voters of the set *)
+(* that comes with kraft.version 1 it has heard in its epoch.               *)
 NoIllegalJoinStep ==
   \A n \in Nodes :
     LET before == rows[n]
@@ -134,7 +156,10 @@ NoIllegalJoinStep ==
         begins == /\ before.quorum.role = "Leader" /\ rows'[n].quorum.role = "Leader"
                   /\ Len(log) > Len(before.quorum.log)
                   /\ log[Len(log)].value = VotersRecord
-    IN begins =>
+        changes == begins /\ log[Len(log)].voters # LastVoters(before.quorum.log)
+        upgrades == begins /\ KraftVersion = 0 /\ Len(SetsOf(before.quorum.log)) = 1
+    IN /\ upgrades => FirstVoters \subseteq ({n} \cup {each.node : each \in before.heard})
+       /\ changes =>
          /\ before.quorum.highWatermark > before.quorum.epochStart
          /\ LET sets == SetsOf(before.quorum.log)
             IN /\ sets[Len(sets)].offset < before.quorum.highWatermark

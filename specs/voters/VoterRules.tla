@@ -14,7 +14,10 @@ EXTENDS ReplicaLog
 CONSTANTS
   Nodes,              \* every controller, voter or not
   FirstVoters,        \* who votes at first: the bootstrap set, at offset -1 (V12)
-  FetchMaxRecords     \* as in QuorumRules
+  FetchMaxRecords,    \* as in QuorumRules
+  KraftVersion,       \* 0 or 1: that of the bootstrap set (V23)
+  AutoJoin,           \* controller.quorum.auto.join.enable (V24)
+  ListenersChange     \* a controller may come back with other listeners (V17)
 
 VotersRecord == -1    \* value of the control record that has a set of voters
 
@@ -34,6 +37,16 @@ LastOf(history) == history[Len(history)]
 
 (* V11.  The last set of the log, committed or not.                         *)
 VotersOf(row) == LastOf(row.history).voters
+
+(* V17.  Whom the set in force has with other listeners than at first.      *)
+MovedOf(row) ==
+  LET offset == LastOf(row.history).offset
+  IN IF offset = Undefined THEN {} ELSE row.quorum.log[offset + 1].moved
+
+(* V23.  The first set of a log that begins under version 0 comes with the   *)
+(* record of version 1, in one batch.                                       *)
+KraftVersionOf(row) ==
+  IF KraftVersion = 0 /\ LastOf(row.history).offset = Undefined THEN 0 ELSE 1
 
 (* V11.  What the node's log has now has been read.                         *)
 HistoryAfterAppend(row, quorum) ==
@@ -85,9 +98,13 @@ ChangeRefused(row) ==
 (* V15.  The node was at the end of the leader's log in this epoch.         *)
 IsCaughtUp(row, node) == node \in row.caughtUp
 
+(* V14, V23.  Under kraft.version 0 voters are configured, and stay.        *)
+ChangesVoters(row) == KraftVersionOf(row) > 0
+
 (* V15.                                                                     *)
 AddRefused(row, node) ==
   CASE ChangeRefused(row) # "" -> ChangeRefused(row)
+    [] ~ChangesVoters(row) -> "UNSUPPORTED_VERSION"
     [] node \in VotersOf(row) -> "DUPLICATE_VOTER"
     [] ~IsCaughtUp(row, node) -> "REQUEST_TIMED_OUT"
     [] OTHER -> ""
@@ -95,12 +112,42 @@ AddRefused(row, node) ==
 (* V16.                                                                     *)
 RemoveRefused(row, node) ==
   CASE ChangeRefused(row) # "" -> ChangeRefused(row)
+    [] ~ChangesVoters(row) -> "UNSUPPORTED_VERSION"
     [] node \notin VotersOf(row) \/ VotersOf(row) = {node} -> "VOTER_NOT_FOUND"
     [] OTHER -> ""
 
 (* V15, V16.  One voter comes or goes.                                      *)
 ChangedVoters(row, node) ==
   IF node \in VotersOf(row) THEN VotersOf(row) \ {node} ELSE VotersOf(row) \cup {node}
+
+(* V17.  Who has moved to other listeners, as a set says that has these     *)
+(* voters, and moreover one of them who says so.                            *)
+MovedAfter(row, voters, told) == (MovedOf(row) \cup told) \cap voters
+
+(* V17.  Of a voter, about itself.                                          *)
+UpdateRefused(row, node) ==
+  CASE ChangeRefused(row) # "" -> ChangeRefused(row)
+    [] node \notin VotersOf(row) -> "VOTER_NOT_FOUND"
+    [] OTHER -> ""
+
+(* V17.  A voter tells each new leader of itself under kraft.version 0; then *)
+(* only what the set in force does not say.                                 *)
+UpdatesVoter(n, row) ==
+  /\ n \in VotersOf(row)
+  /\ IF KraftVersionOf(row) = 0 THEN ~row.hasUpdatedLeader ELSE row.moved /\ n \notin MovedOf(row)
+
+(* V23.  Of every voter the leader has heard in this epoch.                 *)
+EveryVoterHeard(n, row) == VotersOf(row) \subseteq ({n} \cup {each.node : each \in row.heard})
+
+(* V23.                                                                     *)
+UpgradeRefused(n, row) ==
+  IF KraftVersionOf(row) = 1 \/ ~EveryVoterHeard(n, row) THEN "INVALID_UPDATE_VERSION" ELSE ""
+
+(* V24.  Who is no voter asks to be one, unless it was removed (KAFKA-19850: *)
+(* Kafka asks all the same).                                                *)
+JoinsByItself(n, row) ==
+  /\ KraftVersionOf(row) = 1
+  /\ \A i \in DOMAIN row.history : n \notin row.history[i].voters
 
 (* V20.  A leader that is no voter leads on until that is committed.        *)
 LeavesAfterRemoval(n, row) ==

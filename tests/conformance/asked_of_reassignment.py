@@ -62,11 +62,14 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "EffectiveMinIsr", (row,)
         yield "BaseOfSecond", (row, first_row())
         yield from (("PlacementRefused", (row, listed)) for listed in LISTS)
+        yield from (("PlacerChooses", (row, listed)) for listed in LISTS)
         for registration in row.registrations:
             yield "IsActive", (registration,)
             yield "DirectoryOfNew", (registration,)
             yield from (("IsUncleanRestart", (registration, clean)) for clean in (True, False))
             yield from (("DirectoryOnline", (registration, each)) for each in (0, 1, 2))
+    for taken, b in itertools.product(((1,), (1, 2), (1, 3)), (2, 3)):
+        yield "TakesTurns", ((1, 2, 3), taken, b)
     for partition in partitions():
         yield from (("CancelRefused", (partition,)),)
         for leader in (-1, 1):
@@ -90,7 +93,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 PLAIN: Final = Plain(
     PLANTED,
     "ReassignmentProperties",
-    ("ReassignmentKeepsMinIsr", "EpochsGrow", "TopicIdsAreNew"),
+    ("ReassignmentKeepsMinIsr", "EpochsGrow", "TopicIdsAreNew", "SpreadOverRacks"),
     variables,
     questions,
     (THREE, replace(THREE, elr_enabled=False, unclean_election=True)),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from reference.kit.protocol import HISTORY
-from reference.voters.types import VoterRow
+from reference.voters.types import Heard, VoterRow
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.voters.plants import (
@@ -42,6 +42,9 @@ def rows_of_nodes() -> Iterator[VoterRow]:
         yield replace(leading(log, known), change=len(log) - 1)
         yield replace(leading(log, known), caught_up=(3,))
         yield replace(following(log), history_end=1)
+        moved = tuple([replace(e, moved=e.voters[:1]) if e.voters else e for e in log])
+        yield replace(following(moved), moved=True, has_updated_leader=True)
+        yield replace(leading(moved, known), heard=(Heard(2, True), Heard(3, False)))
 
 
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -50,14 +53,19 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for rule in ("VotersOf", "FlushesAsObserver", "OwnEpochCommitted", "LastSetCommitted"):
             yield rule, (row,)
         yield from (("ChangeRefused", (row,)), ("MayReturnEmpty", (row,)))
+        yield from (("MovedOf", (row,)), ("KraftVersionOf", (row,)), ("ChangesVoters", (row,)))
+        yield from (("MovedAfter", (row, (1, 3), told)) for told in ((), (2,), (3,)))
         yield from (("HistoryAfterTruncation", (row, offset)) for offset in range(4))
         unread = replace(row, history=row.history[:1], history_end=1)
         yield from (("HistoryAfterAppend", (of, of.quorum)) for of in (row, unread))
         for n in ALL:
             for rule in ("MayStand", "CountsItself", "CheckQuorumBinds", "LeavesAfterRemoval"):
                 yield rule, (n, row)
+            for rule in ("JoinsByItself", "UpdatesVoter", "EveryVoterHeard", "UpgradeRefused"):
+                yield rule, (n, row)
             for rule in ("IsCaughtUp", "AddRefused", "RemoveRefused", "ChangedVoters"):
                 yield rule, (row, n)
+            yield "UpdateRefused", (row, n)
 
 
 PLAIN: Final = Plain(
@@ -67,5 +75,5 @@ PLAIN: Final = Plain(
     variables,
     questions,
     (THREE,),
-    ("Z114", {"ChangeRefused", "AddRefused", "RemoveRefused"}),
+    ("Z114", {"ChangeRefused", "AddRefused", "RemoveRefused", "UpdateRefused"}),
 )

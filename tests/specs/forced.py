@@ -109,6 +109,7 @@ S_OBSERVER = "snapshots-observer"
 R_TWO = "reassignment-two"
 R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
+R_RACKS = "reassignment-racks"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
@@ -272,7 +273,14 @@ TABLES = (
         ),
         # Words; and a timer that the models do not have: its rule is asked on both sides
         # (tests/conformance/test_plain.py).
-        frozenset({"VotersRecord", "SetsIn", "LastOf", "CheckQuorumBinds"}),
+        # So are those of what the options of voters ask, which these models have not.
+        frozenset(
+            {
+                *("VotersRecord", "SetsIn", "LastOf", "CheckQuorumBinds"),
+                *("MovedOf", "KraftVersionOf", "ChangesVoters", "MovedAfter", "UpdateRefused"),
+                *("UpdatesVoter", "EveryVoterHeard", "UpgradeRefused", "JoinsByItself"),
+            }
+        ),
         Forced("IsCaughtUp", "row, node", "node \\in ({} \\cup row.caughtUp)", V_ONE),
     ),
     Table(
@@ -327,6 +335,8 @@ TABLES = (
             Forced("DirectoryOfNew", "registration", "1", R_DIRECTORIES),
             Forced("DirectoryOnline", "registration, directory", "TRUE", R_DIRECTORIES),
             Forced("BaseOfSecond", "before, first", "before", R_DIRECTORIES),
+            Forced("TakesTurns", "usable, taken, b", "FALSE", R_RACKS),
+            Forced("PlacerChooses", "row, replicas", "FALSE", R_RACKS),
         ),
         frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),
         Forced(

@@ -318,7 +318,14 @@ def _solver(timeout_ms: int, given: Sequence[z3.BoolRef]) -> z3.Solver:
 class _Changes(VoterHandlers):
     """The handlers of changes as they are; of what is appended the set is the outcome."""
 
-    def append_voters(self, n: int, row: VoterRow, voters: tuple[int, ...]) -> Any:
+    def append_voters(
+        self,
+        n: int,
+        row: VoterRow,
+        voters: tuple[int, ...],
+        told: tuple[int, ...],
+        timed: bool = False,
+    ) -> Any:
         return frozenset(voters)
 
 

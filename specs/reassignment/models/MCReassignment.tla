@@ -17,6 +17,7 @@ CONSTANTS
   MaxLagging,    \* replicas that leave the ISR although they are active
   MaxFailures,   \* directories that fail
   MaxTopics,     \* topics and partitions that are made
+  MaxPlaced,     \* those that are made as the placer chooses
   Elections      \* those that an administrator asks for: "PREFERRED", "UNCLEAN"
 
 Two == <<b1, b2>>
@@ -36,6 +37,8 @@ View == <<WithoutEpochs(controller), holders, spent>>
 
 Targets == {SelectSeq(Listed, LAMBDA b : b \in s) :
               s \in {t \in SUBSET Brokers : Cardinality(t) \in TargetSizes}}
+Orders == UNION {{l \in [1..size -> Brokers] : Cardinality(RangeOf(l)) = size} :
+                   size \in TargetSizes}
 Failing == SUBSET Directories
 
 Becomes(outcomes) == \E o \in outcomes : controller' = o.row
@@ -105,7 +108,11 @@ Budgeted ==
      /\ \E t \in Targets :
           \/ Becomes(Step_HandleCreateTopic(0, controller, [replicas |-> t]))
           \/ Becomes(Step_HandleCreatePartition(0, controller, [replicas |-> t]))
-  \/ /\ MaxTopics > 0 /\ UNCHANGED spent
+  \/ /\ Spend("topics", MaxPlaced)
+     /\ \E t \in Orders :
+          \/ Becomes(Step_HandlePlaceTopic(0, controller, [replicas |-> t]))
+          \/ Becomes(Step_HandlePlacePartition(0, controller, [replicas |-> t]))
+  \/ /\ MaxTopics + MaxPlaced > 0 /\ UNCHANGED spent
      /\ Becomes(Step_HandleDeleteTopic(0, controller, [type |-> "DeleteTopic"]))
 
 MCInit ==
@@ -124,6 +131,7 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 ReassignmentKeepsMinIsr == [][ReassignmentKeepsMinIsrStep]_mcVars
 EpochsGrow == [][EpochsGrowStep]_mcVars
 TopicIdsAreNew == [][TopicIdsAreNewStep]_mcVars
+SpreadOverRacks == [][SpreadOverRacksStep]_mcVars
 
 -----------------------------------------------------------------------------
 (* Probes: each must be violated (non-vacuity).                             *)
@@ -151,4 +159,6 @@ NoElectedFromElrProbe ==
        ~(Same(controller, controller', i) /\ controller'.partitions[i].leader \in Of(i).elr)]_mcVars
 NoOfflineProbe == \A b \in Brokers : controller.registrations[b].directories = Directories
 NoSecondTopicProbe == controller.topicId < 2
+NoPlacedInOneRackProbe ==
+  \A i \in DOMAIN controller.partitions \ {1} : ~(RangeOf(Of(i).replicas) \cap SecondRack = {})
 =============================================================================

@@ -107,7 +107,7 @@ Whole(voters) == [n \in Nodes |-> [InitialRow(n) EXCEPT !.voter = voters[n]]]
 MCInit ==
   /\ IF Seeded
      THEN /\ rows \in {Whole(MC!Seed(l, MaxRecords)) : l \in FirstVoters}
-          /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}]>>
+          /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}, moved |-> {}]>>
      ELSE rows = [n \in Nodes |-> InitialRow(n)] /\ committed = <<>>
   /\ spent = [records |-> IF Seeded THEN MaxRecords ELSE 0, changes |-> 0, expiries |-> 0,
               crashes |-> 0, snapshots |-> 0, cleanings |-> 0]
@@ -124,14 +124,15 @@ Parted(l, d) ==
           !.epochCache = seed[n].quorum.epochCache],
         !.caughtUp = {}]
       led(row) == [row EXCEPT
-        !.quorum.log = Append(@, [epoch |-> 2, value |-> LeaderChange, voters |-> {}]),
+        !.quorum.log =
+          Append(@, [epoch |-> 2, value |-> LeaderChange, voters |-> {}, moved |-> {}]),
         !.quorum.flushed = @ + 1, !.historyEnd = @ + 1,
         !.quorum.epochCache = Append(@, [epoch |-> 2, start |-> 1])]
   IN Whole([n \in Nodes |-> IF n = d THEN led(idle(n)) ELSE idle(n)])
 
 PartedInit ==
   /\ \E l, d \in FirstVoters : l # d /\ rows = Parted(l, d)
-  /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}]>>
+  /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}, moved |-> {}]>>
   /\ spent = [records |-> MaxRecords, changes |-> 0, expiries |-> 0, crashes |-> 0,
               snapshots |-> 0, cleanings |-> 0]
 

@@ -139,8 +139,9 @@ Budgeted(n) ==
 (* A leader of epoch 1 whom all nodes follow, who has committed its first   *)
 (* record, and has so many more that nobody else has.                       *)
 Seed(l, tail) ==
-  LET first == [epoch |-> 1, value |-> LeaderChange, voters |-> {}]
-      log == <<first>> \o [i \in 1..tail |-> [epoch |-> 1, value |-> i, voters |-> {}]]
+  LET first == [epoch |-> 1, value |-> LeaderChange, voters |-> {}, moved |-> {}]
+      log == <<first>> \o [i \in 1..tail |->
+               [epoch |-> 1, value |-> i, voters |-> {}, moved |-> {}]]
       follows(n) ==
         [InitialRow(n).quorum EXCEPT
            !.role = "Follower", !.epoch = 1, !.leader = l,
@@ -154,11 +155,14 @@ Seed(l, tail) ==
                   !.epochStart = 0, !.announced = 1],
                 !.historyEnd = Len(log), !.caughtUp = IF tail = 0 THEN Nodes \ FirstVoters ELSE {}]]
 
+Begins ==
+  IF Seeded
+  THEN /\ rows \in {Seed(l, MaxRecords) : l \in FirstVoters}
+       /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}, moved |-> {}]>>
+  ELSE rows = [n \in Nodes |-> InitialRow(n)] /\ committed = <<>>
+
 MCInit ==
-  /\ IF Seeded
-     THEN /\ rows \in {Seed(l, MaxRecords) : l \in FirstVoters}
-          /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}]>>
-     ELSE rows = [n \in Nodes |-> InitialRow(n)] /\ committed = <<>>
+  /\ Begins
   /\ spent = [records |-> IF Seeded THEN MaxRecords ELSE 0,
               changes |-> 0, expiries |-> 0, crashes |-> 0]
 

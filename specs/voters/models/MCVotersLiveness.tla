@@ -23,7 +23,7 @@ RefusedToLeader(row, node) ==
 
 LiveInit ==
   /\ rows = Seed(CHOOSE l \in FirstVoters : TRUE, MaxRecords)
-  /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}]>>
+  /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}, moved |-> {}]>>
   /\ spent = [records |-> MaxRecords, changes |-> 0, expiries |-> 0, crashes |-> 0,
               disturbances |-> 0, deaths |-> 0, deaf |-> {}]
 

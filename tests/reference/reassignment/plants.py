@@ -19,7 +19,7 @@ from reference.reassignment.types import (
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
-THREE: Final = Constants((1, 2, 3), (1, 2), (1, 2))
+THREE: Final = Constants((1, 2, 3), (1, 2), (1, 2), second_rack=(3,))
 
 
 def first_rows() -> Rows:
@@ -84,6 +84,13 @@ def plants() -> tuple[Plant, ...]:
             moving(leader_epoch=-1, **other),
             moving(leader=2, **other),
             moving(replicas=(1, 3), adding=(), removing=(), isr=(1, 3), **other),
+        ],
+        "SpreadOverRacks": [
+            replace(
+                row,
+                partitions=(*row.partitions, *first_row().partitions),
+                targets=(*row.targets, *first_row().targets),
+            )
         ],
         "TopicIdsAreNew": [replace(first_row(), topic_id=3, topics_made=3)],
     }

@@ -12,6 +12,7 @@ from reference.kit.protocol import HISTORY
 from reference.snapshots.properties import committed_next
 from reference.snapshots.protocol import SNAPSHOTS
 from reference.snapshots.types import NO_ID, Constants, Snapshot, SnapshotId, SnapshotRow
+from reference.voters.properties import OF_OPTIONS
 from reference.voters.types import VoterRow, VotersEntry
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 from tests.reference.voters import plants as of_voters
@@ -79,7 +80,7 @@ def plants() -> tuple[Plant, ...]:
             (asks, replace(loaded(other), download=NO_ID)),
         )
     ]
-    own = {*changed, "LoadsCommitted"}
+    own = {*changed, "LoadsCommitted", *OF_OPTIONS}
     others = [
         Plant(plant.violates, of_rows(plant.before), of_rows(plant.after))
         for plant in of_voters.plants()

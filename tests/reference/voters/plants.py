@@ -21,7 +21,7 @@ from reference.voters.types import (
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
-THREE: Final = Constants((1, 2, 3), (1, 2), 2)
+THREE: Final = Constants((1, 2, 3), (1, 2), 2, auto_join=True, listeners_change=True)
 ALL: Final = (1, 2, 3)
 OPENED: Final = VotersEntry(1, LEADER_CHANGE)
 
@@ -104,6 +104,11 @@ def plants() -> tuple[Plant, ...]:
             n: (leading((*LOG, voters(2, 3)), 3) if n == 1 else following((*LOG, voters(2, 3))))
             for n in ALL
         },
+    }
+    moved = replace(LOG[1], moved=(2,))
+    changed |= {
+        "UpdatesStay": {3: following((OPENED, moved, voters(1, 2)))},
+        "RemovedStaysOut": {2: replace(following((*LOG, voters(1, 3))), asks="AddVoter")},
     }
     found = [
         Plant(name, before, state({**before, **rows}, before)) for name, rows in changed.items()

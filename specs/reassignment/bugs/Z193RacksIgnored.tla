@@ -1,0 +1,6 @@
+-------------------------- MODULE Z193RacksIgnored --------------------------
+(* Z193 (mutant): the placer does not look at racks.                        *)
+EXTENDS ReassignmentRules
+
+Z193_TakesTurns(usable, taken, b) == TRUE
+==============================================================================
