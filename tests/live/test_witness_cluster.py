@@ -49,7 +49,6 @@ PLANTS = [
         "_readable.readLong();",
         "HandleMetadataUpdate HandleControllerFailover",
         "epoch",
-        run=8,
     ),
 ]
 HOSTS = [

@@ -11,11 +11,12 @@ import pytest
 
 from kraftcheck.known_bugs.schedules import FOLDER
 from kraftcheck.witness import following
-from kraftcheck.witness.driving import host_of, of_run
+from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import header
 from live.sources import VERSION
+from live.witness import jars
 from reference.steered.scripts import read
 from tests.live.patched import Plant, compiled, seen, sources
 from traces.foreign.batch import judge_steps
@@ -28,6 +29,7 @@ pytestmark = [
     pytest.mark.xdist_group("plants"),
 ]
 
+HOST = Path(jars.__file__).parent / "java" / "quorum"
 RAFT = "org/apache/kafka/raft"
 CLIENT = f"{RAFT}/KafkaRaftClient.java"
 QUORUM = f"{RAFT}/QuorumState.java"
@@ -229,3 +231,28 @@ def test_z68_stops_a_voter_and_its_fix_is_accepted(kafka_sources: Path, tmp_path
     assert judge_steps(trace, trace.steps).lines() == set()
     starts = [step.after["role"] for step in trace.steps if step.action == "HandleRestart"]
     assert starts == ["Unattached", "Unattached", "Unattached", "Follower"]
+
+
+KEPT = Plant(
+    "a log in which something was written is taken for one that nobody has touched",
+    "org/apache/kafka/raft/VoterLog.java",
+    "touched |= !READS.contains(method.getName());",
+    "touched = false;",
+    "",
+    "",
+)
+
+
+def test_a_run_does_not_depend_on_those_before_it(tmp_path: Path) -> None:
+    """Logs in which nothing was written are used again; otherwise each run has its own."""
+    [classes] = compiled([KEPT], HOST, tmp_path, VOTERS.protocol.name)
+
+    def steps(kafka: Kafka, first: int, runs: int) -> list[str]:
+        trace = tmp_path / "trace.jsonl"
+        drive(trace, kafka, VOTERS, 3, runs=runs, first=first, seed=4, moves=60)
+        return trace.read_text("utf-8").splitlines()[1:]
+
+    release, planted = Kafka(VERSION, None, "", True), Kafka(VERSION, classes, "", True)
+    alone = [*steps(release, 0, 1), *steps(release, 1, 1)]
+    assert steps(release, 0, 2) == alone
+    assert steps(planted, 0, 2) != alone

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /**
@@ -18,8 +19,11 @@ import java.util.concurrent.Callable;
  */
 @SuppressWarnings("unchecked")
 public final class Mirror {
-    private static final Map<String, Field> FIELDS = new HashMap<>();
-    private static final Map<String, Method> METHODS = new HashMap<>();
+    /** By class and name; empty: there is none. A key of both in one text costs more than the access. */
+    private static final Map<Class<?>, Map<String, Optional<Field>>> FIELDS = new HashMap<>();
+    /** By class, name, and number of arguments. */
+    private static final Map<Class<?>, Map<String, Method[]>> METHODS = new HashMap<>();
+    private static final int MOST_ARGUMENTS = 16;
 
     private Mirror() {}
 
@@ -67,14 +71,16 @@ public final class Mirror {
     }
 
     private static <T> T called(Class<?> type, Object owner, String name, Object[] arguments) {
-        String key = type.getName() + '.' + name + '/' + arguments.length;
-        Method known = METHODS.computeIfAbsent(key, each -> {
-            Method found = Arrays.stream(type.getMethods())
-                    .filter(m -> m.getName().equals(name) && m.getParameterCount() == arguments.length && !m.isBridge())
+        Method[] alike = METHODS.computeIfAbsent(type, each -> new HashMap<>())
+                .computeIfAbsent(name, each -> new Method[MOST_ARGUMENTS]);
+        int count = arguments.length;
+        if (alike[count] == null) {
+            alike[count] = Arrays.stream(type.getMethods())
+                    .filter(m -> m.getName().equals(name) && m.getParameterCount() == count && !m.isBridge())
                     .findFirst().orElseThrow(() -> new Unknown(type.getName() + " has no method " + name));
-            found.setAccessible(true);
-            return found;
-        });
+            alike[count].setAccessible(true);
+        }
+        Method known = alike[count];
         return (T) tried(() -> known.invoke(owner, arguments));
     }
 
@@ -120,19 +126,20 @@ public final class Mirror {
     }
 
     private static Field find(Class<?> type, String name) {
-        String key = type.getName() + '.' + name;
-        Field found = FIELDS.get(key);
-        if (found == null) {
-            for (Class<?> at = type; at != null && found == null; at = at.getSuperclass()) {
-                found = Arrays.stream(at.getDeclaredFields()).filter(f -> f.getName().equals(name))
-                        .findFirst().orElse(null);
-            }
-            if (found != null) {
-                found.setAccessible(true);
-                FIELDS.put(key, found);
+        return FIELDS.computeIfAbsent(type, each -> new HashMap<>())
+                .computeIfAbsent(name, each -> Optional.ofNullable(declared(type, name))).orElse(null);
+    }
+
+    private static Field declared(Class<?> type, String name) {
+        for (Class<?> at = type; at != null; at = at.getSuperclass()) {
+            for (Field each : at.getDeclaredFields()) {
+                if (each.getName().equals(name)) {
+                    each.setAccessible(true);
+                    return each;
+                }
             }
         }
-        return found;
+        return null;
     }
 
     private static Object tried(Callable<?> what) {

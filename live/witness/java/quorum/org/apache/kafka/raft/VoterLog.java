@@ -25,8 +25,10 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
@@ -46,6 +48,13 @@ final class VoterLog {
     private static final boolean IN_TIME = !System.getProperty("witness.background", "").equals("never");
     private static final TopicPartition TOPIC = new TopicPartition("__cluster_metadata", 0);
 
+    /** What leaves a log as it is. */
+    private static final Set<String> READS = Set.of("endOffset", "highWatermark", "startOffset", "lastFetchedEpoch",
+            "validateOffsetAndEpoch", "endOffsetForEpoch", "read", "topicPartition", "topicId", "latestSnapshotId",
+            "earliestSnapshotId", "latestSnapshot", "firstUnflushedOffset", "truncateToLatestSnapshot", "equals");
+    /** By folder, logs of runs before in which nothing was written: to open one costs as much as ten steps. */
+    private static final Map<File, Object> UNTOUCHED = new HashMap<>();
+
     /** For KafkaRaftClient. */
     final Object kafka;
     private final File folder;
@@ -53,6 +62,7 @@ final class VoterLog {
     private final int most;
     private final BooleanSupplier beforeFlush;
     private Object real;
+    private boolean touched;
     private List<Object> cacheLeft;
 
     /** folder: null for the log of tests. most: batches in a fetch. */
@@ -66,6 +76,10 @@ final class VoterLog {
     }
 
     private Object opened() {
+        Object untouched = UNTOUCHED.remove(folder);
+        if (untouched != null) {
+            return untouched;
+        }
         try {
             Files.createDirectories(folder.toPath());
             // What Kafka leaves to a thread in the background is done at once, but what is to wait.
@@ -87,6 +101,7 @@ final class VoterLog {
     }
 
     private Object called(Object self, Method method, Object[] arguments) throws Throwable {
+        touched |= !READS.contains(method.getName());
         if (method.getName().equals("flush") && !beforeFlush.getAsBoolean()) {
             return null;
         }
@@ -127,6 +142,11 @@ final class VoterLog {
 
     /** The process has crashed: of what was not flushed, `kept` records are on disk. */
     void reopen(long kept) {
+        if (folder != null && !touched) {
+            cacheLeft = List.of();
+            return;  // there is nothing to lose, and nothing to load
+        }
+        touched = true;
         long end = Math.min(flushed() + kept, end());
         cacheLeft = folder == null ? epochCache() : cacheInFile();
         if (real instanceof MockLog log) {
@@ -146,7 +166,9 @@ final class VoterLog {
 
     /** No run needs it any more. */
     void discard() {
-        if (folder != null) {
+        if (folder != null && !touched) {
+            UNTOUCHED.put(folder, real);
+        } else if (folder != null) {
             Mirror.call(Mirror.get(real, "log"), "closeHandlers");
             try {
                 Utils.delete(folder);
