@@ -54,7 +54,7 @@ class Ended(NamedTuple):
     coordinator_epoch: int
 
 
-class Batch(msgspec.Struct):
+class Batch(msgspec.Struct, gc=False):
     """A batch. data: as it came. base: its first offset, which `head` says once it was appended."""
 
     data: bytes

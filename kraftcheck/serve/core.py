@@ -11,6 +11,7 @@ effects (tape.py).
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
@@ -71,6 +72,8 @@ class Core:
         """Open ones, with their broker."""
         self._waiting: list[Waiting] = []
         self._hurries = False
+        self._expiring: dict[int, deque[tuple[int, ref[Waiting]]]] = {}
+        """By how long it was to wait: when it expires."""
         self._asked: dict[int, Callable[[Any], None]] = {}
         self._numbers = 1000
         """Of requests to the reference; those below are its own clients'."""
@@ -197,11 +200,23 @@ class Core:
     # --- Answers
 
     def wait(self, waiting: Waiting, timeout_ms: int) -> Waiting:
-        """Has it expire after so many real milliseconds, as its client counts them."""
+        """Has it expire after so many real milliseconds, as its client counts them.
+
+        Mostly it is over long before. So of all that wait for as long there is one event, for who
+        came first; who waits no longer is kept by nobody.
+        """
         delay = 1000 * max(0, timeout_ms) * self.setup.speed
-        # Mostly it is over long before, and is then kept by nobody.
-        self.world.call(delay, self._expire, ref(waiting))
+        queue = self._expiring.get(delay)
+        if queue is None:
+            queue = self._expiring[delay] = deque()
+            self.world.call(delay, self._expire, delay)
+        while queue and not self._is_waiting(queue[0][1]):
+            queue.popleft()
+        queue.append((self.world.now + delay, ref(waiting)))
         return waiting
+
+    def _is_waiting(self, known: ref[Waiting]) -> bool:
+        return known() in self._waiting
 
     def after(self, real_ms: int, what: Callable[[], None]) -> None:
         """Has something happen after so many milliseconds as clients count them."""
@@ -223,11 +238,20 @@ class Core:
         self._hurries = any([w.hurries for w in waiting])
         self.world.stirred = True
 
-    def _expire(self, known: ref[Waiting]) -> None:
-        waiting = known()
-        if waiting is not None and waiting in self._waiting:
+    def _expire(self, delay: int) -> None:
+        """It may be time for the first of those that wait for so long."""
+        queue = self._expiring[delay]
+        while queue and not self._is_waiting(queue[0][1]):
+            queue.popleft()
+        if queue and queue[0][0] <= self.world.now:
+            waiting = queue.popleft()[1]()
+            assert waiting is not None, "it waits"
             waiting.expire()
             self._finish([w for w in self._waiting if w is waiting and w.is_ready()])
+        if queue:
+            self.world.call(queue[0][0] - self.world.now, self._expire, delay)
+        else:
+            del self._expiring[delay]
 
     def _look(self) -> None:
         """After each event: who has gone down, and who waits no longer."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 from reference.partition.sim.pace import NEVER, Pace
 from reference.sim.events import TIMER
 from reference.sim.interning import KnownInput
+from reference.sim.memo import State
 
 _SELDOM: Final = frozenset({"ReplicaFetchTimeout", "ReplicaLagTimeout", "ControllerRequestTimeout"})
 
@@ -20,16 +21,33 @@ _SELDOM: Final = frozenset({"ReplicaFetchTimeout", "ReplicaLagTimeout", "Control
 class ServedPace(Pace):
     def __init__(self, *of: Any) -> None:
         super().__init__(*of)
-        self._asleep: set[tuple[int, str]] = set()
-        """For which there is an event."""
+        self._asleep: dict[int, set[str]] = {broker: set() for broker in self._brokers}
+        """Of each broker the kinds for which there is an event."""
+
+    def look(self, node: int, state: State) -> None:
+        due, wants = self._due[node], state.wants
+        for want in wants:
+            if want not in due:
+                self._set(node, want, self._world.now + self._delay(node, state, want))
+        left = len(due) - len(wants)
+        if left == 1:
+            # As after nearly every step; and to look for one alone needs no list.
+            for want in due:
+                if want not in wants:
+                    del due[want]
+                    return
+        elif left:
+            for gone in [want for want in due if want not in wants]:
+                del due[gone]
 
     def _set(self, node: int, want: KnownInput, due: int) -> None:
         self._due[node][want] = due
-        if want.kind in _SELDOM:
-            key = node, want.kind
-            if key in self._asleep:
+        kind = want.kind
+        if kind in _SELDOM:
+            asleep = self._asleep[node]
+            if kind in asleep:
                 return
-            self._asleep.add(key)
+            asleep.add(kind)
         if due < NEVER:
             self._queue.push(due, TIMER, node, want)
 
@@ -41,5 +59,5 @@ class ServedPace(Pace):
                 at, other = min(left, key=lambda each: each[0])
                 self._queue.push(at, TIMER, node, other)
             else:
-                self._asleep.discard((node, want.kind))
+                self._asleep[node].discard(want.kind)
         return found

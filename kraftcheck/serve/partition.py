@@ -10,22 +10,31 @@ Law of this file: no sockets, no real clock, no chance but from the seed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappush
 from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
 from kraftcheck.serve.batches import Batch, Ended, marker
 from kraftcheck.serve.pace import ServedPace
+from kraftcheck.serve.unremembered import known
 from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import CLIENTS, NOBODY, ProduceRequest
+from reference.partition.messages import CLIENTS, CONTROLLER, NOBODY, ProduceRequest
 from reference.partition.sim.clients import PROBE
-from reference.partition.sim.machine import LEADERSHIP, STATUS, WATERMARK, PartitionMemo
+from reference.partition.sim.machine import (
+    LEADERSHIP,
+    STATUS,
+    WATERMARK,
+    PartitionMemo,
+    notable,
+)
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.sim.pace import NEVER, Pace
 from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from reference.sim.choices import SeededChooser, Stream, run_seed
+from reference.sim.events import DELIVER, TIMER, Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, RunResult
@@ -53,12 +62,33 @@ class Around(Protocol):
     now: int
     watched: bool
     partitions_made: int
+    agenda: list[Event]
     stirred: bool
     observer: Observer | None
 
     def memo(self) -> PartitionMemo: ...
     def has_news(self, partition: ServedPartition) -> None: ...
     def lay(self, before: BrokerRow, after: BrokerRow, batch: Batch) -> None: ...
+
+
+Event: TypeAlias = tuple[int, int, int, Any, int, int, Any]
+"""When; of whom, by number; which of theirs; they; and, as of every queue, kind, node and what."""
+
+
+class Lane(Queue):
+    """The events of one of those who share an agenda. At one time the lesser number goes first."""
+
+    __slots__ = ("_agenda", "_number", "_whose")
+
+    def __init__(self, agenda: list[Event], number: int, whose: Any) -> None:
+        super().__init__()
+        self._agenda = agenda
+        self._number = number
+        self._whose = whose
+
+    def push(self, time: int, kind: int, node: int, what: Any) -> None:
+        self.order = order = self.order + 1
+        heappush(self._agenda, (time, self._number, order, self._whose, kind, node, what))
 
 
 class ServedPartition(PartitionSimulation):
@@ -95,6 +125,19 @@ class ServedPartition(PartitionSimulation):
     @property
     def handlers(self) -> BrokerHandlers:
         return self._machine.brokers
+
+    def make_queue(self) -> Queue:
+        return Lane(self.world.agenda, 1 + self.number, self)
+
+    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
+        """An event of its own, which is due now."""
+        self.now = due
+        if kind == DELIVER:
+            self.deliver(node, what)
+        elif kind == TIMER:
+            self.ring(node, what)
+        else:
+            what(node)
 
     def travel(self, node: int, sent: Any) -> None:
         if len(sent) == 1 and sent[0][0] != CLIENTS:
@@ -167,6 +210,49 @@ class ServedPartition(PartitionSimulation):
             history=self.clients.history,
             statistics=self.statistics(),
         )
+
+
+class LivePartition(ServedPartition):
+    """Nobody looks at its steps while clients are served: what recorders, invariants and observers
+    are told of a step is not made. The tape is played again by a `ServedPartition`, whose answers
+    have to be these, byte by byte.
+    """
+
+    def __init__(self, *of: Any) -> None:
+        super().__init__(*of)
+        machine: Any = self._machine
+        self._follow = machine.followed_by
+        self._broker_step = self._machine.brokers.step
+        self._rows: Any = self._world.rows
+
+    def take(self, node: int, input: KnownInput) -> Step | None:
+        if node == CONTROLLER:
+            return super().take(node, input)
+        before = self._states[node]
+        row: BrokerRow = before.row
+        outcome = self._broker_step(node, row, input.value)
+        if outcome is None:
+            return None
+        self.handler_calls += 1
+        after = before
+        if outcome.row is not row:
+            self._rows[node] = outcome.row
+            after = self._states[node] = self._follow(before, outcome.row)
+        sent: Any = outcome.sent
+        seen = notable(row, outcome.row, sent)
+        step = Step(before, input, after, (), outcome.ignored, True, seen, ())
+        for message in sent:
+            if message.destination == CLIENTS and message.request.client != PROBE:
+                self.world.stirred = True
+                self.world.owner.answered(self, message)
+            else:
+                self.network.send(self.now, node, ((message.destination, known(message)),))
+        if after.wants is not before.wants:
+            self.pace.look(node, after)
+        if seen:
+            self._follow_up(node, step)
+            self.stepped(step)
+        return step
 
 
 class ObservedPartition(ServedPartition):

@@ -6,6 +6,7 @@ Kafka's ConfigHelper and ConfigurationControlManager.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
@@ -18,6 +19,23 @@ from reference.cluster.topics import TopicError
 TOPIC, BROKER = 2, 4
 SET, DELETE = 0, 1
 _DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
+_BOOLEAN, _STRING, _INT, _LONG, _LIST = 1, 2, 3, 5, 7
+_TYPES: Final = {
+    "advertised.listeners": _LIST,
+    "auto.create.topics.enable": _BOOLEAN,
+    "cleanup.policy": _LIST,
+    "compression.type": _STRING,
+    "max.message.bytes": _INT,
+    "message.timestamp.type": _STRING,
+    "min.insync.replicas": _INT,
+    "num.partitions": _INT,
+    "retention.bytes": _LONG,
+    "retention.ms": _LONG,
+    "segment.bytes": _INT,
+    "segment.ms": _LONG,
+    "unclean.leader.election.enable": _BOOLEAN,
+}
+"""DescribeConfigsResponse.ConfigType; what they are to Kafka (TopicConfig, LogConfig)."""
 LASTING = ("min.insync.replicas", "unclean.leader.election.enable")
 """What the reference takes for given while a partition lives."""
 
@@ -42,7 +60,7 @@ class Settings:
             known = {k: (topic.configs.get(k, v), k in topic.configs) for k, v in self.settings()}
             source = _OF_TOPIC
         elif kind == BROKER and name in ("", *map(str, self._setup.brokers)):
-            known = {k: (v, True) for k, v in self._of_brokers().items()}
+            known = {k: (v, True) for k, v in self._of_brokers(name).items()}
             source = _OF_BROKER
         else:
             wrong = "UNKNOWN_TOPIC_OR_PARTITION" if kind == TOPIC else "INVALID_REQUEST"
@@ -55,6 +73,7 @@ class Settings:
                     "value": value,
                     "read_only": kind == BROKER,
                     "config_source": source if own else _DEFAULT,
+                    "config_type": _TYPES[key],
                     "documentation": None,
                 }
                 for key, (value, own) in known.items()
@@ -66,8 +85,13 @@ class Settings:
         least = {"min.insync.replicas": str(self._setup.min_insync_replicas)}
         return (SETTINGS | least).items()
 
-    def _of_brokers(self) -> dict[str, str]:
-        return {
+    def _of_brokers(self, name: str) -> dict[str, str]:
+        """name: of one of them; of all, if it is empty."""
+        own = {}
+        if name:
+            at = f"{self._setup.host}:{self._setup.ports[int(name)]}"
+            own["advertised.listeners"] = f"CLIENTS://{at}"
+        return own | {
             "auto.create.topics.enable": str(self._setup.auto_create).lower(),
             "min.insync.replicas": str(self._setup.min_insync_replicas),
             "num.partitions": str(self._setup.partitions),

@@ -26,7 +26,7 @@ from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.world import Setup
 from system.files import open_file
 
-MAGIC: Final = b"kraftcheck tape 2\n"
+MAGIC: Final = b"kraftcheck tape 3\n"
 HEAL_STEP_US: Final = 500_000
 _LENGTH: Final = struct.Struct(">I")
 _ENTRY_MAX: Final = 1 << 27
@@ -118,8 +118,12 @@ def checksum(effect: Effect) -> bytes:
 def entries(path: Path) -> Iterator[Setup | Entry]:
     """The setup, then the entries. One that was cut off at the end is none. Raises BadInput."""
     with open_file(path) as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise BadInput(f"{path}: no tape of this version ({MAGIC.decode().strip()})")
+        begins = file.read(len(MAGIC))
+        if begins != MAGIC:
+            what, name = "no tape", MAGIC.decode().strip()
+            if begins.startswith(MAGIC[:-2]):
+                what = "a tape of another version: play it with the kit that wrote it"
+            raise BadInput(f"{path}: {what}; this one writes and plays `{name}`")
         kind: Any = Setup
         while len(head := file.read(_LENGTH.size)) == _LENGTH.size:
             size = _LENGTH.unpack(head)[0]

@@ -45,7 +45,7 @@ class _Passing(Interner):
         return KnownRow(row, b"")
 
     def input(self, value: Any) -> KnownInput:
-        return _known(value)
+        return known(value)
 
 
 class _Machine(PartitionMachine):
@@ -76,38 +76,46 @@ class _Machine(PartitionMachine):
         row = outcome.row
         sent: Sent = ()
         if outcome.sent:
-            sent = tuple([(m.destination, _known(m)) for m in outcome.sent])
+            sent = tuple([(m.destination, known(m)) for m in outcome.sent])
         if node == CONTROLLER:
             after = State(self, node, _UNKNOWN, row, True, (), state.steps)
             return self.new_step(state, input, after, sent, outcome)
-        after = state
-        if row is not before:
-            running = is_up(row)
-            wants = self._wants(state, row) if running else ()
-            after = State(self, node, _UNKNOWN, row, running, wants, state.steps)
+        after = state if row is before else self.followed_by(state, row)
         is_inert = not self._watched or self.is_inert(before, row, sent)
         seen = notable(before, row, outcome.sent)
         return Step(state, input, after, sent, outcome.ignored, is_inert, seen, sent)
+
+    def followed_by(self, before: State, row: BrokerRow) -> State:
+        """A broker has another row now."""
+        running = is_up(row)
+        wants = self._wants(before, row) if running else ()
+        return State(self, before.node, _UNKNOWN, row, running, wants, before.steps)
 
     def _wants(self, before: State, row: BrokerRow) -> tuple[KnownInput, ...]:
         """What `new_state` says of who runs, made of what was wanted before: deadlines are kept by
         want, so that one which is wanted still has to be the one object that it was.
         """
-        old = before.wants
+        old, was, end = before.wants, before.row, len(row.log)
         wants: list[KnownInput] = []
-        if row.controller_request != NO_REQUEST:
+        if (
+            old
+            and row.controller_request is was.controller_request
+            and (row.broker_epoch == was.broker_epoch)
+        ):
+            wants.append(old[0])
+        elif row.controller_request != NO_REQUEST:
             wants.append(_again(old, ControllerRequestTimeout, row.controller_request))
         else:
             wants.append(self._register if row.broker_epoch == UNDEFINED else self._beat)
         if row.alter_request != NO_REQUEST:
             wants.append(_again(old, ControllerRequestTimeout, row.alter_request))
         if row.role == "Leader":
-            self._add_of_leader(before.node, row, wants)
+            self._add_of_leader(before.node, row, end, wants)
         elif may_fetch(row):
             wants.append(self._fetch)
         for request in row.fetching:
             wants.append(_again(old, ReplicaFetchTimeout, request))
-        if row.flushed < len(row.log):
+        if row.flushed < end:
             wants.append(self._flush)
         if row.checkpoint != row.high_watermark:
             wants.append(self._checkpoint)
@@ -115,13 +123,13 @@ class _Machine(PartitionMachine):
         # Known inputs are equal if they are one.
         return old if found == old else found
 
-    def _add_of_leader(self, node: int, row: BrokerRow, wants: list[KnownInput]) -> None:
+    def _add_of_leader(self, node: int, row: BrokerRow, end: int, wants: list[KnownInput]) -> None:
         """But for timeouts of produce requests, which are the front's to give (data.py)."""
-        rules, end = self.brokers.rules, len(row.log)
+        rules = self.brokers.rules
         if rules.may_send_alter_partition(row):
             wants.append(self._alter)
         for (broker, lag), remote in zip(self._lag, row.remotes, strict=True):
-            if broker != node and remote.caught_up and remote.end_offset != end:
+            if remote.end_offset != end and remote.caught_up and broker != node:
                 wants.append(lag)
         if row.pending.kind == "None":
             for broker in row.isr:
@@ -130,14 +138,14 @@ class _Machine(PartitionMachine):
                     break
 
 
-def _again(known: tuple[KnownInput, ...], kind: Any, request: Any) -> KnownInput:
-    for each in known:
+def _again(old: tuple[KnownInput, ...], kind: Any, request: Any) -> KnownInput:
+    for each in old:
         if type(each.value) is kind and each.value.request == request:
             return each
-    return _known(kind(request))
+    return known(kind(request))
 
 
-def _known(value: Any) -> KnownInput:
+def known(value: Any) -> KnownInput:
     return KnownInput(value, b"", type(value).__name__)
 
 

@@ -5,8 +5,9 @@ assignments, and of who has a partition.
 coordinator says in one tenure: generations go up; those of one generation are told one leader and
 one protocol, and only the leader who is in it; nobody is told that all is well with a generation
 once a later one was told to somebody. A member is given what the leader of its generation sent for
-it, whichever coordinator answers (G38 to G40). Groups with static members are left out: one that
-comes back takes another's place within a generation.
+it, whichever coordinator answers (G38 to G40). A static member that comes back has another id and
+the same place in the generation, so it counts as the one it was; who has the old id is told no more
+that all is well (KIP-345).
 
 *The consumer protocol*: who has a partition has it until its own request says otherwise, or it was
 told that it is none. Once a partition was given to another, nobody who still has it is told that
@@ -49,7 +50,14 @@ class _Classic:
         """By the coordinator's tenure."""
         self.sent: dict[int, list[dict[str, bytes]]] = {}
         """By generation, what was sent to be given to each member."""
-        self.is_static = False
+        self.instances: dict[str, str] = {}
+        """By member id, of static members."""
+        self.places: dict[str, tuple[str, int, int]] = {}
+        """By instance, the id that it was told last, by which tenure, and when."""
+
+    def name(self, member: str) -> str:
+        """What stays the same when a static member comes back."""
+        return self.instances.get(member, member)
 
 
 class _Given(NamedTuple):
@@ -81,8 +89,6 @@ class Members:
             given = {each["member_id"]: bytes(each["assignment"]) for each in body["assignments"]}
             sent = self._group(body["group_id"]).sent
             sent.setdefault(body["generation_id"], []).append(given)
-        if request.api in ("JoinGroup", "SyncGroup") and body.get("group_instance_id") is not None:
-            self._group(body["group_id"]).is_static = True
 
     def answered(
         self, now: int, world: World, request: Request, body: Message, invoked: int
@@ -96,13 +102,13 @@ class Members:
             self.told += 1
             group = self._group(asked["group_id"])
             found = (
-                self._joined(group, now, tenure, body)
+                self._joined(group, now, tenure, body, asked.get("group_instance_id"))
                 if api == "JoinGroup"
-                else self._is_well(group, tenure, asked["generation_id"], invoked, api)
+                else self._is_well(group, tenure, asked, invoked, api)
             )
             if api == "SyncGroup":
                 found = found or self._given(group, asked, bytes(body.get("assignment", b"")))
-            if found and not group.is_static:
+            if found:
                 self.broken.setdefault(asked["group_id"], found)
 
     def _group(self, id: str) -> _Classic:
@@ -110,8 +116,13 @@ class Members:
 
     # --- Classic
 
-    def _joined(self, group: _Classic, now: int, tenure: int, body: Message) -> str:
+    def _joined(
+        self, group: _Classic, now: int, tenure: int, body: Message, instance: str | None
+    ) -> str:
         number, member, leader = body["generation_id"], body["member_id"], body["leader"]
+        if instance is not None:
+            group.instances[member] = instance
+            group.places[instance] = member, tenure, now
         known = group.latest.get(tenure)
         if body.get("members") and member != leader:
             return f"{member!r} was told who is in generation {number}, and {leader!r} leads it"
@@ -121,15 +132,20 @@ class Members:
             return ""
         if number < known.number:
             return f"{member!r} joined generation {number} after there was {known.number}"
-        if (leader, body["protocol_name"]) != (known.leader, known.protocol):
+        leads, led = group.name(leader), group.name(known.leader)
+        if (leads, body["protocol_name"]) != (led, known.protocol):
             was = f"{known.leader!r} and {known.protocol!r}"
             is_now = f"{leader!r} and {body['protocol_name']!r}"
             return f"leader and protocol of generation {number} were {was}, and then {is_now}"
         return ""
 
-    def _is_well(
-        self, group: _Classic, tenure: int, generation: int, invoked: int, api: str
-    ) -> str:
+    def _is_well(self, group: _Classic, tenure: int, asked: Message, invoked: int, api: str) -> str:
+        generation, member = asked["generation_id"], asked["member_id"]
+        place = group.places.get(group.name(member))
+        if place is not None and place[:2] != (member, tenure):
+            latest, of, told = place
+            if of == tenure and invoked > told:
+                return f"{api} of {member!r} was well after {latest!r} had taken its place"
         known = group.latest.get(tenure)
         if known is None or generation >= known.number or invoked < known.told:
             return ""
@@ -137,9 +153,10 @@ class Members:
 
     def _given(self, group: _Classic, asked: Message, given: bytes) -> str:
         member, generation = asked["member_id"], asked["generation_id"]
-        sent = [each.get(member, b"") for each in group.sent.get(generation, [{}])]
-        if given in sent:
-            return ""
+        name = group.name(member)
+        for sent in group.sent.get(generation, [{}]):
+            if given in ([of for id, of in sent.items() if group.name(id) == name] or [b""]):
+                return ""
         return f"{member!r} was given what nobody sent for it in generation {generation}"
 
     # --- KIP-848

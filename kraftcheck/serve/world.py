@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from heapq import heappop, heappush
+from heapq import heapify, heappop
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -25,6 +25,9 @@ from kraftcheck.serve.batches import WRAP, Batch
 from kraftcheck.serve.partition import (
     FETCH_MAX,
     SERVED,
+    Event,
+    Lane,
+    LivePartition,
     ObservedPartition,
     Observer,
     ServedPartition,
@@ -48,7 +51,7 @@ from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.progress import PROBE_MS
 from reference.partition.sim.scenario import PARTITION
 from reference.partition.types import UNDEFINED, BrokerRow, PartitionConstants
-from reference.sim.events import CALL, Queue
+from reference.sim.events import CALL
 from reference.sim.memo import Step
 from reference.sim.network import Partition as Cut
 from reference.sim.recorder import Recorder
@@ -130,7 +133,9 @@ class World:
         self._memos: list[PartitionMemo] = []
         self.now = 0
         """Microseconds of the cluster's own time."""
-        self.queue = Queue()
+        self.agenda: list[Event] = []
+        """What is going to happen in all partitions, and to nobody in particular."""
+        self._queue = Lane(self.agenda, 0, self)
         self.broken: list[Broken] = []
         self.isolated: set[int] = set()
         """Brokers that are cut off from the others."""
@@ -144,9 +149,7 @@ class World:
         self.all: list[ServedPartition] = []
         """Those of deleted topics, too, and those that hold no topic's records."""
         self.partitions_made = self.ids_made = self.values = 0
-        self._lanes: list[ServedPartition] = []
-        self._heads: list[tuple[int, int, World | ServedPartition]] = []
-        """When something is due, and where; of each lane at least its next event."""
+        self._live: list[ServedPartition] = []
         self.observer = observer
         self.stirred = True
         """Whether something has happened since somebody looked, for which a request may wait."""
@@ -181,46 +184,30 @@ class World:
         which something happened for which somebody may wait.
         goes_on: whether time is to leap to what is due, for as long as it says so.
         """
-        heads = self._heads
-        while heads and heads[0][0] <= now and (goes_on is None or goes_on()):
-            due, number, lane = heappop(heads)
-            heap = lane.queue.heap
-            if not heap or heap[0][0] != due:
-                # Another event came before this one, and took the lane along.
-                continue
-            while True:
+        agenda = self.agenda
+        while agenda and agenda[0][0] <= now and (goes_on is None or goes_on()):
+            # For as long as nothing happens for which somebody waits, `goes_on` says the same.
+            while agenda and agenda[0][0] <= now:
+                due, _, _, lane, kind, node, what = heappop(agenda)
                 if due > self.now:
                     self.now = due
-                lane.advance()
-                if not heap:
+                lane.happen(due, kind, node, what)
+                if self.stirred:
+                    done()
                     break
-                due = heap[0][0]
-                if self.stirred or due > now or (heads and heads[0] < (due, number)):
-                    heappush(heads, (due, number, lane))
-                    break
-            if self.stirred:
-                done()
         if goes_on is None and now > self.now:
             self.now = now
 
-    def advance(self) -> None:
+    def happen(self, due: int, kind: int, argument: Any, what: Any) -> None:
         """An event of nobody's."""
-        _, _, _, argument, what = heappop(self.queue.heap)
         self.stirred = True
         what(argument)
 
     def next_due(self) -> int | None:
-        return self._heads[0][0] if self._heads else None
+        return self.agenda[0][0] if self.agenda else None
 
     def call(self, delay: int, what: Callable[[Any], None], argument: Any) -> None:
-        self.queue.push(self.now + delay, CALL, argument, what)
-        self._expect(0, self)
-
-    def _expect(self, number: int, lane: World | ServedPartition) -> None:
-        """Something may be due earlier than it was. number: of two at one time, the lesser first"""
-        heap = lane.queue.heap
-        if heap:
-            heappush(self._heads, (heap[0][0], number, lane))
+        self._queue.push(self.now + delay, CALL, argument, what)
 
     # --- Topics
 
@@ -243,14 +230,17 @@ class World:
             fetch_max_records=FETCH_MAX,
         )
         recorder = Recorder(self.partitions_made) if self.recorded else Unrecorded()
-        of = ServedPartition if self.observer is None else ObservedPartition
+        of: type[ServedPartition] = LivePartition
+        if self.observer is not None:
+            of = ObservedPartition
+        elif self.watched or self.recorded:
+            of = ServedPartition
         partition = of(self, topic, len(topic.partitions), constants, recorder)
         self.partitions_made += 1
         topic.partitions.append(partition)
         self.all.append(partition)
-        self._lanes.append(partition)
+        self._live.append(partition)
         partition.begin()
-        self._expect(1 + partition.number, partition)
         for broker in replicas:
             if broker not in self.up():
                 self._crash(partition, broker, False)
@@ -296,8 +286,9 @@ class World:
         """Raises TopicError. What its partitions did remains to be judged."""
         self._made.delete(name)
         for partition in self.topics.pop(name).partitions:
-            self._lanes.remove(partition)
-            partition.queue.heap.clear()
+            self._live.remove(partition)
+            self.agenda[:] = [each for each in self.agenda if each[3] is not partition]
+            heapify(self.agenda)
             self.has_news(partition)
 
     def partition(self, topic: str, index: int) -> ServedPartition | None:
@@ -311,7 +302,7 @@ class World:
 
     @property
     def live_partitions(self) -> list[ServedPartition]:
-        return list(self._lanes)
+        return list(self._live)
 
     # --- Entries and offsets
 
@@ -407,7 +398,6 @@ class World:
     def give(self, partition: ServedPartition, node: int, input: Input) -> Step | None:
         partition.now = self.now
         step = partition.give(node, input)
-        self._expect(1 + partition.number, partition)
         return step
 
     # --- Faults: all are of the world, and what follows is by the rules
@@ -470,7 +460,6 @@ class World:
         else:
             partition.losses.cuts += 1
             partition.network.begin(cut)
-        self._expect(1 + partition.number, partition)
 
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""
@@ -481,7 +470,6 @@ class World:
             partition.clients.values = self.values
             self.values += SERVED.healed_ms // PROBE_MS + 1
             partition.heal(0)
-            self._expect(1 + partition.number, partition)
 
     def _holding(self, broker: int) -> Iterable[ServedPartition]:
         return [each for each in self.live_partitions if broker in each.brokers]

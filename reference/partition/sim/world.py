@@ -83,7 +83,7 @@ class PartitionWorld:
         self.brokers = constants.brokers
         self._machine = memo.machine(constants)
         self._intern = memo.interner.input
-        self.queue = Queue()
+        self.queue = self.make_queue()
         self.now = 0
         self.over = False
         self.verdict = ""
@@ -106,6 +106,9 @@ class PartitionWorld:
 
     def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
         return Pace(self.brokers, paces, options, clock, self.queue, self)
+
+    def make_queue(self) -> Queue:
+        return Queue()
 
     # --- What it is like
 
@@ -168,22 +171,30 @@ class PartitionWorld:
         """The next event of the queue, which is due now."""
         self.now, _, kind, node, what = heappop(self.queue.heap)
         if kind == DELIVER:
-            if node == CLIENTS:
-                self.clients_receive(what.value)
-            elif self._states[node].running:
-                self.take(node, what)
-            else:
-                self._undelivered += 1
+            self.deliver(node, what)
         elif kind == TIMER:
-            if self.pace.is_due(node, what):
-                wanted = self._states[node].wants
-                self.act(node, what)
-                after = self._states[node]
-                if after.wants is wanted:
-                    # Wanted still, and nobody has looked.
-                    self.pace.look(node, after)
+            self.ring(node, what)
         else:
             what(node)
+
+    def deliver(self, node: int, message: KnownInput) -> None:
+        """A message reaches a node, or the clients."""
+        if node == CLIENTS:
+            self.clients_receive(message.value)
+        elif self._states[node].running:
+            self.take(node, message)
+        else:
+            self._undelivered += 1
+
+    def ring(self, node: int, want: KnownInput) -> None:
+        """It may be time for what a broker wants to do."""
+        if self.pace.is_due(node, want):
+            wanted = self._states[node].wants
+            self.act(node, want)
+            after = self._states[node]
+            if after.wants is wanted:
+                # Wanted still, and nobody has looked.
+                self.pace.look(node, after)
 
     def act(self, node: int, want: KnownInput) -> None:
         """A broker does something by itself."""

@@ -14,8 +14,9 @@ from kraftcheck.serve import world
 from kraftcheck.serve.apis import ERRORS, SERVED, versions
 from kraftcheck.serve.codec import Message, description
 from kraftcheck.serve.data import Produce
+from kraftcheck.serve.topics import SETTINGS
 from tests.kraftcheck.serve.test_codec import made
-from tests.kraftcheck.serve.wire import Wire, answer, bases, batch, frame
+from tests.kraftcheck.serve.wire import PORTS, Wire, answer, bases, batch, frame
 
 NONE, NOT_LEADER = ERRORS["NONE"], ERRORS["NOT_LEADER_OR_FOLLOWER"]
 
@@ -162,6 +163,23 @@ def test_a_fetch_waits_for_records(wire: Wire) -> None:
     wire.taped.arrive("frame", wire.now, 9, sent)
     wire.wait(0.1)
     assert [e.connection for e in wire.taped.left()] == [9, leader]
+
+
+def test_each_waits_for_as_long_as_it_said(wire: Wire) -> None:
+    """One event is for all that wait as long; the first of them is over when it is due."""
+    topics = [{"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0}]}]
+    body = {"replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "topics": topics}
+    leader, told = wire.leader(), []
+    for connection in (21, 22, 23):
+        wire.taped.arrive("opened", wire.now, connection, b"%d" % leader)
+        wire.taped.arrive("frame", wire.now, connection, frame("Fetch", 11, body))
+        wire.wait(2)
+    wire.taped.arrive("closed", wire.now, 22)
+    # 500 ms of theirs are 10 s of the cluster's own.
+    for seconds in (3.9, 0.2, 1.8, 2.2):
+        wire.wait(seconds)
+        told.append([e.connection for e in wire.taped.left()])
+    assert told == [[], [21], [], [23]]
 
 
 def test_limits_of_a_fetch_are_kept_but_for_the_first_batch(wire: Wire) -> None:
@@ -368,6 +386,20 @@ def test_settings_change_where_nothing_depends_on_them(wire: Wire) -> None:
     for key, value in (("x", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact")):
         assert ask(key, value) == ERRORS["INVALID_CONFIG"]
     assert ask("retention.ms", "1", name="u") == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
+
+
+def test_settings_are_told_with_their_types(wire: Wire) -> None:
+    def ask(kind: int, name: str) -> dict[str, tuple[str, int]]:
+        resource = {"resource_type": kind, "resource_name": name, "configuration_keys": None}
+        said = wire.ask(0, "DescribeConfigs", 4, resources=[resource])["results"][0]
+        assert said["error_code"] == NONE
+        return {each["name"]: (each["value"], each["config_type"]) for each in said["configs"]}
+
+    of_topic = ask(2, "t")
+    assert of_topic["retention.ms"] == ("604800000", 5)
+    assert set(of_topic) == set(SETTINGS)
+    assert ask(4, "1")["advertised.listeners"] == (f"CLIENTS://127.0.0.1:{PORTS[1]}", 7)
+    assert "advertised.listeners" not in ask(4, "")
 
 
 def test_metadata_makes_a_topic_and_names_its_leader_at_once(wire: Wire) -> None:

@@ -6,13 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kraftcheck.exits import BadInput
 from kraftcheck.serve import metadata
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core, Effect
 from kraftcheck.serve.judging import conformed, judged, recorded
+from kraftcheck.serve.partition import LivePartition
 from kraftcheck.serve.tape import replayed
+from kraftcheck.serve.unremembered import known
+from reference.partition.messages import ProduceRequest
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Step
 from tests.kraftcheck.serve.wire import Wire, batch
 from traces.jobs.backends import Pool
 from traces.jobs.conform import ConformOptions
@@ -91,6 +97,24 @@ def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
     assert "gives another answer" in said.reasons[0]
 
 
+def test_a_step_that_is_another_while_clients_are_served_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody looks at those steps: here a leader appends a batch of producer 7 twice."""
+    right = LivePartition.take
+
+    def wrong(self: LivePartition, node: int, input: KnownInput) -> Step | None:
+        if isinstance(input.value, ProduceRequest) and input.value.producer == 7:
+            plain = replace(input.value, producer=-1, producer_epoch=-1, sequence=-1, client=1)
+            right(self, node, known(plain))
+        return right(self, node, input)
+
+    with monkeypatch.context() as planted:
+        planted.setattr(LivePartition, "take", wrong)
+        path = session(tmp_path / "tape")
+    assert "gives another answer" in judged(path).reasons[0]
+
+
 def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraftcheck.serve.core.Core._answer", lambda *_: None)
     assert "gives another answer" in judged(tape).reasons[0]
@@ -123,11 +147,11 @@ def test_a_tape_without_its_end_is_not_judged_to_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "no tape of this version"),
-        (b"kraftcheck tape 9\n", "no tape of this version"),
-        (b"kraftcheck tape 2\n", "an empty tape"),
-        (b"kraftcheck tape 2\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
-        (b"kraftcheck tape 2\n\0\0\0\1\xc0", "Expected `object`"),
+        (b"", "no tape; this one writes and plays `kraftcheck tape 3`"),
+        (b"kraftcheck tape 9\n", "a tape of another version: play it with the kit that wrote it"),
+        (b"kraftcheck tape 3\n", "an empty tape"),
+        (b"kraftcheck tape 3\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
+        (b"kraftcheck tape 3\n\0\0\0\1\xc0", "Expected `object`"),
     ],
 )
 def test_what_is_no_tape(data: bytes, why: str, tmp_path: Path) -> None:

@@ -41,6 +41,24 @@ def rebalanced(wire: Wire) -> None:
     left(wire)
 
 
+def comes_back(wire: Wire) -> None:
+    """A static member, with another id, to what it had; who has the old id asks on."""
+    member = Classic(wire, 21, group_instance_id="i")
+    member.join()
+    member.joined(left(wire))
+    member.sync({member.id: b"1"})
+    left(wire)
+    again = Classic(wire, 22, group_instance_id="i")
+    again.join()
+    again.joined(left(wire))
+    again.sync({})
+    left(wire)
+    again.join()
+    again.joined(left(wire))
+    member.beat()
+    left(wire)
+
+
 def handed_on(wire: Wire) -> None:
     """Partitions go from one to the other, when the one has given them up."""
     one = beat(wire, "a", 0, [])
@@ -62,7 +80,7 @@ def seen(path: Path, session: Callable[[Wire], None]) -> tuple[WireHistory, list
     return history, [each for each in found if each[0].startswith("the members")]
 
 
-@pytest.mark.parametrize(("session", "told"), [(rebalanced, 6), (handed_on, 5)])
+@pytest.mark.parametrize(("session", "told"), [(rebalanced, 6), (comes_back, 5), (handed_on, 5)])
 def test_what_members_are_told_holds(
     session: Callable[[Wire], None], told: int, tmp_path: Path
 ) -> None:
@@ -121,6 +139,8 @@ def give_what_is_held(monkeypatch: Any) -> None:
     [
         (give_anothers, rebalanced, "was given what nobody sent for it in generation 1"),
         (always_well, rebalanced, "Heartbeat of generation 1 was well after there was 2"),
+        (give_anothers, comes_back, "was given what nobody sent for it in generation 1"),
+        (always_well, comes_back, "had taken its place"),
         (two_leaders, rebalanced, "leader and protocol of generation 1 were"),
         (all_are_told, together, "was told who is in generation 1, and"),
         (count_down, rebalanced, "joined generation 0 after there was 1"),
