@@ -110,6 +110,11 @@ class _Lane:
         self.unresolved = False
         """A batch that had been sent was given up."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to send, to give up or to leave behind."""
+        return not (self.filling or self.batches or self.unresolved)
+
 
 # Errors before anything is written, given that no earlier attempt was.
 _NOT_WRITTEN = ("NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH")
@@ -154,6 +159,8 @@ class Producer:
         sends: list[ToSend] = []
         done: list[Completion] = []
         for partition, lane in sorted(self._lanes.items()):
+            if lane.is_idle:
+                continue
             self._expire(partition, lane, now, done)
             self._renew(lane)
             leader = leader_of(partition)

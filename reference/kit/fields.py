@@ -191,7 +191,7 @@ def _checks(struct: type[msgspec.Struct]) -> tuple[_Check, ...]:
 def _has_no_repetition(name: str) -> _Check:
     def check(item: Any, _: int) -> bool:
         members = getattr(item, name)
-        return len(set(members)) == len(members)
+        return len(members) < 2 or len(set(members)) == len(members)
 
     return check
 
@@ -201,8 +201,6 @@ def _is_aligned(name: str) -> _Check:
 
 
 def _has_members_of_form(name: str, is_tuple: bool) -> _Check:
-    def check(item: Any, nodes: int) -> bool:
-        inner = getattr(item, name)
-        return all([has_form(each, nodes) for each in (inner if is_tuple else (inner,))])
-
-    return check
+    if not is_tuple:
+        return lambda item, nodes: has_form(getattr(item, name), nodes)
+    return lambda item, nodes: all([has_form(each, nodes) for each in getattr(item, name)])

@@ -90,7 +90,8 @@ def simulate_part(
     recorder = Recorder(first_run)
     for run in range(first_run, first_run + runs):
         own = run_seed(seed, run)
-        simulate(found, SeededChooser(own), known, recorder, run, own, options or {})
+        over = simulate(found, SeededChooser(own), known, recorder, run, own, options or {})
+        _take_apart(over)
     return recorder.tables()
 
 
@@ -172,6 +173,13 @@ def simulate(
         )
     )
     return simulation
+
+
+def _take_apart(over: Any) -> None:
+    """A run and its clients refer to each other in circles: what nobody takes apart waits, with all
+    that it holds, until garbage is looked for."""
+    vars(over.clients).clear()
+    vars(over).clear()
 
 
 def _memo(of: Family, bug: str | None, watched: bool = False) -> Any:

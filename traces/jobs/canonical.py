@@ -319,7 +319,7 @@ def _collector(field: Field) -> _Collector | None:
     if not any(_collectors(struct) for struct in field.structs):
         return None
     if field.is_tuple:
-        return _collector_of_members(content)
+        return _collector_of_members(content, field.structs)
     if any(holds(struct, Kind.VALUE) for struct in field.structs):
         return lambda item, found: _collect(content(item), found)
 
@@ -331,12 +331,31 @@ def _collector(field: Field) -> _Collector | None:
     return part
 
 
-def _collector_of_members(content: Callable[[Any], Any]) -> _Collector:
+def _collector_of_members(
+    content: Callable[[Any], Any], structs: tuple[type[msgspec.Struct], ...]
+) -> _Collector:
+    plain = _plain_field(structs)
+    if plain is not None:
+        value, place = plain
+        return lambda item, found: found[place].extend([value(each) for each in content(item)])
+
     def members(item: Any, found: _Found) -> None:
         for each in content(item):
             _collect(each, found)
 
     return members
+
+
+def _plain_field(
+    structs: tuple[type[msgspec.Struct], ...],
+) -> tuple[Callable[[Any], int], int] | None:
+    """Of a type with one number that is collected, and no more: records are, and there are many of
+    them."""
+    fields = fields_of(structs[0])
+    of = [field for field in fields if field.structs or field.of in _PLACES]
+    if len(structs) > 1 or len(of) > 1 or of[0].is_tuple or of[0].of not in _PLACES:
+        return None
+    return attrgetter(of[0].name), _PLACES[of[0].of]
 
 
 # --- What an item says of each node ---
@@ -419,7 +438,10 @@ def _column_of_members(content: Callable[[Any], Any], names: Sequence[str]) -> _
     return named
 
 
-_Form: TypeAlias = tuple[bytes, bytes, bytes, tuple[bytes, ...]]
+_Known: TypeAlias = tuple[Any, Facts]
+"""A row, an input or a message, and what of it is to be renamed."""
+_Form: TypeAlias = tuple[tuple[bytes, ...], tuple[bytes, ...]]
+"""The rows with the input between them, and the messages."""
 
 
 class Canonicaliser:
@@ -452,20 +474,24 @@ class Canonicaliser:
             self._facts.clear()
             self._signatures.clear()
             self._renamings.clear()
-        numbers = self._numbers(step)
+        outside = [(item, self._facts_of(item)) for item in _outside(step)]
+        sent = [(message, self._facts_of(message)) for message in step.sent]
+        numbers = _extend({}, [value for _, facts in outside for value in facts.values])
         try:
-            renumbering = self.renumbering(step)
+            renumbering = self._renumbering(step, [facts for _, facts in (*outside, *sent)])
             forms = [
-                self._form(step, names, numbers, renumbering) for names in self._bijections(step)
+                self._form(outside, sent, names, numbers, renumbering)
+                for names in self._bijections(step)
             ]
         except (ValueError, IndexError) as error:
             raise ToolError(
                 f"{step.action} was recorded with a row that is not one of the nodes "
                 f"{self._peers}: {error}"
             ) from error
-        before, taken, after, sent = min(forms)
+        (before, *taken, after), messages = min(forms)
         node = self._peers[0] if self._is_renamed(step) else step.node
-        return CanonicalStep(step.action, node, before, taken, after, sent, step.ignored)
+        input = taken[0] if taken else b""
+        return CanonicalStep(step.action, node, before, input, after, messages, step.ignored)
 
     def _is_renamed(self, step: Step) -> bool:
         """First rows are not, where constants name some of the nodes."""
@@ -506,28 +532,33 @@ class Canonicaliser:
         return finer
 
     def _form(
-        self, step: Step, names: Names, numbers: Mapping[int, int], renumbering: Renumbering
+        self,
+        outside: Sequence[_Known],
+        sent: Sequence[_Known],
+        names: Names,
+        numbers: Mapping[int, int],
+        renumbering: Renumbering,
     ) -> _Form:
-        def encoded(item: Any, numbers: Mapping[int, int]) -> bytes:
-            return self._encode(item, names, numbers, renumbering)
+        def encoded(known: _Known, numbers: Mapping[int, int]) -> bytes:
+            return self._encode(*known, names, numbers, renumbering)
 
-        sent = sorted([encoded(m, numbers) for m in step.sent])
-        if any(value not in numbers for m in step.sent for value in self._facts_of(m).values):
+        messages = sorted([encoded(each, numbers) for each in sent])
+        if any([value not in numbers for _, facts in sent for value in facts.values]):
             # Never so in a step of the reference, which sends what it has.
-            order = sorted(step.sent, key=lambda m: encoded(m, numbers))
-            numbers = _extend(numbers, [v for m in order for v in self._facts_of(m).values])
-            sent = sorted([encoded(m, numbers) for m in step.sent])
-        return (
-            encoded(step.before, numbers),
-            b"" if step.input is None else encoded(step.input, numbers),
-            encoded(step.after, numbers),
-            tuple(sent),
-        )
+            order = sorted(sent, key=lambda each: encoded(each, numbers))
+            numbers = _extend(numbers, [v for _, facts in order for v in facts.values])
+            messages = sorted([encoded(each, numbers) for each in sent])
+        return tuple([encoded(each, numbers) for each in outside]), tuple(messages)
 
     def _encode(
-        self, item: Any, names: Names, numbers: Mapping[int, int], renumbering: Renumbering
+        self,
+        item: Any,
+        facts: Facts,
+        names: Names,
+        numbers: Mapping[int, int],
+        renumbering: Renumbering,
     ) -> bytes:
-        own = tuple([numbers.get(value, UNNUMBERED) for value in self._facts_of(item).values])
+        own = tuple([numbers.get(value, UNNUMBERED) for value in facts.values])
         key = (item, names, own, renumbering)
         known = self._encoded.get(key)
         if known is None:
@@ -545,26 +576,26 @@ class Canonicaliser:
             known = self._facts[item] = facts_of(item)
         return known
 
-    def _numbers(self, step: Step) -> dict[int, int]:
-        """Value -> number for the values outside `sent`, in the order of first appearance."""
-        items = [item for item in (step.before, step.input, step.after) if item is not None]
-        return _extend({}, [value for item in items for value in self._facts_of(item).values])
-
     def renumbering(self, step: Step) -> Renumbering:
         """What becomes of the step's ranks and positions."""
+        return self._renumbering(step, [*map(self._facts_of, (*_outside(step), *step.sent))])
+
+    def _renumbering(self, step: Step, all_facts: Sequence[Facts]) -> Renumbering:
         if not self._is_renamed(step):
             return UNCHANGED
-        ranks: set[int] = {0}
-        positions: list[int] = []
-        for item in (step.before, step.input, step.after, *step.sent):
-            if item is not None:
-                facts = self._facts_of(item)
-                ranks |= facts.ranks
-                positions += facts.positions
+        ranks = {0}.union(*[facts.ranks for facts in all_facts])
         ranks.discard(NO_RANK)
-        kind = kind_of(self.constants, step.node)
-        shift = min(positions) - kind.first_position if step.action in kind.shifted else 0
+        kind, shift = kind_of(self.constants, step.node), 0
+        if step.action in kind.shifted:
+            positions = [position for facts in all_facts for position in facts.positions]
+            shift = min(positions) - kind.first_position
         return Renumbering(tuple(sorted(ranks)), shift)
+
+
+def _outside(step: Step) -> list[Any]:
+    """What values are numbered by, in this order: all but what is sent."""
+    items = (step.before, step.input, step.after)
+    return [item for item in items if item is not None]
 
 
 def _extend(numbers: Mapping[int, int], values: Iterable[int]) -> dict[int, int]:

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -171,19 +172,21 @@ def examine(tables: PartTables, files: PartFiles, specs: Path = SPECS) -> pa.Tab
     return examined(Part(tables), files, specs).slim()
 
 
-def examined(part: Part, files: PartFiles, specs: Path = SPECS) -> Classes:
-    """The classes of a part; its three files are written."""
-    # What is made of a part has no cycles; looking for them took a fifth of the time.
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """What is made of a part has no cycles; looking for them took a fifth of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _examined(part, files, specs)
+        yield
     finally:
         if collecting:
             gc.enable()
 
 
-def _examined(part: Part, files: PartFiles, specs: Path) -> Classes:
+@uncollected()
+def examined(part: Part, files: PartFiles, specs: Path = SPECS) -> Classes:
+    """The classes of a part; its three files are written."""
     findings = check_runs(part)
     classes = Classes(part, specs)
     files.out.mkdir(parents=True, exist_ok=True)

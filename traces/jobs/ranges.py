@@ -40,7 +40,7 @@ from tla_utils.errors import ToolError
 from traces.jobs.checks import Finding
 from traces.jobs.columns import Part
 from traces.jobs.coverage import features
-from traces.jobs.distinct import Facts, PartFiles, examined
+from traces.jobs.distinct import Facts, PartFiles, examined, uncollected
 from traces.jobs.guidance import GENOMES, genomes_of, genomes_table
 from traces.jobs.histories import judge_histories
 from traces.jobs.measures import measure
@@ -359,6 +359,7 @@ def judge_range(
         raise TraceError(f"{error.filename or work.out}: {what}") from None
 
 
+@uncollected()
 def _judged(
     work: Work,
     entry: PartEntry,

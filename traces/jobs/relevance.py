@@ -28,7 +28,9 @@ other. The tests judge recorded steps and damaged ones in both forms.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,10 +76,11 @@ def action_of(label: str) -> str:
 
 class _Plan(NamedTuple):
     """Of a record: the fields that do not matter, with their values in the first row; and those of
-    which only fields within may matter."""
+    which only fields within may matter. values: of the former those that a record has."""
 
     unmentioned: tuple[tuple[str, Any], ...]
     within: tuple[tuple[str, _Plan], ...]
+    values: Callable[[Any], tuple[Any, ...]]
 
 
 class Judged(NamedTuple):
@@ -155,25 +158,34 @@ class Relevance:
                 unmentioned.append((name, first))
             elif field not in mentioned.whole and isinstance(first, msgspec.Struct):
                 within.append((name, self._plan_within(field, first, mentioned)))
-        return _Plan(tuple(unmentioned), tuple(within))
+        return _plan_of(unmentioned, within)
 
     def _plan_within(self, field: str, initial: Any, mentioned: Mentions) -> _Plan:
         """Of a record that is only a way to fields within: those to which no way leads."""
         ends = {end for way, end in mentioned.paths if way == field}
         names = [name for name in initial.__struct_fields__ if spec_name(name) not in ends]
-        return _Plan(tuple([(name, getattr(initial, name)) for name in names]), ())
+        return _plan_of([(name, getattr(initial, name)) for name in names], [])
+
+
+def _plan_of(unmentioned: Sequence[tuple[str, Any]], within: Sequence[tuple[str, _Plan]]) -> _Plan:
+    # Of no field and of one attrgetter makes no tuple of values.
+    names = [name for name, _ in unmentioned]
+    many = len(names) > 1
+    values = attrgetter(*names) if many else lambda row: tuple([getattr(row, n) for n in names])
+    return _Plan(tuple(unmentioned), tuple(within), values)
 
 
 def _reduced(before: Any, after: Any, plan: _Plan) -> tuple[Any, Any]:
-    of_both: dict[str, Any] = {}
-    for name, first in plan.unmentioned:
-        old, new = getattr(before, name), getattr(after, name)
-        if old is new or old == new:
-            of_both[name] = first
+    if before is after:
+        of_both = dict(plan.unmentioned)
+    else:
+        values = zip(plan.unmentioned, plan.values(before), plan.values(after), strict=True)
+        of_both = dict([first for first, old, new in values if old is new or old == new])
     for name, inner in plan.within:
         old = getattr(before, name)
         if old == getattr(after, name):
             of_both[name] = _reduced(old, old, inner)[0]
     if not of_both:
         return before, after
-    return replace(before, **of_both), replace(after, **of_both)
+    reduced = replace(before, **of_both)
+    return reduced, reduced if before is after else replace(after, **of_both)

@@ -47,7 +47,9 @@ class Progress:
         self._world.call(1000 * PROBE_MS, self._ask, 0)
 
     def is_complete(self) -> bool:
-        return self.verdict() == PROGRESSED
+        # Asked after every step that matters: mostly the probe is not acknowledged yet.
+        acked = self._probe is not None and self._probe.outcome == "ok"
+        return acked and self.verdict() == PROGRESSED
 
     def _missing_in_metadata(self) -> str:
         controller = self._world.controller

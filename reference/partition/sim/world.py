@@ -27,6 +27,7 @@ from reference.partition.messages import (
 from reference.partition.properties import PartitionState
 from reference.partition.sim.losses import Losses
 from reference.partition.sim.machine import (
+    ANSWERS,
     LEADERSHIP,
     LOG,
     STATUS,
@@ -254,7 +255,8 @@ class PartitionWorld:
                 {**world.rows, node: step.after.row}, world.controller, world.metadata
             )
             self._world = after
-            sent = tuple([message.value for _, message in step.sent])
+            answers = step.sent if step.notable & ANSWERS else ()
+            sent = tuple([message.value for _, message in answers])
             violated = checker.after_step(node, world, after, sent)
         if violated is not None:
             explanation = violated.check(world, after, checker.history, self._machine.brokers)
