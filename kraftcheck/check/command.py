@@ -92,7 +92,9 @@ def check(
     """Judge histories and print a line for each; the exit code is the worst of them."""
     if html is not None:
         if html.suffix == ".html" and not html.is_dir():
-            wanted = f"a folder is wanted, for a page of each history: --html {html.with_suffix("")}"
+            wanted = (
+                f"a folder is wanted, for a page of each history: --html {html.with_suffix('')}"
+            )
             raise exits.BadInput(f"--html {html}: {wanted}")
         artifacts.claim(html)
     sources = [source for path in paths for source in sources_of(path)]
