@@ -117,7 +117,7 @@ def from_the_start() -> Iterator[None]:
     try:
         yield
     except (Interrupted, KeyboardInterrupt) as stop:
-        stop.add_note(f"nothing is gone on with, this begins anew: {_as_typed()}")
+        stop.add_note(f"nothing is kept, and this begins anew: {_as_typed()}")
         raise
 
 
