@@ -107,13 +107,28 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except (Interrupted, KeyboardInterrupt) as stop:
-        stop.add_note(command(*sys.argv[1:]))
+        stop.add_note(f"what was done is kept, and this goes on with the rest: {_as_typed()}")
         raise
 
 
+@contextmanager
+def from_the_start() -> Iterator[None]:
+    """Of long work that keeps nothing: whoever interrupts it is told that it begins anew."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt) as stop:
+        stop.add_note(f"nothing is kept, and this begins anew: {_as_typed()}")
+        raise
+
+
+def _as_typed() -> str:
+    return command(*sys.argv[1:])
+
+
 def _to_go_on(stop: BaseException) -> str:
+    # The outermost: it is its command that was typed.
     known = getattr(stop, "__notes__", [])
-    return f"; what was done is kept, and this goes on with the rest: {known[0]}" if known else ""
+    return f"; {known[-1]}" if known else ""
 
 
 # -- The end of a process

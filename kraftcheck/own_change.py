@@ -28,6 +28,8 @@ RESULT = "tried.json"
 BOUNDS = "bounds"
 """The folder of the cfgs of known bugs' models without the bug."""
 HEADS = ("rule", "operator", "what it says")
+LONG_S = 10.0
+"""Of a model that takes longer it is told how long, in the end."""
 TOLD_LINES = 60
 """Of a counterexample so many lines are shown; the file has all."""
 
@@ -62,7 +64,8 @@ def run(
     place = artifacts.claim(out)
     chosen = bool(tiers or names)
     if own_overlay is not None and not chosen:
-        models += related.bounds_of(bugs, manifest, place / BOUNDS)
+        # First where changes of these rules are known to show: who waits hears of it early.
+        models = [*related.bounds_of(bugs, manifest, place / BOUNDS), *models]
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:
@@ -281,6 +284,9 @@ def _explored(found: Tried) -> str:
     words = []
     if found.models:
         words.append(f"{len(models)} models to their end ({states:,} states)")
+        longest = max(found.models, key=lambda each: each.seconds)
+        if longest.seconds > LONG_S:
+            words[-1] += f", the longest {longest.model}, {longest.seconds:.0f} s"
     if found.runs is not None:
         words.append(f"{found.runs.runs:,} runs, {found.runs.schedules} schedules")
     return f"explored: {', '.join(words)}"

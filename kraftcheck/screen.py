@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, TextIO
 
 import click
 from rich.console import Console
@@ -145,7 +145,7 @@ class Screen:
         """Something worth knowing that is no result."""
         if not self.quiet:
             self._spoken()
-            click.echo(text, err=True)
+            click.echo(hanging(text, room_on_screen(sys.stderr)), err=True)
 
     @contextmanager
     def progress(self, label: str, total: int) -> Iterator[Meter]:
@@ -350,9 +350,12 @@ class Columns:
         return coloured(padded, text)
 
 
-def room_on_screen() -> int | None:
-    """The terminal's width; None where lines go elsewhere, to be taken apart by programs."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+def room_on_screen(stream: TextIO | None = None) -> int | None:
+    """The terminal's width; None where lines go elsewhere, to be taken apart by programs.
+
+    stream: what they are written to; stdout unless it is given.
+    """
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
 
 
 def wrapped(text: str, room: int | None) -> list[str]:

@@ -176,9 +176,9 @@ class Called:
         for number in count(1):
             if done.wait(draw.uniform(2.0, 6.0)):
                 return
-            began, f = _now(), f"start-fault{number}"
+            f = f"start-fault{number}"
             said = self._call("start", number) or f"fault {number}"
-            self.going = said
+            self.going, began = said, _now()  # as pages have it: there once it was begun
             for _ in range(2):  # as Jepsen's nemesis says it: before, and after
                 self._journal.moment(f, said)
             done.wait(draw.uniform(3.0, 10.0))
@@ -189,7 +189,7 @@ class Called:
             self.faults.append(Fault(said, NOBODY, began, _now()))
 
     def _call(self, verb: str, number: int) -> str:
-        """The first line that it printed."""
+        """The first line that it printed; empty where that has no word, as `{}` has none."""
         words = f"{self._command} {verb} {number}"
         try:
             done = subprocess.run(
@@ -207,7 +207,8 @@ class Called:
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
             self.trouble.append(f"`{words}` ended with {done.returncode}: {last[:200]}")
-        return next(iter(done.stdout.splitlines()), "")[:80]
+        said = next(iter(done.stdout.splitlines()), "")[:80]
+        return said if any(map(str.isalnum, said)) else ""
 
 
 def _now() -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -120,14 +121,20 @@ def make(
 def standing(
     bootstrap: str, properties: Mapping[str, str], admin: AdminClient, name: str, partitions: int
 ) -> Standing:
-    """What there is of a topic; one that nobody has asked for yet may be made by being asked for.
+    """What there is of a topic.
 
-    Raises TopicError: it cannot be had, or has fewer partitions.
+    Raises TopicError: it is not there, cannot be had, or has fewer partitions.
     """
     try:
-        topic = admin.list_topics(name, timeout=ANSWER_S).topics[name]
+        # All of them: a cluster may make a topic that is asked for by its name.
+        topics = admin.list_topics(timeout=ANSWER_S).topics
     except KafkaException as error:
         raise TopicError(f"topic {name}: {error.args[0].str()}") from None
+    topic = topics.get(name)
+    if topic is None:
+        near = get_close_matches(name, topics, 1)
+        hint = f"did you mean {near[0]}?" if near else "without --existing-topic it is made"
+        raise TopicError(f"there is no topic {name}: {hint}")
     if topic.partitions and len(topic.partitions) < partitions:
         raise TopicError(f"topic {name} has {len(topic.partitions)} partitions: see --partitions")
     replicas = {len(each.replicas) for each in topic.partitions.values()}

@@ -91,6 +91,11 @@ def check(
 ) -> int:
     """Judge histories and print a line for each; the exit code is the worst of them."""
     if html is not None:
+        if html.suffix == ".html" and not html.is_dir():
+            wanted = (
+                f"a folder is wanted, for a page of each history: --html {html.with_suffix('')}"
+            )
+            raise exits.BadInput(f"--html {html}: {wanted}")
         artifacts.claim(html)
     sources = [source for path in paths for source in sources_of(path)]
     work = partial(_outcome, options=options, html=html)

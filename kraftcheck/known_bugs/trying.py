@@ -177,7 +177,7 @@ def concluded(
 ) -> Tried:
     """The verdict on all of it. chosen: somebody said how far it is to look."""
     broken = [f"{each.property} (model {each.model})" for each in models if _breaks(each)]
-    undecided = [f"model {m.model}: {m.reason}" for m in models if m.verdict == UNKNOWN]
+    undecided = [f"model {m.model}: {_why(m)}" for m in models if m.verdict == UNKNOWN]
     if models and not undecided and not any(each.differs for each in models):
         undecided.append(f"models: {NEVER_THERE}: they have the states of the correct protocol")
     if runs is not None:
@@ -196,6 +196,11 @@ def concluded(
     elif other:
         verdict = OTHER_STEPS
     return Tried(verdict=verdict, reasons=reasons, models=models, runs=runs, known=known)
+
+
+def _why(undecided: OfModel) -> str:
+    further = "; give it longer with --timeout, or say with --model which are enough"
+    return undecided.reason + (further if "time limit" in undecided.reason else "")
 
 
 def _worthless(known: Known) -> Iterator[str]:

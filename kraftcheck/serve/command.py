@@ -117,6 +117,7 @@ async def _serve(
         _announce(front, screen)
         with screen.waiting():
             await front.stopped.wait()
+        screen.note("ended: what it did, and what clients saw, is judged")
         return front.end()
     finally:
         front.close()
@@ -213,6 +214,7 @@ def command(port: int, do: str, said: dict[str, str], screen: Screen) -> int:
         raise BadInput(str(error)) from None
     except OSError as error:
         raise BadInput(f"port {port}: {error.strerror or error}") from None
-    screen.line(json.dumps(found, indent=2))
+    done = " ".join([do, *(f"{name}={value}" for name, value in said.items())])
+    screen.line(json.dumps(found, indent=2) if found else f"done: {done}")
     screen.document(found)
     return exits.HOLDS

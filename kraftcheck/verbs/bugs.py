@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kraftcheck import exits
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, RUNS, SEED, shown, tools
 
@@ -220,4 +221,5 @@ def try_own(
         return work.list_rules(screen)
     if begun is not None:
         return work.begin(begun, wanted, screen)
-    return work.run(screen=screen, **options)
+    with exits.from_the_start():
+        return work.run(screen=screen, **options)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kraftcheck import exits
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, RUNS, shown, tools
 from specs import SPECS
@@ -164,4 +165,5 @@ def prove(**options: Any) -> int:
     """
     from kraftcheck import prove as work
 
-    return work.prove(**options)
+    with exits.from_the_start():
+        return work.prove(**options)

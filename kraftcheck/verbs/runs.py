@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kraftcheck import exits
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, SEED, THERE, placed, shown, tools
 
@@ -242,4 +243,5 @@ def verify(**options: Any) -> int:
     """
     from kraftcheck import verify as work
 
-    return work.verify(**options)
+    with exits.from_the_start():
+        return work.verify(**options)

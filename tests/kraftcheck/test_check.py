@@ -302,6 +302,9 @@ def test_a_page_tells_how_to_have_it_again(tmp_path: Path) -> None:
 def test_pages_go_into_a_folder_of_ours(tmp_path: Path) -> None:
     result = check(write(tmp_path, a=HOLDS) / "a", "--html", tmp_path)
     assert result.exit_code == 3 and "which is not ours" in result.stderr
+    page = tmp_path / "page.html"
+    result = check(tmp_path / "a", "--html", page)
+    assert result.exit_code == 3 and "a folder is wanted" in result.stderr and not page.exists()
 
 
 def test_a_trace_is_judged_run_by_run(tmp_path: Path) -> None:

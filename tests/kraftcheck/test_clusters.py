@@ -56,7 +56,7 @@ def test_a_mock_cluster_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     # The mock does not answer this, however long it is given.
     monkeypatch.setattr(topics, "RULES_S", 0.3)
     mock = Producer({**SILENT, "bootstrap.servers": "mock", "test.mock.num.brokers": 1})
-    broker = next(iter(mock.list_topics(timeout=10).brokers.values()))
+    broker = next(iter(mock.list_topics("kraftcheck", timeout=10).brokers.values()))
     where = ["--bootstrap", f"{broker.host}:{broker.port}", "--existing-topic"]
     words = [*where, "--replication-factor", "1", "--min-insync-replicas", "1", "--time", "0.5"]
     result = run("record", *words, "--json", "--out", str(tmp_path / "out"))

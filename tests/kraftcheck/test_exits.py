@@ -6,6 +6,8 @@ import errno
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import click
@@ -161,14 +163,28 @@ def test_a_signal_that_wakes_nobody_is_answered(repo_root: Path) -> None:
     assert (ended.returncode, ended.stderr) == (130, "kraftcheck: interrupted\n")
 
 
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ([exits.resumable], "goes on with the rest"),
+        ([exits.from_the_start], "begins anew"),
+        ([exits.from_the_start, exits.resumable], "begins anew"),
+    ],
+)
 def test_who_interrupts_is_told_what_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kept: Sequence[Callable[[], AbstractContextManager[None]]],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("sys.argv", ["kraftcheck", "simulate", "--out", "runs/a b"])
 
     def work() -> int:
-        with exits.resumable():
+        with ExitStack() as within:
+            for each in kept:
+                within.enter_context(each())
             raise KeyboardInterrupt
 
     assert exits.guarded(work) == exits.INTERRUPTED
-    assert capsys.readouterr().err.rstrip().endswith("kraftcheck simulate --out 'runs/a b'")
+    told = capsys.readouterr().err.rstrip()
+    assert told.endswith(f"{said}: kraftcheck simulate --out 'runs/a b'")

@@ -40,6 +40,7 @@ def judged(brokers: list[Node], folder: Path, lie: Lie, every: int) -> tuple[int
         producers=1,
         rate=200,
     )
+    Producer({**SILENT, "bootstrap.servers": proxy.bootstrap}).list_topics(plan.topic, timeout=10)
     record(proxy.bootstrap, plan, folder)
     proxy.close()
     return proxy.told, judge_file(folder / HISTORY, Options())

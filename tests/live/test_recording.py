@@ -15,11 +15,13 @@ from typing import Any
 import msgspec
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.options import Options
 from live.confluent import SILENT, ConfluentReader
 from live.crew import Crew
+from live.faults import Called
 from live.journal import HISTORY, RECORDING, Journal
 from live.library import Got
 from live.polling import ANSWERS, Poller
@@ -28,11 +30,30 @@ from live.recording import Plan, RecordingError, record
 from traces.formats import jsonlines
 from traces.observed import answers
 
+TOPICS = (
+    *("kraftcheck", "zero", "groups-4", "groups-9", "groups-18", "txn-0", "txn-1", "observed"),
+    *(
+        "second-log",
+        "second-groups",
+        "second-txn",
+        "full",
+        "held",
+        "twice",
+        "refuted",
+        "hurt",
+        "with",
+    ),
+)
+
 
 @pytest.fixture(scope="module")
 def bootstrap() -> Iterator[str]:
-    """The addresses of a mock cluster of three brokers; it lives as long as its producer."""
+    """The addresses of a mock cluster of three brokers; it lives as long as its producer. A topic
+    is there once it was asked for.
+    """
     mock = Producer({**SILENT, "bootstrap.servers": "mock", "test.mock.num.brokers": 3})
+    for topic in TOPICS:
+        mock.list_topics(topic, timeout=10)
     brokers = mock.list_topics(timeout=10).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
     del mock
@@ -300,6 +321,15 @@ def test_a_second_recording_into_one_topic_is_judged_by_itself(
         record(bootstrap, groups, tmp_path / "third")
 
 
+def test_a_topic_that_is_not_there_is_told_and_not_made(bootstrap: str, tmp_path: Path) -> None:
+    """Asked for by its name it would be made, in somebody's cluster."""
+    for name, hint in (("twce", "did you mean twice"), ("elsewhere", "without --existing-topic")):
+        with pytest.raises(RecordingError, match=f"there is no topic {name}: {hint}"):
+            record(bootstrap, Plan(seconds=0.1, topic=name, make_topic=False), tmp_path / name)
+        topics = AdminClient({**SILENT, "bootstrap.servers": bootstrap}).list_topics(timeout=10)
+        assert name not in topics.topics and "twice" in topics.topics
+
+
 def test_without_the_shift_a_second_recording_would_be_refuted(
     bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,7 +345,7 @@ def test_a_command_of_the_user_does_the_faults(bootstrap: str, tmp_path: Path) -
     script = tmp_path / "hurt"
     script.write_text(
         '#!/bin/sh\necho "$@ $KRAFTCHECK_TOPIC" >> "$0.log"\n'
-        '[ "$1" = start ] && echo "cut $2" && exit 0\necho broken >&2\nexit 4\n'
+        '[ "$1" = start ] && sleep 0.5 && echo "cut $2" && exit 0\necho broken >&2\nexit 4\n'
     )
     script.chmod(0o755)
     plan = Plan(
@@ -327,7 +357,19 @@ def test_a_command_of_the_user_does_the_faults(bootstrap: str, tmp_path: Path) -
     assert [each.kind for each in recording.faults] == ["cut 1"]
     assert recording.trouble == (f"`{script} stop 1` ended with 4: broken",)
     faults = jsonlines.read(tmp_path / "recorded" / HISTORY).annotations
-    assert [each.label for each in faults if each.kind == "fault"] == ["cut 1"]
+    (shown,) = [each for each in faults if each.kind == "fault"]
+    assert shown.label == "cut 1"
+    # As long as the page says, to its tenth of a second: neither counts how long `start` took.
+    (told,) = recording.faults
+    assert shown.until is not None
+    assert abs((shown.until - shown.at) / 1e6 - (told.end - told.begin)) < 100
+
+
+@pytest.mark.parametrize(("printed", "name"), [("{}", "fault 1"), ("", "fault 1"), ("cut", "cut")])
+def test_a_fault_is_called_what_its_command_says(printed: str, name: str, tmp_path: Path) -> None:
+    with Journal(tmp_path / HISTORY) as journal:
+        called = Called(f"echo '{printed}' #", journal, "host:1", "topic")
+        assert (called._call("start", 1) or "fault 1") == name
 
 
 def test_properties_reach_the_clients_and_secrets_stay_out(bootstrap: str, tmp_path: Path) -> None:

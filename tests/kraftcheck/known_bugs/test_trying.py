@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -24,7 +26,7 @@ from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
 from reference.kit.dispatch import snake
 from specs import SPECS
-from tla_utils import RunOptions, find_jar, find_java, read_manifest
+from tla_utils import Model, RunOptions, find_jar, find_java, read_manifest
 from tla_utils.config import read_config
 from tla_utils.manifest import Manifest
 from tla_utils.overrides import check_overrides, read_modules
@@ -184,6 +186,32 @@ def test_a_known_bug_under_another_name_is_found_at_its_bounds(tmp_path: Path) -
     (found,) = trying.try_models(own, manifest, models, options, tmp_path, 300, lambda _: None)
     assert (found.verdict, found.property) == ("violated", "LeaderCandidateCompleteness")
     assert related.known(bugs, [found.model], manifest, runs=None).models == ["Z42"]
+
+
+def test_first_comes_where_known_bugs_show_and_the_longest_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits hears early of what is broken, and is told what to do where time was too short."""
+    asked: list[str] = []
+
+    def tried(_own: Any, _manifest: Any, models: Sequence[Model], *_rest: Any) -> list[OfModel]:
+        asked.extend(model.name for model in models)
+        said = "stopped after the time limit of 300 s"
+        late = OfModel(model="quorum-live", verdict="unknown", seconds=300.0, reason=said)
+        return [OfModel(model="m", verdict="holds", distinct=6, correct=5), late]
+
+    monkeypatch.setattr(trying, "try_models", tried)
+    text = (SPECS / "quorum" / "bugs" / "Z12FollowersRefusePreVotes.tla").read_text("utf-8")
+    mine = tmp_path / "Mine.tla"
+    mine.write_text(text.replace("Z12FollowersRefusePreVotes", "Mine").replace("Z12_", "Mine_"))
+    shown = try_it(tmp_path / "out", "--overlay", str(mine))
+    assert shown.exit_code == 2, shown.output
+    bounds = [name.startswith("bounds-of-") for name in asked]
+    assert any(bounds) and bounds == sorted(bounds, reverse=True)
+    assert "model quorum-live: stopped after the time limit of 300 s; give it longer with" in (
+        shown.stdout
+    )
+    assert "the longest quorum-live, 300 s" in shown.stdout
 
 
 def of_runs(never: str) -> OfRuns:

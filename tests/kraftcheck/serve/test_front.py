@@ -577,16 +577,19 @@ def test_a_port_that_is_taken() -> None:
 
 def test_the_verb_serves_until_it_is_stopped_and_its_tape_is_judged_again(tmp_path: Path) -> None:
     options = ("--json", "--judge", "0", "--out", str(tmp_path))
-    child = subprocess.Popen([*KRAFTCHECK, "serve", *options], stdout=subprocess.PIPE, text=True)
+    serve = [*KRAFTCHECK, "serve", *options]
+    child = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None
     said = json.loads(child.stdout.readline())
     told = subprocess.run(
         [*KRAFTCHECK, "ctl", "--port", str(said["admin_port"]), "create", "name=t"],
         capture_output=True,
+        text=True,
     )
-    assert told.returncode == 0
+    assert (told.returncode, told.stdout) == (0, "done: create name=t\n")
     child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=60)
+    assert "ended: what it did, and what clients saw, is judged" in err
     found = json.loads(out)
     assert (child.returncode, found["verdict"], found["tape"]) == (0, "holds", said["tape"])
     again = subprocess.run(

@@ -199,6 +199,8 @@ def test_the_page_is_whole_and_stands_alone() -> None:
     assert parser.open == [] and parser.outside == []
     assert EVIL not in page and page.count("&lt;script&gt;") > 5
     assert "Side by side" in page and 'href="#c2"' in page
+    # TLC judges first rows as well: else its figure would be another one for the same thing.
+    assert "distinct steps and first rows" in page
 
 
 def test_the_evidence_is_drawn_once() -> None:
