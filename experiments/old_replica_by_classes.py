@@ -38,7 +38,7 @@ CONTROLS: Final = {
 }
 
 
-def runs(times: int, jars: Path | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def runs(times: int, jars: Path | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The cases, each so many times, with what the leader asked for. jars: what comes before
     Kafka's. Raises ClusterError: the program failed.
     """
