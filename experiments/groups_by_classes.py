@@ -95,7 +95,7 @@ CASES: Final = {
         {"replaced-control": "the other one had given it up by then"},
     ),
     "upgraded": Case(
-        "a member is given what a cooperative one has yet to give up, as the group is migrated (Z210)",
+        "a member is given what a cooperative one has yet to give up, in a migration (Z210)",
         {
             "upgraded-control": "that one had given it up by then",
             "upgraded-eager": "it had given up all before it joined",

@@ -57,7 +57,6 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     },
     "Z180": {"members": [1, 2], "partitions": [1, 2]},
     "Z181": {"members": [1, 2], "partitions": [1, 2]},
-    "Z210": {"members": [1, 2], "partitions": [1, 2]},
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
     "Z136": {"topic_deleted": 300, "host_crash": 300},
 }

@@ -387,7 +387,9 @@ class MigrationHandlers:
         new = replace(NOT_RECORDED, protocol="Classic", epoch=generation)
         owned = {n: self.client(row, n).owned for n in row.joined}
         given = {
-            n: as_set(p for p in _share(owner, n) if all(p not in owned[k] for k in owned if k != n))
+            n: as_set(
+                p for p in _share(owner, n) if all(p not in owned[k] for k in owned if k != n)
+            )
             for n in owned
         }
         members = [
@@ -418,7 +420,11 @@ class MigrationHandlers:
         """G39, G44, G46. Who gives something up joins again; a group that waits for that asks for
         nothing else.
         """
-        n, client, member = input.member, self.client(row, input.member), self.member(row, input.member)
+        n, client, member = (
+            input.member,
+            self.client(row, input.member),
+            self.member(row, input.member),
+        )
         if client.state != "Syncing":
             return None
         if self._is_stranger(row, n):

@@ -193,7 +193,7 @@ class GroupRules:
 
     def pending_after_upgrade(self, member: MigratedMember) -> tuple[int, ...]:
         """G45. What a classic member may have still of what it had when it joined last, as it has
-        not heard perhaps that it is not its own any more. Kafka forgets it (Z210).
+        not heard perhaps that it is not its own any more. Kafka forgets it.
         """
         return as_set({*member.owned} - {*member.assigned})
 

@@ -186,8 +186,8 @@ class MigratedMember(msgspec.Struct, frozen=True):
 
 
 class MigratingClient(msgspec.Struct, frozen=True):
-    """A consumer of either protocol. cooperative: it keeps what it has while it joins. One that has Joined waits for all to have joined. epoch: or
-    generation, that it knows."""
+    """A consumer of either protocol. cooperative: it keeps what it has while it joins. One that has
+    Joined waits for all to have joined. epoch: or generation, that it knows."""
 
     protocol: Literal["None", "Classic", "Consumer"]
     cooperative: bool
