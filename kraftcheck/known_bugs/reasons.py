@@ -47,9 +47,6 @@ NO_RUN: Mapping[tuple[str, str], str] = MappingProxyType(
         "from it",
         ("Z56", "invariants"): _ONCE,
         ("Z56", "histories"): _ONCE,
-        ("Z210", "invariants"): "the group must be migrated after a cooperative member is assigned "
-        "less and before its next request; none in 1,000 runs; one that is told comes to it "
-        "(tests/corpus/tlc-Z210.schedule)",
         ("Z122", "steps"): _THREE_LEADERS,
         ("Z122", "invariants"): _THREE_LEADERS,
     }
