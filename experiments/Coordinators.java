@@ -11,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -123,6 +124,9 @@ public class Coordinators {
             case "unheard-control" -> unheard(false);
             case "replaced" -> replaced(true);
             case "replaced-control" -> replaced(false);
+            case "upgraded" -> upgraded(true, true);
+            case "upgraded-control" -> upgraded(true, false);
+            case "upgraded-eager" -> upgraded(false, true);
             default -> throw new IllegalArgumentException(name);
         };
     }
@@ -364,6 +368,32 @@ public class Coordinators {
         return !both.isEmpty();
     }
 
+    // A member of the consumer protocol joins a classic group, while another one has yet to hear that
+    // it is to give something up; one control is a join after that.
+    private static boolean upgraded(boolean cooperative, boolean early) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var one = new Classic("one", null, cooperative);
+        var two = new Classic("two", null, cooperative);
+        settle(broker, one);
+        two.heartbeat(broker);
+        one.polls = !early;
+        one.heartbeat(broker);
+        two.heartbeat(broker);
+        if (!early)
+            settle(broker, two, one);
+        var comes = new Consumer("comes", null);
+        for (int i = 0; i < 3; i++) {
+            comes.heartbeat(broker);
+            two.heartbeat(broker);
+            broker.passes(INTERVAL_MS + 1);
+        }
+        var both = new TreeSet<>(two.owned);
+        both.addAll(comes.owned);
+        both.retainAll(one.owned);
+        tell("one has " + one.owned + ", two " + two.owned + ", who came " + comes.owned + "; both", both);
+        return !both.isEmpty();
+    }
+
     // --- What cases share
 
     // A classic member, then another: in the end each has a partition.
@@ -512,15 +542,27 @@ public class Coordinators {
         }
     }
 
-    // Eager: it gives up all before it joins.
+    // Eager, it gives up all before it joins; cooperative, it says what it has, and joins again when it
+    // has given some of that up.
     private static class Classic extends Member {
+        final boolean cooperative;
         String known = "";
         CompletableFuture<JoinGroupResponseData> joining;
         CompletableFuture<SyncGroupResponseData> syncing;
         boolean isMember;
+        boolean polls = true;
 
         Classic(String id, String instance) {
+            this(id, instance, false);
+        }
+
+        Classic(String id, String instance, boolean cooperative) {
             super(id, instance);
+            this.cooperative = cooperative;
+        }
+
+        private String assignor() {
+            return cooperative ? "cooperative-sticky" : "range";
         }
 
         @Override
@@ -546,7 +588,7 @@ public class Coordinators {
                     join(broker);
                 if (joining != null && joining.isDone())
                     joined(broker);
-                if (syncing != null && syncing.isDone())
+                if (syncing != null && syncing.isDone() && polls)
                     synced();
                 if (isMember)
                     return;
@@ -554,12 +596,14 @@ public class Coordinators {
         }
 
         private void join(Broker broker) {
-            owned = new TreeSet<>();
+            if (!cooperative)
+                owned = new TreeSet<>();
             isMember = false;
             ByteBuffer metadata = ConsumerProtocol.serializeSubscription(
-                new ConsumerPartitionAssignor.Subscription(List.of(TOPIC)));
+                new ConsumerPartitionAssignor.Subscription(List.of(TOPIC), null,
+                    owned.stream().map(p -> new TopicPartition(TOPIC, p)).toList()));
             var protocols = new JoinGroupRequestData.JoinGroupRequestProtocolCollection();
-            protocols.add(new JoinGroupRequestData.JoinGroupRequestProtocol().setName("range")
+            protocols.add(new JoinGroupRequestData.JoinGroupRequestProtocol().setName(assignor())
                 .setMetadata(bytes(metadata)));
             var request = new JoinGroupRequestData()
                 .setGroupId(GROUP).setMemberId(known).setGroupInstanceId(instance)
@@ -583,15 +627,20 @@ public class Coordinators {
             epoch = answer.generationId();
             var request = new SyncGroupRequestData()
                 .setGroupId(GROUP).setMemberId(known).setGroupInstanceId(instance).setGenerationId(epoch)
-                .setProtocolType("consumer").setProtocolName("range");
+                .setProtocolType("consumer").setProtocolName(assignor());
             if (known.equals(answer.leader())) {
                 var assignments = new ArrayList<SyncGroupRequestData.SyncGroupRequestAssignment>();
                 var ids = answer.members().stream().map(JoinGroupResponseData.JoinGroupResponseMember::memberId)
                     .sorted().toList();
+                var claimed = new HashMap<Integer, String>();
+                for (var member : answer.members())
+                    ConsumerProtocol.deserializeSubscription(ByteBuffer.wrap(member.metadata()))
+                        .ownedPartitions().forEach(of -> claimed.put(of.partition(), member.memberId()));
                 for (int at = 0; at < ids.size(); at++) {
                     var some = new ArrayList<TopicPartition>();
                     for (int p = at; p < PARTITIONS; p += ids.size())
-                        some.add(new TopicPartition(TOPIC, p));
+                        if (claimed.getOrDefault(p, ids.get(at)).equals(ids.get(at)))
+                            some.add(new TopicPartition(TOPIC, p));
                     assignments.add(new SyncGroupRequestData.SyncGroupRequestAssignment()
                         .setMemberId(ids.get(at)).setAssignment(bytes(ConsumerProtocol.serializeAssignment(
                             new ConsumerPartitionAssignor.Assignment(some)))));
@@ -610,11 +659,12 @@ public class Coordinators {
             syncing = null;
             if (Errors.forCode(answer.errorCode()) != Errors.NONE)
                 return;
-            isMember = true;
+            var before = owned;
             owned = new TreeSet<>();
             if (answer.assignment().length > 0)
                 ConsumerProtocol.deserializeAssignment(ByteBuffer.wrap(answer.assignment())).partitions()
                     .forEach(of -> owned.add(of.partition()));
+            isMember = owned.containsAll(before);
             tell(id + " is in generation " + epoch + " and has", owned);
         }
 

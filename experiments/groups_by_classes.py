@@ -94,6 +94,13 @@ CASES: Final = {
         "two members have a partition after a static one was restarted as a classic one (Z181)",
         {"replaced-control": "the other one had given it up by then"},
     ),
+    "upgraded": Case(
+        "a member is given what a cooperative one has yet to give up, in a migration (Z210)",
+        {
+            "upgraded-control": "that one had given it up by then",
+            "upgraded-eager": "it had given up all before it joined",
+        },
+    ),
 }
 
 

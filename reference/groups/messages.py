@@ -294,8 +294,11 @@ MigrationPolicy: TypeAlias = Literal["Bidirectional", "Upgrade"]
 
 
 class StartConsumer(Input, frozen=True):
+    """cooperative: as a classic member it keeps what it has while it joins (KIP-429)."""
+
     member: Node
     protocol: GroupProtocol
+    cooperative: bool
 
 
 class CloseConsumer(Input, frozen=True):

@@ -84,15 +84,36 @@ class MigrationHandlers:
         after = replace(row.clients[at], **changes)
         return replace(row, clients=(*row.clients[:at], after, *row.clients[at + 1 :]))
 
-    def _owners(self, some: Iterable[int], epoch: int) -> dict[int, int]:
-        """The owner of each partition: of all balanced assignments one, by the epoch."""
+    def _no_more_joined(
+        self, clients: tuple[MigratingClient, ...], some: Iterable[int]
+    ) -> tuple[MigratingClient, ...]:
+        """These of the clients wait for others to join no more."""
+        return tuple(
+            replace(client, state="Joining") if n in some and client.state == "Joined" else client
+            for n, client in zip(self._members, clients, strict=True)
+        )
+
+    def _balanced(self, some: Iterable[int]) -> list[dict[int, int]]:
+        """Assignments that give nobody two partitions more than another."""
         partitions, among = self.rules.constants.partitions, tuple(some)
-        able = [
-            owners
+        return [
+            dict(zip(partitions, owners, strict=True))
             for owners in product(among, repeat=len(partitions))
             if all(owners.count(m) <= owners.count(n) + 1 for m in among for n in among)
         ]
-        return dict(zip(partitions, able[epoch % len(able)], strict=True))
+
+    def _owners(self, some: Iterable[int], epoch: int) -> dict[int, int]:
+        """The owner of each partition: of all balanced assignments one, by the epoch."""
+        able = self._balanced(some)
+        return able[epoch % len(able)]
+
+    def _sticky_owners(self, row: GroupMigration, epoch: int) -> dict[int, int]:
+        """Of those who have joined: of what leaves the most where it is (KIP-429), one."""
+        owned = {n: {*self.client(row, n).owned} for n in row.joined}
+        able = self._balanced(row.joined)
+        left = [sum(p in owned[n] for p, n in each.items()) for each in able]
+        stay = [each for each, count in zip(able, left, strict=True) if count == max(left)]
+        return stay[epoch % len(stay)]
 
     def _changed(self, row: GroupMigration) -> Outcome:
         """The group changes, or a consumer does what it was told."""
@@ -123,10 +144,18 @@ class MigrationHandlers:
         return self._with_member(row, n, epoch=row.target_epoch, pending=(), assigned=taken)
 
     def _upgraded(self, row: GroupMigration) -> GroupMigration:
-        """G45. Who was about to join is told to join again."""
+        """G45. Who was about to join is told to join again. What a member had when it joined it may
+        have still.
+        """
         here = self._in_group(row)
         members = [
-            replace(member, epoch=row.epoch, target=member.assigned, pending=())
+            replace(
+                member,
+                epoch=row.epoch,
+                target=member.assigned,
+                pending=self.rules.pending_after_upgrade(member),
+                owned=(),
+            )
             if n in here
             else NOT_RECORDED
             for n, member in zip(self._members, row.members, strict=True)
@@ -137,6 +166,7 @@ class MigrationHandlers:
             target_epoch=row.epoch,
             rebalancing=False,
             joined=(),
+            clients=self._no_more_joined(row.clients, self._members),
             members=tuple(members),
         )
 
@@ -164,7 +194,8 @@ class MigrationHandlers:
         """G21, G41, G47."""
         at = self._place[n]
         members = (*row.members[:at], NOT_RECORDED, *row.members[at + 1 :])
-        removed = replace(row, members=members)
+        clients = self._no_more_joined(row.clients, (n,))
+        removed = replace(row, members=members, clients=clients)
         epoch = self.rules.bumped_epoch(row.epoch)
         if not self._in_group(removed):
             return replace(
@@ -176,8 +207,13 @@ class MigrationHandlers:
                 joined=(),
             )
         if row.type == "Classic":
-            left = self._with_member(row, n, left=True)
-            return replace(left, rebalancing=True, joined=as_set({*row.joined} - {n}))
+            left = replace(self.member(row, n), left=True)
+            return replace(
+                removed,
+                members=(*row.members[:at], left, *row.members[at + 1 :]),
+                rebalancing=True,
+                joined=as_set({*row.joined} - {n}),
+            )
         was_last = self.member(row, n).protocol == "Consumer" and not self._of_protocol(
             removed, "Consumer"
         )
@@ -232,7 +268,13 @@ class MigrationHandlers:
             return None
         started = self._closed(row, input.member)
         return self._changed(
-            self._with_client(started, input.member, protocol=input.protocol, state="Joining")
+            self._with_client(
+                started,
+                input.member,
+                protocol=input.protocol,
+                cooperative=input.cooperative,
+                state="Joining",
+            )
         )
 
     def handle_restart_as_classic(
@@ -313,56 +355,84 @@ class MigrationHandlers:
     # --- The classic protocol: join, sync
 
     def handle_rejoin_classic(self, row: GroupMigration, input: RejoinClassic) -> Outcome | None:
-        """G38, G43, G46, G48. It has given up all."""
+        """G38, G43, G44, G46, G48. It has given up all, but for what a member keeps that is
+        cooperative.
+        """
         n, client = input.member, self.client(row, input.member)
-        if client.protocol != "Classic" or client.state != "Joining" or n in row.joined:
+        if client.protocol != "Classic" or client.state != "Joining":
             return None
         group = row if self._in_group(row) else replace(row, type="Classic")
         is_new = n not in self._of_protocol(group, "Classic")
         known = self._with_member(group, n, protocol="Classic", left=False)
-        emptied = self._with_client(known, n, owned=())
+        owned = client.owned if client.cooperative and not is_new else ()
+        emptied = self._with_client(known, n, owned=owned)
         if group.type == "Classic":
             joined = as_set((*row.joined, n))
-            return self._changed(replace(emptied, rebalancing=True, joined=joined))
+            waiting = self._with_client(emptied, n, state="Joined")
+            return self._changed(replace(waiting, rebalancing=True, joined=joined))
         if is_new:
             emptied = replace(emptied, epoch=self.rules.bumped_epoch(emptied.epoch))
-        done = self._reconciled(self._targeted(emptied), n, ())
+        done = self._reconciled(self._targeted(emptied), n, owned)
         epoch = self.member(done, n).epoch
         return self._changed(self._with_client(done, n, state="Syncing", epoch=epoch))
 
     def handle_complete_join(self, row: GroupMigration, input: CompleteJoin) -> Outcome | None:
-        """G38, G39. All have joined: they are in a new generation."""
+        """G38, G39. All have joined: they are in a new generation, of which those hear who are
+        there still.
+        """
         if not row.rebalancing or not row.joined or list(row.joined) != self._in_group(row):
             return None
         generation = self.rules.bumped_epoch(row.epoch)
-        owner = self._owners(row.joined, generation)
+        owner = self._sticky_owners(row, generation)
         new = replace(NOT_RECORDED, protocol="Classic", epoch=generation)
-        shares = {n: _share(owner, n) for n in row.joined}
+        owned = {n: self.client(row, n).owned for n in row.joined}
+        given = {
+            n: as_set(
+                p for p in _share(owner, n) if all(p not in owned[k] for k in owned if k != n)
+            )
+            for n in owned
+        }
         members = [
-            replace(new, target=shares[n], assigned=shares[n]) if n in shares else NOT_RECORDED
+            replace(new, target=given[n], assigned=given[n], owned=owned[n])
+            if n in given
+            else NOT_RECORDED
             for n in self._members
         ]
-        done = replace(
-            row,
-            epoch=generation,
-            target_epoch=generation,
-            rebalancing=False,
-            joined=(),
-            members=tuple(members),
+        clients = [
+            replace(client, state="Syncing", epoch=generation)
+            if client.state == "Joined"
+            else client
+            for client in row.clients
+        ]
+        return self._changed(
+            replace(
+                row,
+                epoch=generation,
+                target_epoch=generation,
+                rebalancing=False,
+                joined=(),
+                members=tuple(members),
+                clients=tuple(clients),
+            )
         )
-        for n in row.joined:
-            done = self._with_client(done, n, state="Syncing", epoch=generation)
-        return self._changed(done)
 
     def handle_sync_classic(self, row: GroupMigration, input: SyncClassic) -> Outcome | None:
-        """G39, G46."""
-        n = input.member
-        if self.client(row, n).state != "Syncing":
+        """G39, G44, G46. Who gives something up joins again; a group that waits for that asks for
+        nothing else.
+        """
+        n, client, member = (
+            input.member,
+            self.client(row, input.member),
+            self.member(row, input.member),
+        )
+        if client.state != "Syncing":
             return None
-        if self._is_stranger(row, n) or self._is_to_join(row, n):
+        if self._is_stranger(row, n):
             return self._dropped(row, n)
-        owned = self.member(row, n).assigned
-        return self._changed(self._with_client(row, n, state="Stable", owned=owned))
+        if not member.pending and self._is_to_join(row, n):
+            return self._changed(self._with_client(row, n, state="Joining"))
+        state = "Stable" if {*client.owned} <= {*member.assigned} else "Joining"
+        return self._changed(self._with_client(row, n, state=state, owned=member.assigned))
 
     def handle_move_migrated(self, row: GroupMigration, input: MoveMigrated) -> Outcome:
         """G49. Another coordinator knows what was recorded. policy: of its own."""
@@ -372,8 +442,16 @@ class MigrationHandlers:
             else replace(member, left=False)
             for member in row.members
         ]
-        moved = replace(row, policy=input.policy, rebalancing=False, joined=())
-        return self._changed(replace(moved, members=tuple(members)))
+        return self._changed(
+            replace(
+                row,
+                policy=input.policy,
+                rebalancing=False,
+                joined=(),
+                members=tuple(members),
+                clients=self._no_more_joined(row.clients, self._members),
+            )
+        )
 
 
 def _share(owner: dict[int, int], n: int) -> tuple[int, ...]:

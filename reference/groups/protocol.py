@@ -272,7 +272,9 @@ def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
 def _of_migration(constants: Constants, row: GroupMigration) -> Iterator[Input]:
     for n, client in zip(constants.members, row.clients, strict=True):
         if client.state == "Closed":
-            yield from (StartConsumer(n, "Classic"), StartConsumer(n, "Consumer"))
+            for cooperative in (False, True):
+                yield StartConsumer(n, "Classic", cooperative)
+            yield StartConsumer(n, "Consumer", cooperative=False)
         else:
             yield from (CloseConsumer(n), KillConsumer(n), ConsumerHeartbeat(n))
         if client.state == "Stable" and client.protocol == "Consumer":

@@ -191,6 +191,12 @@ class GroupRules:
         """
         return as_set(holding(member))
 
+    def pending_after_upgrade(self, member: MigratedMember) -> tuple[int, ...]:
+        """G45. What a classic member may have still of what it had when it joined last, as it has
+        not heard perhaps that it is not its own any more. Kafka forgets it.
+        """
+        return as_set({*member.owned} - {*member.assigned})
+
     def kept_for_a_while(self, member: MigratedMember) -> tuple[int, ...]:
         """G19. What is kept for a static member that has left for a while."""
         return member.assigned

@@ -173,22 +173,25 @@ class GroupOffsets(msgspec.Struct, frozen=True):
 
 
 class MigratedMember(msgspec.Struct, frozen=True):
-    """What is recorded of a member (specs/groups/GroupMigration.tla). left: it is none any more,
-    which is not recorded."""
+    """What is recorded of a member (specs/groups/GroupMigration.tla). owned: what it said it had
+    when it joined last, as a classic one. left: it is none any more, which is not recorded."""
 
     protocol: Literal["None", "Classic", "Consumer"]
     epoch: int
     target: SetOf[int]
     assigned: SetOf[int]
     pending: SetOf[int]
+    owned: SetOf[int]
     left: bool
 
 
 class MigratingClient(msgspec.Struct, frozen=True):
-    """A consumer of either protocol. epoch: or generation, that it knows."""
+    """A consumer of either protocol. cooperative: it keeps what it has while it joins. One that has
+    Joined waits for all to have joined. epoch: or generation, that it knows."""
 
     protocol: Literal["None", "Classic", "Consumer"]
-    state: Literal["Closed", "Joining", "Syncing", "Stable"]
+    cooperative: bool
+    state: Literal["Closed", "Joining", "Joined", "Syncing", "Stable"]
     epoch: int
     owned: SetOf[int]
 
@@ -231,8 +234,8 @@ INITIAL_MEMBER: Final = GroupMember(
 NO_ENTRIES: Final = ReadMember(known=False, id=0, epoch=0, assigned=())
 
 
-NOT_RECORDED: Final = MigratedMember("None", 0, (), (), (), False)
-NO_CONSUMER: Final = MigratingClient("None", "Closed", 0, ())
+NOT_RECORDED: Final = MigratedMember("None", 0, (), (), (), (), left=False)
+NO_CONSUMER: Final = MigratingClient("None", cooperative=False, state="Closed", epoch=0, owned=())
 
 
 def initial_migration(constants: Constants) -> GroupMigration:

@@ -10,24 +10,31 @@
 (*   members       members[n]: what is recorded of member n                 *)
 (*   rebalancing   whether the members of a classic group are to join again *)
 (*   joined        those that have                                          *)
-(*   clients       clients[n]: consumer n                                   *)
+(*   clients       clients[n]: consumer n; one that has "Joined" waits for  *)
+(*                 all to have joined                                       *)
 (*   told          the members that were told, since the group changed      *)
 (*                 last, that there is nothing new                          *)
 (*                                                                          *)
 (* rebalancing, joined, and who has `left` a classic group are known in     *)
-(* memory only: a classic group is recorded when all have joined.           *)
+(* memory only: a classic group is recorded when all have joined.  Who has  *)
+(* joined and is killed is among joined still: its coordinator does not     *)
+(* know.                                                                    *)
 (*                                                                          *)
 (* A request, its answer and what a consumer does of it are one step, and a *)
 (* record is committed in the step that appends it.  All subscribe to all.  *)
-(* Classic members give up all before they join (eager).  When all have     *)
-(* joined, the leader's assignment is recorded in that step.                *)
+(* Classic members give up all before they join (eager), or keep what they  *)
+(* have and say so (cooperative): then it is given to nobody else, until    *)
+(* they have heard that it is not theirs any more, gave it up and joined    *)
+(* again.  When all have joined, the leader's assignment is recorded in     *)
+(* that step, and what each had.                                            *)
 (***************************************************************************)
 EXTENDS GroupRules
 
 NotRecorded ==
   [protocol |-> "None", epoch |-> 0, target |-> {}, assigned |-> {}, pending |-> {},
-   left |-> FALSE]
-NoConsumer == [protocol |-> "None", state |-> "Closed", epoch |-> 0, owned |-> {}]
+   owned |-> {}, left |-> FALSE]
+NoConsumer ==
+  [protocol |-> "None", cooperative |-> FALSE, state |-> "Closed", epoch |-> 0, owned |-> {}]
 InitialMigration ==
   [type |-> "Classic", policy |-> "Bidirectional", epoch |-> 0, targetEpoch |-> 0,
    members |-> [n \in Members |-> NotRecorded], rebalancing |-> FALSE, joined |-> {},
@@ -41,12 +48,27 @@ Telling(row, n) == {[row |-> [row EXCEPT !.told = @ \cup {n}], sent |-> {}, igno
 InGroup(row) == {n \in Members : row.members[n].protocol # "None" /\ ~row.members[n].left}
 OfProtocol(row, protocol) == {n \in InGroup(row) : row.members[n].protocol = protocol}
 
+(* These of the clients wait for others to join no more.                    *)
+NoMoreJoined(clients, some) ==
+  [n \in Members |->
+    IF n \in some /\ clients[n].state = "Joined" THEN [clients[n] EXCEPT !.state = "Joining"]
+    ELSE clients[n]]
+
 (* Any that gives nobody two partitions more than another.                  *)
 BalancedOwners(some) ==
   LET share(owner, n) == Cardinality({p \in Partitions : owner[p] = n})
   IN {owner \in [Partitions -> some] :
         \A m, n \in some : share(owner, m) <= share(owner, n) + 1}
 ShareOf(owner, n) == {p \in Partitions : owner[p] = n}
+
+(* Of these, those that leave the most where it is (KIP-429).               *)
+StickyOwners(row, some) ==
+  LET left(owner) == Cardinality({p \in Partitions : p \in row.clients[owner[p]].owned})
+      able == BalancedOwners(some)
+  IN {owner \in able : \A other \in able : left(other) <= left(owner)}
+
+(* What others said they have when they joined; who has gone fetches nothing. *)
+ClaimedByOthers(row, n) == UNION {row.clients[k].owned : k \in row.joined \ {n}}
 
 -----------------------------------------------------------------------------
 (* A group of the consumer protocol (G14 to G17, G21).                      *)
@@ -74,13 +96,16 @@ Reconciled(row, n, owned) ==
             [row EXCEPT !.members[n].epoch = row.targetEpoch, !.members[n].pending = {},
                         !.members[n].assigned = kept \cup free]
 
-(* G45.  Who was about to join is told to join again.                       *)
+(* G45.  Who was about to join is told to join again.  What a member had    *)
+(* when it joined it may have still.                                        *)
 Upgraded(row) ==
   [row EXCEPT
      !.type = "Consumer", !.targetEpoch = row.epoch, !.rebalancing = FALSE, !.joined = {},
+     !.clients = NoMoreJoined(@, Members),
      !.members = [n \in Members |->
        IF n \in InGroup(row)
-       THEN [@[n] EXCEPT !.epoch = row.epoch, !.target = row.members[n].assigned, !.pending = {}]
+       THEN [@[n] EXCEPT !.epoch = row.epoch, !.target = row.members[n].assigned,
+                         !.pending = PendingAfterUpgrade(row.members[n]), !.owned = {}]
        ELSE NotRecorded]]
 
 (* G47.  Nobody of the consumer protocol is left: those who stay are to     *)
@@ -102,14 +127,15 @@ Downgraded(row) ==
 
 (* G21, G41, G47.                                                           *)
 WithoutIt(row, n) ==
-  LET removed == [row EXCEPT !.members[n] = NotRecorded]
+  LET removed == [row EXCEPT !.members[n] = NotRecorded, !.clients = NoMoreJoined(@, {n})]
       others == InGroup(removed)
   IN CASE others = {} ->
             [removed EXCEPT !.members = [k \in Members |-> NotRecorded],
                             !.epoch = BumpedEpoch(@), !.targetEpoch = BumpedEpoch(row.epoch),
                             !.rebalancing = FALSE, !.joined = {}]
        [] row.type = "Classic" ->
-            [row EXCEPT !.members[n].left = TRUE, !.rebalancing = TRUE, !.joined = @ \ {n}]
+            [removed EXCEPT !.members[n] = [row.members[n] EXCEPT !.left = TRUE],
+                            !.rebalancing = TRUE, !.joined = @ \ {n}]
        [] row.members[n].protocol = "Consumer" /\ OfProtocol(removed, "Consumer") = {}
             /\ MigratesBack(row) -> Downgraded(removed)
        [] OTHER -> [removed EXCEPT !.epoch = BumpedEpoch(@)]
@@ -148,7 +174,8 @@ Step_HandleLeaveForAWhile(n, row, input) ==
 Step_HandleStartConsumer(n, row, input) ==
   IF row.clients[input.member].state # "Closed" THEN {}
   ELSE Migrating([row EXCEPT !.clients[input.member] =
-                    [NoConsumer EXCEPT !.protocol = input.protocol, !.state = "Joining"]])
+                    [NoConsumer EXCEPT !.protocol = input.protocol,
+                                       !.cooperative = input.cooperative, !.state = "Joining"]])
 
 (* G13, G47.  A static member of the consumer protocol is back, with the    *)
 (* classic one, and takes the place of what it was: at once, if the group   *)
@@ -216,30 +243,35 @@ Step_HandleConsumerHeartbeat(n, row, input) ==
 -----------------------------------------------------------------------------
 (* The classic protocol: join, sync.                                        *)
 
-(* G38, G43, G46, G48.  It has given up all.                                *)
+(* G38, G43, G44, G46, G48.  It has given up all, but for what a member     *)
+(* keeps that is cooperative.                                               *)
 Step_HandleRejoinClassic(n, row, input) ==
   LET k == input.member
       group == IF InGroup(row) = {} THEN [row EXCEPT !.type = "Classic"] ELSE row
       isNew == k \notin OfProtocol(group, "Classic")
       known == [group EXCEPT !.members[k].protocol = "Classic", !.members[k].left = FALSE]
-      emptied == [known EXCEPT !.clients[k].owned = {}]
+      owned == IF row.clients[k].cooperative /\ ~isNew THEN row.clients[k].owned ELSE {}
+      emptied == [known EXCEPT !.clients[k].owned = owned]
       bumped == IF isNew THEN [emptied EXCEPT !.epoch = BumpedEpoch(@)] ELSE emptied
       synced(done) == [done EXCEPT !.clients[k].state = "Syncing",
                                    !.clients[k].epoch = done.members[k].epoch]
-  IN CASE row.clients[k].protocol # "Classic" \/ row.clients[k].state # "Joining"
-            \/ k \in row.joined -> {}
+  IN CASE row.clients[k].protocol # "Classic" \/ row.clients[k].state # "Joining" -> {}
        [] group.type = "Classic" ->
-            Migrating([emptied EXCEPT !.rebalancing = TRUE, !.joined = @ \cup {k}])
+            Migrating([emptied EXCEPT !.rebalancing = TRUE, !.joined = @ \cup {k},
+                                      !.clients[k].state = "Joined"])
        [] OTHER ->
-            UNION {Migrating(synced(Reconciled(targeted, k, {}))) :
+            UNION {Migrating(synced(Reconciled(targeted, k, owned))) :
                      targeted \in WithTargets(bumped)}
 
-(* G38, G39.  All have joined: they are in a new generation.                *)
+(* G38, G39.  All have joined: they are in a new generation, of which those *)
+(* hear who are there still.                                                *)
 Step_HandleCompleteJoin(n, row, input) ==
   LET generation == BumpedEpoch(row.epoch)
+      given(owner, k) == ShareOf(owner, k) \ ClaimedByOthers(row, k)
       of(owner, k) == [NotRecorded EXCEPT !.protocol = "Classic", !.epoch = generation,
-                                          !.target = ShareOf(owner, k),
-                                          !.assigned = ShareOf(owner, k)]
+                                          !.target = given(owner, k),
+                                          !.assigned = given(owner, k),
+                                          !.owned = row.clients[k].owned]
   IN IF ~row.rebalancing \/ row.joined = {} \/ row.joined # InGroup(row) THEN {}
      ELSE UNION {Migrating([row EXCEPT
                    !.epoch = generation, !.targetEpoch = generation, !.rebalancing = FALSE,
@@ -247,32 +279,37 @@ Step_HandleCompleteJoin(n, row, input) ==
                    !.members = [k \in Members |->
                      IF k \in row.joined THEN of(owner, k) ELSE NotRecorded],
                    !.clients = [k \in Members |->
-                     IF k \in row.joined
+                     IF @[k].state = "Joined"
                      THEN [@[k] EXCEPT !.state = "Syncing", !.epoch = generation]
                      ELSE @[k]]]) :
-            owner \in BalancedOwners(row.joined)}
+            owner \in StickyOwners(row, row.joined)}
 
-(* G39, G46.                                                                *)
+(* G39, G44, G46.  Who gives something up joins again; a group that waits   *)
+(* for that asks for nothing else.                                          *)
 Step_HandleSyncClassic(n, row, input) ==
-  LET k == input.member IN
-  CASE row.clients[k].state # "Syncing" -> {}
-    [] IsStranger(row, k) \/ IsToJoin(row, k) -> Dropped(row, k)
-    [] OTHER -> Migrating([row EXCEPT !.clients[k].state = "Stable",
-                                      !.clients[k].owned = row.members[k].assigned])
+  LET k == input.member
+      assigned == row.members[k].assigned
+      hears == IF row.clients[k].owned \subseteq assigned THEN "Stable" ELSE "Joining"
+  IN CASE row.clients[k].state # "Syncing" -> {}
+       [] IsStranger(row, k) -> Dropped(row, k)
+       [] row.members[k].pending = {} /\ IsToJoin(row, k) ->
+            Migrating([row EXCEPT !.clients[k].state = "Joining"])
+       [] OTHER -> Migrating([row EXCEPT !.clients[k].state = hears, !.clients[k].owned = assigned])
 
 -----------------------------------------------------------------------------
 (* G49.  Another coordinator knows what was recorded.  policy: of its own.  *)
 Step_HandleMoveMigrated(n, row, input) ==
   Migrating([row EXCEPT
     !.policy = input.policy, !.rebalancing = FALSE, !.joined = {},
+    !.clients = NoMoreJoined(@, Members),
     !.members = [k \in Members |->
       IF row.type = "Classic" /\ @[k].epoch = 0 THEN NotRecorded
       ELSE [@[k] EXCEPT !.left = FALSE]]])
 
 OfMember(type) == {[type |-> type, member |-> k] : k \in Members}
 Inputs_StartConsumer(n, row) ==
-  {[type |-> "StartConsumer", member |-> k, protocol |-> p] :
-     k \in Members, p \in {"Classic", "Consumer"}}
+  {[type |-> "StartConsumer", member |-> k, protocol |-> p, cooperative |-> c] :
+     k \in Members, p \in {"Classic", "Consumer"}, c \in BOOLEAN}
 Inputs_MoveMigrated(n, row) ==
   {[type |-> "MoveMigrated", policy |-> p] : p \in {"Bidirectional", "Upgrade"}}
 Inputs_CloseConsumer(n, row) == OfMember("CloseConsumer")

@@ -132,6 +132,11 @@ DowngradedGeneration(row) == BumpedEpoch(row.epoch)
 (* has.  Kafka records what was to be its own, and others may have (Z181).  *)
 AssignmentAfterDowngrade(member) == Holding(member)
 
+(* G45.  What a classic member may have still of what it had when it joined *)
+(* last, as it has not heard perhaps that it is not its own any more.       *)
+(* Kafka forgets it (Z210).                                                 *)
+PendingAfterUpgrade(member) == member.owned \ member.assigned
+
 (* G19.  What is kept for a static member that has left for a while.        *)
 KeptForAWhile(member) == member.assigned
 

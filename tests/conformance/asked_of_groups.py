@@ -145,8 +145,9 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 def migrations() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for epoch, target, assigned, pending in itertools.product((1, 2), SETS, SETS, SETS):
-        member = MigratedMember("Classic", epoch, target, assigned, pending, left=False)
+        member = MigratedMember("Classic", epoch, target, assigned, pending, (), left=False)
         yield from ((rule, (member,)) for rule in ("AssignmentAfterDowngrade", "KeptForAWhile"))
+        yield "PendingAfterUpgrade", (replace(member, pending=(), owned=pending),)
         for held, behind in itertools.product(SETS, (1, 2)):
             yield "TellsToJoin", (replace(MIGRATED, target_epoch=behind), member, held)
     for policy in ("Bidirectional", "Upgrade"):

@@ -94,6 +94,7 @@ G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
 G_SENT = "groups-offsets-transactions"
 G_BOTH = "groups-migration"
+G_KEEPING = "groups-migration-cooperative"
 C_ONE = "classic-one"
 C_TWO = "classic-two"
 C_FAILOVER = "classic-failover"
@@ -205,6 +206,7 @@ TABLES = (
             Forced("MigratesBack", "row", "FALSE", G_BOTH),
             Forced("DowngradedGeneration", "row", "row.epoch", G_BOTH),
             Forced("AssignmentAfterDowngrade", "member", "{}", G_BOTH),
+            Forced("PendingAfterUpgrade", "member", "{}", G_KEEPING),
             Forced("KeptForAWhile", "member", "{}", G_BOTH),
             Forced("TellsToJoin", "row, member, held", "FALSE", G_BOTH),
             Forced("StampedEpoch", "row, request", "row.epoch", G_FENCES),

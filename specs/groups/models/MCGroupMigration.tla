@@ -5,6 +5,7 @@
 EXTENDS GroupMigrationProperties, TLC
 
 CONSTANTS
+  Cooperative,   \* whether classic members are: values of which each may have one
   MaxStarts,     \* of consumers
   MaxGoings,     \* consumers that are closed or killed, or time out
   MaxRestarts,   \* of static members, with the classic protocol
@@ -40,7 +41,8 @@ OfConsumer(k) ==
 
 MCNext ==
   \/ \E input \in Inputs_StartConsumer(0, migration) :
-       Paid("starts", MaxStarts, Becomes(Step_HandleStartConsumer(0, migration, input)))
+       /\ input.cooperative \in (IF input.protocol = "Classic" THEN Cooperative ELSE {FALSE})
+       /\ Paid("starts", MaxStarts, Becomes(Step_HandleStartConsumer(0, migration, input)))
   \/ \E k \in Members : OfConsumer(k)
   \/ Free(Becomes(Step_HandleCompleteJoin(0, migration, 0)))
   \/ \E input \in Inputs_MoveMigrated(0, migration) :
@@ -49,7 +51,8 @@ MCNext ==
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
 (* What must be reached: the group goes back to the classic protocol; a     *)
-(* classic member waits for what another one has not given up.              *)
+(* classic member waits for what another one has not given up; a group is   *)
+(* migrated while one is to give something up.                              *)
 NoDowngradeProbe ==
   [][migration.type = "Consumer" /\ Known # {} => migration'.type = "Consumer"]_mcVars
 NoClassicWaitsProbe ==
@@ -57,4 +60,7 @@ NoClassicWaitsProbe ==
     LET member == migration.members[n] IN
     ~(member.protocol = "Classic" /\ migration.type = "Consumer"
       /\ member.epoch = migration.epoch /\ member.assigned # member.target)
+NoMigratedAmidProbe ==
+  [][migration.type = "Classic" /\ migration'.type = "Consumer" =>
+       \A n \in Members : migration'.members[n].pending = {}]_mcVars
 =============================================================================

@@ -3,8 +3,8 @@
 (* What must happen in the end in a group with members of both protocols.   *)
 (* Fairness is asked of consumers that run, and of the coordinator.  Unfair *)
 (* names what is left out, for twins in which the property fails.           *)
-(* Nobody goes: a consumer that is killed when it has joined comes back as  *)
-(* one of no protocol (docs/divergences.md).                                *)
+(* Who is closed or killed is missed in the end (G20), if it was not        *)
+(* started again.                                                           *)
 (***************************************************************************)
 EXTENDS MCGroupMigration
 
@@ -18,7 +18,11 @@ LiveSpec ==
   /\ MCSpec
   /\ WF_mcVars(Wanted("CompleteJoin", Of(Step_HandleCompleteJoin(0, migration, 0))))
   /\ \A k \in Members :
-       LET input == [member |-> k] IN
+       LET input == [member |-> k]
+           gone == migration.clients[k].state = "Closed"
+       IN
+       /\ WF_mcVars(Wanted("ExpireMember",
+                           gone /\ Of(Step_HandleExpireMember(0, migration, input))))
        /\ WF_mcVars(Wanted("ConsumerHeartbeat",
                            Of(Step_HandleConsumerHeartbeat(0, migration, input))))
        /\ WF_mcVars(Wanted("RejoinClassic", Of(Step_HandleRejoinClassic(0, migration, input))))

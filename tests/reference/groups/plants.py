@@ -111,7 +111,7 @@ KEPT: Final = GroupOffsets(
 
 
 def migrated(p: int) -> MigratedMember:
-    return MigratedMember("Classic", 2, (p,), (p,), (), left=False)
+    return MigratedMember("Classic", 2, (p,), (p,), (), (), left=False)
 
 
 # A classic member has partition 1, another one partition 2; the group is a consumer group.
@@ -123,7 +123,7 @@ MIGRATED: Final = GroupMigration(
     members=(migrated(1), migrated(2)),
     rebalancing=False,
     joined=(),
-    clients=tuple([MigratingClient("Classic", "Stable", 2, (p,)) for p in BOTH]),
+    clients=tuple([MigratingClient("Classic", False, "Stable", 2, (p,)) for p in BOTH]),
     told=BOTH,
 )
 
@@ -169,7 +169,7 @@ def _migrated(**changes: Any) -> Rows:
 
 
 def _owning(*owned: tuple[int, ...]) -> tuple[MigratingClient, ...]:
-    return tuple([MigratingClient("Classic", "Stable", 2, each) for each in owned])
+    return tuple([MigratingClient("Classic", False, "Stable", 2, each) for each in owned])
 
 
 GONE: Final[dict[str, Any]] = {"taken": (), "positions": ()}

@@ -1,0 +1,30 @@
+"""Z210: a group that becomes one of the consumer protocol forgets what members have yet to give up.
+
+A cooperative member of the classic protocol fetches on until it has heard what it is assigned and
+polls. If the group is migrated before that, what it is to give up is free for another one. Apache
+Kafka 4.3.1 does so (docs/finds/Z210.md).
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import NO_CLIENT, declared
+from reference.groups.rules import GroupRules
+from reference.groups.types import MigratedMember
+
+
+class Z210LastAssignmentOnly(GroupRules):
+    __slots__ = ()
+
+    def pending_after_upgrade(self, member: MigratedMember) -> tuple[int, ...]:
+        return ()
+
+
+BUG = declared(
+    __name__,
+    Z210LastAssignmentOnly,
+    "OneOwnerInMigration",
+    source="G44, G45; Apache Kafka 4.3.1",
+    nodes=2,
+    detectors=NO_CLIENT,
+    field="pending",
+)
