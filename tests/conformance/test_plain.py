@@ -52,7 +52,7 @@ def walked(of: Plain) -> Iterator[tuple[Rows, Rows]]:
     """Some steps of runs, with the history in their rows."""
     protocol, constants = of.planted.protocol, of.planted.constants
     assert protocol.world is not None
-    options = {name: getattr(constants, name) for name in constants.__struct_fields__}
+    options = {name: getattr(constants, name) for name in protocol.world.constants}
     for number in range(12):
         rows = of.planted.first
         for at, step in enumerate(simulate_run(protocol.name, 5, number, None, options).steps):

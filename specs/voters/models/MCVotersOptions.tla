@@ -54,6 +54,9 @@ OptionsNext ==
   /\ rows' # rows
   /\ committed' = CommittedAfter(committed, rows')
 
+(* A request may be served again and again, each time with a set more.      *)
+WithinLogs == \A n \in Nodes : Len(LogOf(n)) <= 4
+
 OptionsSpec == OptionsInit /\ [][OptionsNext]_mcVars
 
 -----------------------------------------------------------------------------

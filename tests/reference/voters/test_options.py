@@ -29,7 +29,7 @@ from reference.voters.messages import (
 from reference.voters.types import Heard, VoterRow
 from tests.reference.voters.plants import LOG, OPENED, THREE, following, leading, voters
 
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "kraft_version": {"kraft_version": 0},
     "auto_join": {"auto_join": True},
     "listeners_change": {"listeners_change": True},
@@ -59,7 +59,7 @@ def test_each_of_their_actions_is_taken_and_nothing_is_violated() -> None:
 @pytest.mark.parametrize("option", OPTIONS)
 def test_without_an_option_none_of_its_actions_is_taken(option: str) -> None:
     others = {name: value for name, value in ALL.items() if name != option}
-    own = {
+    own: dict[str, set[type]] = {
         "kraft_version": {UpgradeKraftVersion},
         "auto_join": {AutoJoinTimeout, AddVoterRequest},
         "listeners_change": set(),
