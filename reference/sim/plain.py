@@ -209,9 +209,7 @@ class PlainSimulation:
         protocol = memo.protocol
         self._world = _world(protocol)
         self.clients = PlainClients(self._world.promises)
-        self._options, self._recorder = options, recorder
-        self._network, self._workload = chooser.stream("network"), chooser.stream("workload")
-        self._faults = chooser.stream("faults")
+        self._options, self._chooser, self._recorder = options, chooser, recorder
         drawn = {name: getattr(options, name) for name in self._world.constants}
         left = self._world.unpromised
         unpromised = left(options) if left and not getattr(options, STRICT) else ()
@@ -227,8 +225,6 @@ class PlainSimulation:
             raise ProtocolError(f"protocol {protocol.name}: options refused: {error}") from None
         self._machine = memo.machine(self.constants)
         self._states = {node: self._machine.first_state(node) for node in self._machine.nodes}
-        self._rows = {node: state.row for node, state in self._states.items()}
-        """As they are now; a mapping that is handed out stays as it is."""
         self._under_way: list[tuple[int, KnownInput]] = []
         self.handler_calls = 0
         self.verdict = PROGRESSED
@@ -237,7 +233,7 @@ class PlainSimulation:
 
     def execute(self) -> None:
         options = self._options
-        network = self._network
+        network = self._chooser.stream("network")
         for move in range(options.moves):
             waiting = self._under_way or self._held
             deliver = bool(waiting) and chance(network, options.delivered)
@@ -246,7 +242,7 @@ class PlainSimulation:
                 return
 
     def _delivered(self) -> Step | None:
-        network = self._network
+        network = self._chooser.stream("network")
         was_held = bool(self._held) and (not self._under_way or chance(network, self._late))
         among = self._held if was_held else self._under_way
         at = network.below(len(among))
@@ -278,7 +274,7 @@ class PlainSimulation:
 
     def _own(self) -> Step | None:
         """An input that is no message: a node, then one of those that may come to it."""
-        workload, faults = self._workload, self._faults
+        workload, faults = self._chooser.stream("workload"), self._chooser.stream("faults")
         able = [state for state in self._states.values() if state.wants]
         if not able:
             return None
@@ -296,7 +292,10 @@ class PlainSimulation:
         """Whether somebody waits for it, where that matters."""
         if self._awaited is None:
             return True
-        return self._awaited(self.constants, self._rows, node, input)
+        return self._awaited(self.constants, self._rows(), node, input)
+
+    def _rows(self) -> dict[int, Any]:
+        return {node: state.row for node, state in self._states.items()}
 
     def _step(self, node: int, input: KnownInput) -> Step | None:
         state = self._states[node]
@@ -304,15 +303,14 @@ class PlainSimulation:
 
     def _take(self, time: int, step: Step) -> bool:
         """Whether the run goes on."""
-        before, node = self._rows, step.before.node
+        before = self._rows()
         self._record(time, step)
-        self._states[node] = step.after
-        self._rows = after = {**before, node: step.after.row}
+        self._states[step.before.node] = step.after
         heard = []
         for each in step.travelling:
             if self._world.in_order(each[1].value):
                 self._under_way.append(each)
-            elif chance(self._faults, self._options.lost):
+            elif chance(self._chooser.stream("faults"), self._options.lost):
                 self._counts["lost"] += 1
                 if self._late and not self._world.at_once(each[1].value):
                     self._held.append(each)
@@ -320,7 +318,7 @@ class PlainSimulation:
                 heard.append(each)
             else:
                 self._under_way.append(each)
-        if not step.inert and self._options.watched and not self._holds(before, after):
+        if not step.inert and self._options.watched and not self._holds(before):
             return False
         return all([self._hear(time, *each) for each in heard])
 
@@ -338,11 +336,11 @@ class PlainSimulation:
         step = self._step(node, message) if self._states[node].running else None
         return self.verdict != STOPPED and (step is None or self._take(time, step))
 
-    def _holds(self, before: dict[int, Any], after: dict[int, Any]) -> bool:
+    def _holds(self, before: dict[int, Any]) -> bool:
+        after = self._rows()
         if self._world.history is not None:
-            before = {**before, HISTORY: self._history}
-            self._history = self._world.history(self.constants, before, after)
-            after = {**after, HISTORY: self._history}
+            before[HISTORY] = self._history
+            after[HISTORY] = self._history = self._world.history(self.constants, before, after)
         for each in self._due.after(self.constants, before, after):
             wrong = each.check(self.constants, before, after)
             if wrong is not None:
