@@ -141,7 +141,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: Any, exitstatus: pytest.ExitCode, config: pytest.Config
+) -> None:
     if not _is_chaos(config):
         return
     from tests.stateful import coverage, graph_share, reached
@@ -155,6 +157,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.section("seen of bounded graphs")
         for line in graph_share.report(reached.counts):
             terminalreporter.line(line)
+    if exitstatus == pytest.ExitCode.INTERRUPTED:
+        terminalreporter.line("interrupted: the same command searches anew, past failures first")
 
 
 @pytest.hookimpl(tryfirst=True)
