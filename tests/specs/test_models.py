@@ -34,7 +34,7 @@ _ROOTS = {
     "GroupOffsetsProperties": ("MCGroupOffsets",),
     "GroupMigrationProperties": ("MCGroupMigration",),
     "ClassicProperties": ("MCClassic",),
-    "VoterProperties": ("MCVoters", "MCVotersDisks"),
+    "VoterProperties": ("MCVoters", "MCVotersDisks", "MCVotersOptions"),
     "SnapshotProperties": ("MCSnapshots",),
     "ReassignmentProperties": ("MCReassignment",),
     "HostingProperties": ("MCHosting", "MCHostingTransactions"),
@@ -74,7 +74,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("GroupOffsetsProperties")) == 6
     assert len(properties("GroupMigrationProperties")) == 4
     assert len(properties("ClassicProperties")) == 6
-    assert len(properties("VoterProperties")) == 14
+    assert len(properties("VoterProperties")) == 16
     assert len(properties("SnapshotProperties")) == 17
     assert len(properties("ReassignmentProperties")) == 5
     assert len(properties("HostingProperties")) == 6
