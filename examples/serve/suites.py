@@ -102,7 +102,7 @@ SUITES: Final = {
 
 def main(client: str, sources: str, *more: str) -> int:
     suite = SUITES[client]
-    print(f"{client} {version(client)}, tests of {Path(sources).resolve().name}", flush=True)
+    sys.stderr.write(f"{client} {version(client)}, tests of {Path(sources).resolve().name}\n")
     with TemporaryDirectory(prefix="kraftcheck-suites-") as folder:
         shutil.copytree(Path(sources, suite.tests), Path(folder, suite.tests))
         for name, text in suite.fakes.items():
