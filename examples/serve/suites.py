@@ -5,8 +5,8 @@
 FOLDER: the client's sources, of the version that is said (its source distribution, or a checkout);
 the client itself is the one that is installed. The tests are copied away from it, so that they do
 not import what lies beside them. Beside the client they need pytest-mock and pytest-timeout
-(kafka-python), cramjam (aiokafka), pytest-asyncio, httpx, authlib, cachetools, attrs, orjson, fastavro, jsonschema and
-protobuf (confluent-kafka). Exit code: that of pytest.
+(kafka-python), cramjam (aiokafka), pytest-asyncio, urllib3, httpx, authlib, cachetools, attrs,
+orjson, fastavro, jsonschema and protobuf (confluent-kafka). Exit code: that of pytest.
 
 What a suite starts itself is replaced, and nothing else: aiokafka's container is a cluster at the
 port that the container is asked for; the others are told of a cluster by their environment.
@@ -102,7 +102,7 @@ SUITES: Final = {
 
 def main(client: str, sources: str, *more: str) -> int:
     suite = SUITES[client]
-    print(f"{client} {version(client)}, tests of {Path(sources).resolve().name}", flush=True)
+    sys.stderr.write(f"{client} {version(client)}, tests of {Path(sources).resolve().name}\n")
     with TemporaryDirectory(prefix="kraftcheck-suites-") as folder:
         shutil.copytree(Path(sources, suite.tests), Path(folder, suite.tests))
         for name, text in suite.fakes.items():
