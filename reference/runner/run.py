@@ -176,8 +176,10 @@ def simulate(
 
 
 def _take_apart(over: Any) -> None:
-    """A run and its clients refer to each other in circles: what nobody takes apart waits, with all
-    that it holds, until garbage is looked for."""
+    """A run, its events and its clients refer to each other in circles: what nobody takes apart
+    waits, with all that it holds, until garbage is looked for."""
+    if hasattr(over, "queue"):
+        over.queue.heap.clear()
     vars(over.clients).clear()
     vars(over).clear()
 

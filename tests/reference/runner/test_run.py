@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from reference.bugs.catalog import OutOfScope, UnknownBug
 from reference.quorum.handlers import HANDLERS
 from reference.quorum.sim.scenario import QUORUM
+from reference.runner import run as running
 from reference.runner.run import simulate_part, simulate_run
 from reference.runner.scenarios import FAMILIES
 from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
@@ -184,3 +186,25 @@ def test_garbage_is_looked_for_as_before_once_a_part_is_done() -> None:
     with pytest.raises(ValueError):
         simulate_part("quorum", 1, 0, 1, options={"none such": 1})
     assert gc.get_threshold() == usual
+
+
+@pytest.mark.parametrize("scenario", ["quorum", "partition", "groups"])
+def test_a_run_that_is_over_is_freed_at_once(
+    scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Garbage that waits to be looked for takes a part a tenth of its time."""
+    simulations: list[weakref.ref[Any]] = []
+    real = running.simulate
+
+    def watched(*given: Any) -> Any:
+        simulation = real(*given)
+        simulations.append(weakref.ref(simulation))
+        return simulation
+
+    monkeypatch.setattr(running, "simulate", watched)
+    gc.disable()
+    try:
+        simulate_part(scenario, 1, 0, 3)
+        assert [each() for each in simulations] == [None] * 3
+    finally:
+        gc.enable()
