@@ -24,7 +24,7 @@ def run(
     java: str | None = None,
     screen: Screen,
 ) -> int:
-    """Judge mutants for so long, and list all.
+    """Judge mutants of these modules for so long, and list them; of none named, all.
 
     Returns 0: each is caught, refused or equivalent; 1: some are not; 2: some are not judged.
     Raises BadInput: there is no checkout to store in.
@@ -33,6 +33,7 @@ def run(
         artifacts.checkout()
     manifest = read_manifest(SPECS / "models.toml")
     results = mutants.load()
+    wanted = [each for each in mutants.MODULES if not modules or each in modules]
     begin = monotonic()
     missing = mutant_trials.left(manifest, results)
     if minutes > 0:
@@ -48,9 +49,8 @@ def run(
                 return monotonic() - begin < minutes * 60
 
             options = RunOptions(jar=find_jar(jar), java=find_java(java))
-            wanted = [each for each in mutants.MODULES if not modules or each in modules]
             mutant_trials.judge_all(manifest, wanted, options, results, told)
-    lines = mutants.rows(manifest, results)
+    lines = [line for line in mutants.rows(manifest, results) if _module(line[0]) in wanted]
     columns = Columns(mutants.HEAD, lines)
     screen.line(columns.head)
     for line in lines:
@@ -61,8 +61,14 @@ def run(
         {
             id: {"verdict": verdicts[id], "found": msgspec.to_builtins(found)}
             for id, found in judged.items()
+            if id in verdicts
         }
     )
     if mutants.NOT_JUDGED in verdicts.values():
         return exits.UNKNOWN
-    return exits.VIOLATED if mutants.open_questions(manifest, results) else exits.HOLDS
+    is_open = verdicts.keys() & {*mutants.open_questions(manifest, results)}
+    return exits.VIOLATED if is_open else exits.HOLDS
+
+
+def _module(id: str) -> str:
+    return id.partition(".")[0]

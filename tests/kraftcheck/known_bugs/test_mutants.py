@@ -269,3 +269,9 @@ def test_the_command_lists_them() -> None:
     shown = CliRunner().invoke(cli, ["bugs", "mutants", "--quiet"])
     assert shown.exit_code in (0, 1, 2)
     assert "QuorumRules.LogOk.1" in shown.stdout and "m.lastEpoch > Last" in shown.stdout
+
+
+def test_of_a_module_only_its_own_are_listed() -> None:
+    shown = CliRunner().invoke(cli, ["bugs", "mutants", "--quiet", "--module", "QuorumRules"])
+    _, *lines = shown.stdout.splitlines()
+    assert lines and all(line.startswith("QuorumRules.") for line in lines)
