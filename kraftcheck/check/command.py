@@ -142,6 +142,8 @@ def _below(folder: Path) -> Iterator[Source]:
             continue
         if entry.name.startswith(".") or (entry.is_dir() and entry.is_symlink()):
             continue
+        if path.suffix == ".html":  # a page, as this and other verbs leave beside histories
+            continue
         if not entry.is_dir():
             yield Source(path, is_trace=False, named=False)
         elif trace.is_trace(path):

@@ -127,9 +127,10 @@ def test_bad_input_is_one_line_with_its_place(tmp_path: Path) -> None:
 
 
 def test_what_is_no_history_is_passed_over_in_a_folder_only(tmp_path: Path) -> None:
-    write(tmp_path, a=HOLDS, readme="Some prose.")
+    write(tmp_path, a=HOLDS, readme="Some prose.", **{"page.html": "<p>"})
     result = CliRunner().invoke(cli, ["check", str(tmp_path)])
     assert f"no histories, passed over: {tmp_path / 'readme'}" in result.stderr
+    assert "page.html" not in result.stderr, "pages lie beside histories"
     named = check(tmp_path / "readme", tmp_path / "a")
     assert named.exit_code == 3 and "in none of the formats" in named.stderr
     assert "holds" in named.stdout
