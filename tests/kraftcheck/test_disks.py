@@ -36,7 +36,7 @@ def listing(folder: Path) -> dict[Path, tuple[int, int]]:
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kafka")
     with tarfile.open(SAMPLE) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder)
     return folder
 
 
