@@ -34,7 +34,7 @@ from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from reference.sim.choices import SeededChooser, Stream, run_seed
-from reference.sim.events import DELIVER, TIMER, Queue
+from reference.sim.events import Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, RunResult
@@ -128,16 +128,6 @@ class ServedPartition(PartitionSimulation):
 
     def make_queue(self) -> Queue:
         return Lane(self.world.agenda, 1 + self.number, self)
-
-    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
-        """An event of its own, which is due now."""
-        self.now = due
-        if kind == DELIVER:
-            self.deliver(node, what)
-        elif kind == TIMER:
-            self.ring(node, what)
-        else:
-            what(node)
 
     def travel(self, node: int, sent: Any) -> None:
         if len(sent) == 1 and sent[0][0] != CLIENTS:

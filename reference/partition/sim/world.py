@@ -169,8 +169,13 @@ class PartitionWorld:
     # --- Steps
 
     def advance(self) -> None:
-        """The next event of the queue, which is due now."""
-        self.now, _, kind, node, what = heappop(self.queue.heap)
+        """The next event of the queue."""
+        due, _, kind, node, what = heappop(self.queue.heap)
+        self.happen(due, kind, node, what)
+
+    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
+        """An event, which is due now."""
+        self.now = due
         if kind == DELIVER:
             self.deliver(node, what)
         elif kind == TIMER:

@@ -10,7 +10,7 @@ from reference.protocols import ProtocolError
 from reference.reassignment.handlers import ReassignmentHandlers, initial_topic_row
 from reference.reassignment.messages import PlacePartition, PlaceTopic
 from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import BrokerRegistration, Constants, TopicRow
+from reference.reassignment.types import BrokerRegistration, Constants, State, TopicRow
 from reference.runner.run import simulate_run
 
 FOUR = Constants((1, 2, 3, 4), (1, 2), second_rack=(3, 4))
@@ -19,13 +19,10 @@ RACKS = {"brokers": [1, 2, 3, 4], "second_rack": [3, 4]}
 test_chaos = chaos("reassignment", options={**RACKS, "moves": 40})
 
 
-def row(**states: str) -> TopicRow:
+def row(**states: State) -> TopicRow:
     """All are active, but for some."""
     first: TopicRow = initial_topic_row(FOUR)
-    known = [
-        BrokerRegistration(states.get(f"b{b}", "Active"), (1,))  # type: ignore[arg-type]
-        for b in FOUR.brokers
-    ]
+    known = [BrokerRegistration(states.get(f"b{b}", "Active"), (1,)) for b in FOUR.brokers]
     return replace(first, registrations=tuple(known))
 
 
@@ -44,7 +41,7 @@ def row(**states: str) -> TopicRow:
         ({"b3": "Fenced"}, (3, 1), False),
     ],
 )
-def test_racks_take_turns(states: dict[str, str], replicas: tuple[int, ...], may: bool) -> None:
+def test_racks_take_turns(states: dict[str, State], replicas: tuple[int, ...], may: bool) -> None:
     assert ReassignmentRules(FOUR).placer_chooses(row(**states), replicas) is may
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kraftcheck.chaos import chaos
 from reference.kit.protocol import Outcome
 from reference.protocols import ProtocolError
-from reference.quorum.messages import FetchRequest, RequestTimeout
+from reference.quorum.messages import NO_DIVERGENCE, FetchRequest, RequestTimeout
 from reference.quorum.types import AWAITING
 from reference.runner.run import simulate_run
 from reference.voters.handlers import VoterHandlers
@@ -74,7 +74,7 @@ def test_who_is_no_voter_asks_to_be_one_in_place_of_records() -> None:
     [request] = asking.sent
     assert request == AddVoterRequest(3, 1, 3, False) and asking.row.asks == "AddVoter"
     late = FetchRequest(3, 1, 1, 1, 1)
-    stale = FetchResponse(1, 3, "NONE", 1, 1, (), (-1, -1), 1, late)  # type: ignore[arg-type]
+    stale = FetchResponse(1, 3, "NONE", 1, 1, (), NO_DIVERGENCE, 1, late)
     assert stepped(HANDLERS, 3, asking.row, stale).ignored == "NotAwaited"
     leader = replace(leading((OPENED,), 1), caught_up=(3,))
     answered = stepped(HANDLERS, 1, leader, request)
