@@ -26,7 +26,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,syst
     quality/test_import_ladder.py quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify check test test-kafka spec spec-medium chaos bugs bugs-full kafka bench
+.PHONY: help setup verify check test test-e2e test-kafka spec spec-medium chaos bugs bugs-full kafka bench
 .PHONY: lint format docs answers prove lock detection bench-campaign cluster spark-versions
 .PHONY: mutate-checkers clean distclean
 
@@ -45,8 +45,11 @@ check: lint ## lint, types, tidiness and unit tests, in a minute (JOBS=n)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q $(UNITS) \
 	    -m "not (slow or tlc or spark or kafka)" $(ARGS)
 
-test: setup ## the test-suite, without Apache Kafka (JOBS=n, ARGS="-k name")
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not kafka" $(ARGS)
+test: setup ## the test-suite, but for the next two (JOBS=n, ARGS="-k name")
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (e2e or kafka)" $(ARGS)
+
+test-e2e: setup ## the tests that install the kit, and type what its documents show
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m e2e $(ARGS)
 
 test-kafka: setup ## the tests that drive Apache Kafka's own classes; Maven fetches them
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m kafka $(ARGS)
