@@ -89,12 +89,10 @@ def test_healed_cores_progress(many: PartTables) -> None:
     assert set(many.tables["runs"]["verdict"].to_pylist()) == {PROGRESSED}
 
 
-@pytest.mark.slow
-def test_no_invariant_is_violated_in_three_thousand_runs() -> None:
-    for first in range(0, 3000, 1000):
-        part = simulate_part("quorum", 77, first, 1000)
-        wrong = [r for r in part.tables["runs"].to_pylist() if r["verdict"] != PROGRESSED]
-        assert not wrong, (wrong[0]["run"], wrong[0]["verdict"], wrong[0]["violations"])
+def test_no_invariant_is_violated_in_a_thousand_runs() -> None:
+    part = simulate_part("quorum", 77, 0, 1000)
+    wrong = [r for r in part.tables["runs"].to_pylist() if r["verdict"] != PROGRESSED]
+    assert not wrong, (wrong[0]["run"], wrong[0]["verdict"], wrong[0]["violations"])
 
 
 # --- Verdicts ---
