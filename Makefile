@@ -26,17 +26,17 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,syst
     quality/test_import_ladder.py quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify check test test-e2e test-kafka spec spec-medium chaos bugs bugs-full kafka bench
-.PHONY: lint format docs answers prove lock detection bench-campaign cluster spark-versions
-.PHONY: mutate-checkers clean distclean
+.PHONY: help setup verify check test test-acceptance test-kafka spec spec-medium chaos bugs
+.PHONY: bugs-full kafka bench lint format docs answers prove lock detection bench-campaign
+.PHONY: cluster spark-versions mutate-checkers clean distclean
 
 help: ## print every target with its one-line help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## make .venv and check Java (under a second when done already)
 	@tools/setup.sh
 
-verify: setup ## the main job: models, faulty runs, conformance, a planted bug, report (OUT=dir)
+verify: setup ## the main job: models, faulty runs, conformance, a planted bug (OUT=dir)
 	@$(BIN)/kraftcheck verify --out $(OUT) $(ARGS)
 
 # Its tests keep a processor busy, where those that start TLC wait for it.
@@ -46,13 +46,13 @@ check: lint ## lint, types, tidiness and unit tests, in a minute (JOBS=n)
 	    -m "not (slow or tlc or spark or kafka)" $(ARGS)
 
 test: setup ## the test-suite, but for the next two (JOBS=n, ARGS="-k name")
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (e2e or kafka)" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (acceptance or kafka)" $(ARGS)
 
-test-e2e: setup ## the tests that install the kit, and type what its documents show
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m e2e $(ARGS)
+test-acceptance: setup ## the tests that install the kit, and type what its documents show
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "acceptance" $(ARGS)
 
 test-kafka: setup ## the tests that drive Apache Kafka's own classes; Maven fetches them
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m kafka $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "kafka" $(ARGS)
 
 spec: setup ## check the small TLA+ models with TLC (ARGS="--out DIR")
 	@$(BIN)/kraftcheck spec check --tier small $(ARGS)
@@ -69,7 +69,7 @@ detection: setup ## how soon chaos finds each bug: docs/measured/detection.md (h
 mutate-checkers: setup ## change the checks point by point: does a test notice? (hours, resumable)
 	@$(BIN)/python -m tests.mutation.search --jobs $(JOBS) $(ARGS)
 
-bugs: setup ## have each known bug found again by each oracle, from what is stored (minutes)
+bugs: setup ## have each known bug found again by each oracle, as stored (minutes)
 	@$(BIN)/kraftcheck bugs run --stored $(ARGS)
 
 bugs-full: setup ## TLC from the beginning, then campaigns: runs to detection (hours, resumable)
@@ -83,7 +83,7 @@ prove: setup ## prove the invariants by induction, for 3 and 5 nodes (minutes)
 kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)
 
-bench: setup ## the figures of README.md, measured now (ARGS="name ..." for whole benchmarks)
+bench: setup ## the figures of README.md, measured now (ARGS="name ..." for benchmarks)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 cluster: setup ## Spark on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C ends it)
@@ -107,7 +107,7 @@ format: setup ## rewrite the code in the one format and sort imports
 docs: setup ## write the generated tables of the documentation again
 	@$(BIN)/python -m kraftcheck.docs
 
-answers: setup ## have TLC answer what tests ask of changed models (ARGS=--again: of all of them)
+answers: setup ## have TLC answer what tests ask of changed models (ARGS=--again: all)
 	@$(BIN)/python -m tests.specs $(ARGS)
 
 lock: setup ## resolve requirements/*.txt again (ARGS=--upgrade for newer versions)

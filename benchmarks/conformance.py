@@ -44,7 +44,7 @@ from traces.jobs.judge import CHUNK, as_columns, blocks, step_table
 from traces.jobs.protocols import decode_step_constants
 from traces.jobs.simulate import simulate
 from traces.jobs.step_frames import step_frame
-from traces.schema import Campaign, read_manifest, read_parts
+from traces.store import Campaign, read_manifest, read_parts
 
 SIZES = (10_000, 100_000)
 SAMPLE = 8

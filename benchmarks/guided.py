@@ -43,7 +43,8 @@ from traces.jobs.distinct import Classes
 from traces.jobs.guidance import Corpus, genomes_table
 from traces.jobs.plan import read_file
 from traces.jobs.protocols import decode_step_constants
-from traces.schema import PROGRESSED, STOPPED, Campaign, PartTables
+from traces.schema import PROGRESSED, STOPPED, PartTables
+from traces.store import Campaign
 
 SECONDS, SEEDS, GENERATION = 10.0, 3, 96
 WAYS = ("plain", "guided")

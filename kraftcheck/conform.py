@@ -32,7 +32,8 @@ from traces.jobs.conform import ConformOptions
 from traces.jobs.conform import conform as conform_trace
 from traces.jobs.simulate import simulate as simulate_trace
 from traces.report.evidence import patterns_of
-from traces.schema import PROGRESSED, STOPPED, Campaign, Manifest, read_manifest, read_table
+from traces.schema import PROGRESSED, STOPPED
+from traces.store import Campaign, Manifest, read_manifest, read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

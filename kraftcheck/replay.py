@@ -24,7 +24,8 @@ from reference.runner.run import Run, simulate_run
 from traces.jobs.conform import JOINED_RUNS, read_judged
 from traces.jobs.guidance import genome_of
 from traces.report.evidence import places_of
-from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
+from traces.schema import digest
+from traces.store import Manifest, PartEntry, read_manifest, read_part
 
 Notes = dict[int, list[str]]
 CAUSES = 8

@@ -25,7 +25,7 @@ from reference.sim.schedules import Schedule, read, write
 from system.commands import command
 from system.files import SCHEDULE_MAX, read_text
 from traces.jobs.guidance import genome_of
-from traces.schema import read_manifest
+from traces.store import read_manifest
 
 SENTENCES = {
     each.name: each.sentence

@@ -20,7 +20,7 @@ from reference.clients.promises import Configuration, Level, promised
 from reference.runner.scenarios import family
 from traces.checkers.assessment import name_of
 from traces.jobs.backends import Pool
-from traces.schema import part_path, read_manifest
+from traces.store import part_path, read_manifest
 
 RUNS = 300
 """Runs of a control, unless told otherwise: of Z40, clients see something first in run 247."""

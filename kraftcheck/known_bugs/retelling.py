@@ -19,7 +19,7 @@ from reference.runner.run import Run, simulate_run
 from reference.runner.scripted import recorded
 from traces.history import HistoryError
 from traces.jobs.guidance import genome_of
-from traces.schema import read_manifest
+from traces.store import read_manifest
 
 PAGES = "pages"
 FIRST = ("histories", "invariants", "progress", "steps")

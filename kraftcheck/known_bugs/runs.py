@@ -25,7 +25,7 @@ from reference.protocols import components_of, protocol_of
 from reference.runner.run import Run, simulate_part, simulate_run
 from traces.jobs.backends import Backend, Pool
 from traces.jobs.simulate import simulate
-from traces.schema import Campaign, begin_trace, write_part
+from traces.store import Campaign, begin_trace, write_part
 
 WATCHED, UNWATCHED = "watched", "unwatched"
 

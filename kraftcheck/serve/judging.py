@@ -22,7 +22,8 @@ from kraftcheck.serve.windows import Windows
 from kraftcheck.serve.wire_history import WireHistory
 from kraftcheck.serve.world import INTERNAL
 from traces.checkers.verdict import HOLDS, VIOLATED
-from traces.schema import PROGRESSED, STOPPED, Campaign, begin_trace, write_part
+from traces.schema import PROGRESSED, STOPPED
+from traces.store import Campaign, begin_trace, write_part
 
 if TYPE_CHECKING:
     from traces.jobs.conform import ConformOptions

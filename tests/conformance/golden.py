@@ -14,7 +14,7 @@ from pathlib import Path
 
 from traces.jobs.backends import Pool
 from traces.jobs.simulate import simulate
-from traces.schema import Campaign
+from traces.store import Campaign
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 CAMPAIGN = Campaign(

@@ -20,16 +20,8 @@ from reference.quorum.messages import Input, Message
 from reference.quorum.types import Constants, Row
 from tests.reference.quorum.walks import walk
 from traces.jobs.canonical import Step
-from traces.schema import (
-    PROGRESSED,
-    STATISTICS,
-    Campaign,
-    PartTables,
-    begin_trace,
-    digest,
-    table,
-    write_part,
-)
+from traces.schema import PROGRESSED, STATISTICS, PartTables, digest, table
+from traces.store import Campaign, begin_trace, write_part
 
 
 def steps_of_walk(

@@ -11,7 +11,7 @@ from traces.jobs.backends import Pool
 from traces.jobs.conform import Conformance, ConformOptions, conform
 from traces.jobs.simulate import simulate
 from traces.report.page import write_report
-from traces.schema import Campaign
+from traces.store import Campaign
 
 
 def judged(directory: Path, campaign: Campaign) -> Conformance:

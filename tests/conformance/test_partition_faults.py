@@ -37,7 +37,8 @@ from traces.jobs.checks import check_runs
 from traces.jobs.columns import Part
 from traces.jobs.conform import Conformance, ConformOptions, conform
 from traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
-from traces.schema import Campaign, PartTables, begin_trace, write_part
+from traces.schema import PartTables
+from traces.store import Campaign, begin_trace, write_part
 
 pytestmark = pytest.mark.xdist_group("partition-faults")
 

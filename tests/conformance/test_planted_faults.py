@@ -38,7 +38,8 @@ from traces.jobs.canonical import Step
 from traces.jobs.checks import CHECKS, check_runs
 from traces.jobs.columns import Part
 from traces.jobs.conform import JOINED_RUNS, Conformance, ConformOptions, conform
-from traces.schema import PartTables, TraceError, read_manifest, read_part
+from traces.schema import PartTables, TraceError
+from traces.store import read_manifest, read_part
 
 # One judgement serves all tests of this file: under xdist they stay in one process.
 pytestmark = pytest.mark.xdist_group("planted")

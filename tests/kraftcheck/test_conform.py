@@ -17,8 +17,8 @@ from kraftcheck.conform import fixed_options
 from kraftcheck.exits import BadInput
 from tla_utils.errors import ToolError
 from traces.jobs.columns import Part
-from traces.schema import read_manifest, read_part
 from traces.sealed import sealed, unsealed
+from traces.store import read_manifest, read_part
 
 # One recorded campaign serves all tests of this file.
 pytestmark = pytest.mark.xdist_group("campaign")

@@ -18,7 +18,7 @@ from traces.cover.matching import Matcher, Mismatch
 from traces.cover.models import Dumped
 from traces.cover.refusals import Refusals
 from traces.jobs.simulate import Range, simulate_range
-from traces.schema import Campaign, begin_trace
+from traces.store import Campaign, begin_trace
 
 
 def run(*arguments: object) -> Result:

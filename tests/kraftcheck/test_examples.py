@@ -12,7 +12,7 @@ from kraftcheck.cli import cli
 CAMPAIGNS = sorted((Path(__file__).parents[2] / "examples" / "campaigns").glob("*.toml"))
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 @pytest.mark.tlc
 @pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
 def test_a_campaign_of_the_examples_holds(path: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def reader(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 @pytest.mark.tlc
 def test_the_tutorial_works_as_it_is_typed(home: Path) -> None:
     assert PAGE.complaints == [] and len(PAGE.sessions) >= 7

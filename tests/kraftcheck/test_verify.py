@@ -20,7 +20,7 @@ def run(*arguments: object) -> Result:
 
 
 @pytest.mark.tlc
-@pytest.mark.e2e
+@pytest.mark.acceptance
 def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Toy models and few runs; the recorded steps are judged by the real specs."""
     write_specs(tmp_path / "specs")

@@ -17,7 +17,7 @@ CHAIN = ("simulate", "--scenario", "lease-chain", "--runs", "30", "--out", "runs
 ALONE = ("simulate", "--scenario", "lease", "--runs", "40", "--out", "runs")
 CONFORM = ("conform", "runs", "--json")
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("composition")]
+pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("composition")]
 
 
 @pytest.fixture

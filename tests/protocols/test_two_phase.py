@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 
 # TLC starts in most of these, and one after another.
 tlc = pytest.mark.tlc
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("two-phase")]
+pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("two-phase")]
 
 
 @pytest.fixture

@@ -134,8 +134,9 @@ RULES = {
     "traces": Rule(),
     "traces.sealed.*": Rule(ours=("system",), third_party=("msgspec",)),
     "traces.lean.*": Rule(third_party=("pyarrow",)),
-    "traces.schema.*": Rule(
-        ours=("system", "traces.lean", "traces.sealed"), third_party=("pyarrow", "msgspec")
+    "traces.schema.*": Rule(ours=("traces.lean",), third_party=("pyarrow",)),
+    "traces.store.*": Rule(
+        ours=("system", "traces.schema", "traces.sealed"), third_party=("pyarrow", "msgspec")
     ),
     "traces.values.*": Rule(third_party=("msgspec",)),
     "traces.history.*": Rule(
@@ -145,7 +146,7 @@ RULES = {
     "traces.formats.*": Rule(
         # Of protocols, what they say of themselves.
         ours=(
-            *("system", "traces.schema", "traces.values", "traces.history"),
+            *("system", "traces.schema", "traces.store", "traces.values", "traces.history"),
             *("reference.kit", "reference.protocols"),
         ),
         third_party=("pyarrow", "msgspec", "numpy"),
@@ -169,7 +170,8 @@ RULES = {
     "reference.runner.scripted.*": _world("reference.runner.scripted", "traces.schema"),
     "traces.jobs.*": Rule(
         ours=(
-            *("traces.schema", "traces.history", "traces.formats", "traces.checkers"),
+            *("traces.schema", "traces.store"),
+            *("traces.history", "traces.formats", "traces.checkers"),
             *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "system"),
             *("traces.sealed", "specs"),
         ),
@@ -205,7 +207,7 @@ RULES = {
     ),
     "traces.cover.*": Rule(
         ours=(
-            *("traces.schema", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),
+            *("traces.schema", "traces.store", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),
             *("traces.sealed", "system", "specs"),
         ),
         third_party=("pyarrow", "numpy", "msgspec", "networkx"),

@@ -20,7 +20,7 @@ import pytest
 
 from tests.quality import tidy
 
-pytestmark = [pytest.mark.e2e, pytest.mark.tlc, pytest.mark.xdist_group("installed")]
+pytestmark = [pytest.mark.acceptance, pytest.mark.tlc, pytest.mark.xdist_group("installed")]
 
 # name, mtime in ns, size of every file
 Listing = dict[str, tuple[int, int]]

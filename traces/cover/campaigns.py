@@ -34,7 +34,8 @@ from traces.jobs.columns import Part
 from traces.jobs.conform import JUDGED_STEPS, read_judged
 from traces.jobs.distinct import Classes
 from traces.jobs.ranges import answer_path, code_digest, read_receipt
-from traces.schema import Manifest, TraceError, read_manifest, read_part
+from traces.schema import TraceError
+from traces.store import Manifest, read_manifest, read_part
 
 _KEYS: Final = pa.schema([("key", pa.binary()), ("run", pa.int64())])
 

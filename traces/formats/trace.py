@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from reference.protocols import parts_of
 from system.files import open_file
-from traces import schema
+from traces import schema, store
 from traces.formats.text import shown
 from traces.history import (
     FAIL,
@@ -48,7 +48,7 @@ CONTROL: Final = 0
 def is_trace(path: Path) -> bool:
     """Whether the folder is a trace of ours, judged by its manifest's name and first bytes."""
     try:
-        with open_file(path / schema.MANIFEST) as file:
+        with open_file(path / store.MANIFEST) as file:
             return b'"schema_version"' in file.read(4096)
     except OSError:
         return False
@@ -57,8 +57,8 @@ def is_trace(path: Path) -> bool:
 def tables(directory: Path) -> Iterator[pa.Table]:
     """The table `runs` of every part in order, for checks on columns. Raises HistoryError."""
     try:
-        for entry in schema.read_manifest(directory).parts:
-            yield schema.read_table(directory, entry, "runs")
+        for entry in store.read_manifest(directory).parts:
+            yield store.read_table(directory, entry, "runs")
     except schema.TraceError as error:
         raise HistoryError(*_place(error)) from None
 
@@ -72,7 +72,7 @@ def _place(error: schema.TraceError) -> tuple[str, int, str]:
 def scenario_of(directory: Path) -> str:
     """The scenario that was simulated. Raises HistoryError."""
     try:
-        return schema.read_manifest(directory).campaign.scenario
+        return store.read_manifest(directory).campaign.scenario
     except schema.TraceError as error:
         raise HistoryError(*_place(error)) from None
 
@@ -140,9 +140,9 @@ class Step(NamedTuple):
 def steps(directory: Path, run: int) -> Iterator[Step]:
     """The steps of one run in order. Raises HistoryError."""
     try:
-        for entry in schema.read_manifest(directory).parts:
+        for entry in store.read_manifest(directory).parts:
             if entry.first_run <= run < entry.first_run + entry.runs:
-                yield from _steps(schema.read_part(directory, entry), run)
+                yield from _steps(store.read_part(directory, entry), run)
                 return
     except schema.TraceError as error:
         raise HistoryError(*_place(error)) from None

@@ -58,10 +58,10 @@ from traces.jobs.simulate import Range
 from traces.jobs.so_far import SoFar
 from traces.jobs.summary import Evidence, replay_command, summarise
 from traces.jobs.verdict_store import VerdictStore, stamp
-from traces.schema import (
+from traces.schema import TraceError
+from traces.store import (
     Manifest,
     PartEntry,
-    TraceError,
     begin_trace,
     damage_of,
     drop_parts,

@@ -47,8 +47,9 @@ from traces.jobs.judge import (
 )
 from traces.jobs.step_frames import Under, as_it_is
 from traces.jobs.summary import Evidence, summarise
-from traces.schema import Manifest, PartEntry, TraceError, read_manifest
+from traces.schema import TraceError
 from traces.sealed import Unsealed, digest, sealed, unsealed
+from traces.store import Manifest, PartEntry, read_manifest
 
 SUMMARY = "summary.json"
 FOLDER = "conform"

@@ -40,7 +40,8 @@ from traces.jobs.columns import Mask, Part
 from traces.jobs.protocols import constants_text, decode_step_constants
 from traces.jobs.relevance import Relevance
 from traces.jobs.step_frames import INIT
-from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
+from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartTables
+from traces.store import PartEntry, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

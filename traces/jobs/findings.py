@@ -40,7 +40,7 @@ from traces.jobs.ranges import Receipt
 from traces.jobs.rules_met import WATCHED_RUNS
 from traces.jobs.smallest import shown
 from traces.jobs.summary import replay_command
-from traces.schema import Manifest
+from traces.store import Manifest
 
 FINDINGS_VERSION: Final = 2
 LISTED: Final = 20

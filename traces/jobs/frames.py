@@ -27,7 +27,8 @@ from traces.jobs.columns import Part
 from traces.jobs.coverage import FEATURES
 from traces.jobs.distinct import SLIM, Classes
 from traces.jobs.measures import MEASURES
-from traces.schema import PartTables, read_manifest, read_part
+from traces.schema import PartTables
+from traces.store import read_manifest, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

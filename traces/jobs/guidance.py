@@ -39,8 +39,9 @@ from reference.sim.choices import SeededStream, Stream, run_seed
 from reference.sim.genomes import FRESH, MUTATIONS, Choices, Genome, decode, encode
 from traces.jobs.arrays import Ints
 from traces.jobs.novelty import CLASS, TIERS, Things
-from traces.schema import Campaign, TraceError, read_versioned
+from traces.schema import TraceError
 from traces.sealed import replace_file, sealed
+from traces.store import Campaign, read_versioned
 
 GUIDED: Final = "guided"
 """The folder of generations in a trace's own."""

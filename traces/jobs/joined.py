@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from traces.jobs.columns import Ints, Part
 from traces.jobs.distinct import FIRST_ROW, KEYS, PartFiles
-from traces.schema import PartEntry, read_part
+from traces.store import PartEntry, read_part
 
 JOINED = pa.schema(
     [("key", pa.binary()), ("run", pa.int64()), ("step", pa.int64()), ("times", pa.int64())]

@@ -48,7 +48,7 @@ from traces.jobs.handed import ON_DRIVER, reports_of
 from traces.jobs.protocols import decode_step_constants, decoder_of, decoder_of_inputs
 from traces.jobs.relevance import action_of
 from traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
-from traces.schema import PartEntry, read_part
+from traces.store import PartEntry, read_part
 
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with

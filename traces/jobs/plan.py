@@ -17,8 +17,9 @@ from reference.runner.run import simulate_run
 from system.files import read_toml
 from tla_utils.errors import ToolError
 from traces.jobs.ranges import reference_digest
-from traces.schema import Campaign, TraceError, read_versioned, version
+from traces.schema import TraceError
 from traces.sealed import replace_file, sealed
+from traces.store import Campaign, read_versioned, version
 
 PLAN: Final = "campaign.json"
 PLAN_VERSION: Final = 2

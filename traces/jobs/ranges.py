@@ -48,17 +48,9 @@ from traces.jobs.novelty import MET, features_of, met, rules, sometimes
 from traces.jobs.rules_met import rules_met
 from traces.jobs.simulate import Range, missing_ranges
 from traces.jobs.step_frames import libraries
-from traces.schema import (
-    Campaign,
-    Manifest,
-    PartEntry,
-    PartTables,
-    TraceError,
-    parquet_bytes,
-    read_part,
-    write_part,
-)
+from traces.schema import PartTables, TraceError
 from traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+from traces.store import Campaign, Manifest, PartEntry, parquet_bytes, read_part, write_part
 
 T = TypeVar("T")
 

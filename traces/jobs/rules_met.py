@@ -20,7 +20,7 @@ from reference.runner.run import simulate_part
 from reference.runner.watching import rules_of, watched
 from traces.jobs.coverage import FEATURES
 from traces.jobs.novelty import RULE
-from traces.schema import Campaign
+from traces.store import Campaign
 
 WATCHED_RUNS: Final = 100
 """Of each campaign, so many runs are executed again."""

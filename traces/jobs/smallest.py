@@ -18,7 +18,7 @@ from traces.checkers.verdict import Certificate
 from traces.formats.trace import history_of, log_of, objects_of
 from traces.history import History
 from traces.jobs.promised import has_control_records, judge_objects, objects_seen, promises_of
-from traces.schema import Manifest, read_table
+from traces.store import Manifest, read_table
 
 
 class Shown(NamedTuple):

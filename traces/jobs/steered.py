@@ -17,7 +17,7 @@ from reference.sim.operations import Operation
 from reference.sim.recorder import Recorder
 from reference.steered.moves import Log
 from reference.steered.scripts import Script
-from traces import schema
+from traces import schema, store
 from traces.checkers.arrow import from_arrow
 from traces.checkers.assessment import assess
 from traces.checkers.columns import LogBatch
@@ -58,13 +58,13 @@ def write_trace(folder: Path, script: Script, text: str, recorder: Recorder) -> 
     Raises TraceError: the folder holds something else, or cannot be written.
     """
     digest = sha256(text.encode()).hexdigest()
-    campaign = schema.Campaign(
+    campaign = store.Campaign(
         scenario=script.machine, seed=0, runs=1, bug=script.bug, options={"moves": digest}
     )
-    if (folder / schema.MANIFEST).exists():
-        if schema.read_manifest(folder).campaign != campaign:
+    if (folder / store.MANIFEST).exists():
+        if store.read_manifest(folder).campaign != campaign:
             raise schema.TraceError(f"{folder} holds another trace")
         shutil.rmtree(folder)
-    schema.begin_trace(folder, campaign)
-    schema.write_part(folder, recorder.tables())
+    store.begin_trace(folder, campaign)
+    store.write_part(folder, recorder.tables())
     (folder / SCRIPT).write_text(text, encoding="utf-8")

@@ -32,7 +32,8 @@ from traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement
 from traces.jobs.protocols import actions_of, decode_constants
 from traces.jobs.step_frames import frame_digest
 from traces.jobs.sums import demand_all_classed, demand_all_joined
-from traces.schema import PROGRESSED, STOPPED, Manifest, version
+from traces.schema import PROGRESSED, STOPPED
+from traces.store import Manifest, version
 
 SUMMARY_VERSION: Final = 1
 LISTED: Final = 100

@@ -34,7 +34,8 @@ from system.files import read_bytes
 from tla_utils import find_jar
 from traces.jobs.judge import Bench
 from traces.jobs.step_frames import frame_digest
-from traces.schema import TraceError, parquet_bytes
+from traces.schema import TraceError
+from traces.store import parquet_bytes
 
 ACCEPTED, REJECTED = "accepted", "rejected"
 

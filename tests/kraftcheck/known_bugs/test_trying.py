@@ -56,7 +56,7 @@ def told_in_the_tutorial(overlay: str) -> list[str]:
     return words[3:-2]
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 @pytest.mark.tlc
 def test_the_tutorials_unsafe_change_is_broken_on_both_sides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -90,7 +90,7 @@ def test_the_tutorials_unsafe_change_is_broken_on_both_sides(
     ]
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 @pytest.mark.tlc
 def test_the_tutorials_safe_change_takes_other_steps_and_breaks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -619,7 +619,7 @@ def test_whose_producer_repeats_itself(kafka_cluster):
 """
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     page = (repo_root / "docs/serve.md").read_text(encoding="utf-8")
     examples = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

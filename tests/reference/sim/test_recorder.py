@@ -14,8 +14,9 @@ from reference.quorum.types import Constants, Row, initial_row
 from reference.runner import run as run_module
 from reference.runner.run import simulate_part, simulate_run
 from reference.sim.recorder import Recorder
-from traces import schema
-from traces.schema import Campaign, PartTables
+from traces import schema, store
+from traces.schema import PartTables
+from traces.store import Campaign
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +33,9 @@ def test_a_part_fits_the_contract(part: PartTables) -> None:
 
 
 def test_a_part_is_written_and_read_back(part: PartTables, tmp_path: Path) -> None:
-    schema.begin_trace(tmp_path, Campaign(scenario="quorum", seed=8, runs=35))
-    schema.write_part(tmp_path, part)
-    assert list(schema.read_parts(tmp_path)) == [part]
+    store.begin_trace(tmp_path, Campaign(scenario="quorum", seed=8, runs=35))
+    store.write_part(tmp_path, part)
+    assert list(store.read_parts(tmp_path)) == [part]
 
 
 def test_a_part_without_runs_is_a_part() -> None:

@@ -12,7 +12,7 @@ from traces.cover.campaigns import Seen, fill, read_seen, share_of
 from traces.cover.charts import keys_of
 from traces.cover.models import of_scenario, read_covers
 from traces.jobs.simulate import Range, simulate_range
-from traces.schema import Campaign, begin_trace
+from traces.store import Campaign, begin_trace
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 GRAPH = "quorum-three-restart"

@@ -22,7 +22,7 @@ from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
 from traces.jobs.simulate import Range, simulate_range
-from traces.schema import Campaign, begin_trace
+from traces.store import Campaign, begin_trace
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 TWO = {"replicas": 2, "min_insync_replicas": 2, "fetch_max_records": 1}

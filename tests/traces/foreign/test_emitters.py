@@ -22,7 +22,7 @@ BUILDS = {
 }
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 @pytest.mark.parametrize("tool", BUILDS)
 def test_what_an_emitter_writes_is_a_trace(tool: str, tmp_path: Path) -> None:
     if shutil.which(tool) is None:

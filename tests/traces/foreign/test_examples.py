@@ -38,7 +38,7 @@ VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")
 
 
-@pytest.mark.e2e
+@pytest.mark.acceptance
 @pytest.mark.skipif(shutil.which("javac") is None, reason="the programs need a Java compiler")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_programs_print_what_is_recorded(program: str, tmp_path: Path) -> None:

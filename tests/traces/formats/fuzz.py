@@ -32,7 +32,7 @@ from traces.formats import detect, trace
 from traces.history import HistoryError
 from traces.jobs.backends import Pool
 from traces.jobs.simulate import simulate
-from traces.schema import MANIFEST, Campaign
+from traces.store import MANIFEST, Campaign
 
 CASES: Final = 100_000
 SECONDS_MAX: Final = 2.0

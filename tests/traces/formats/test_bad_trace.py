@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from traces import schema
+from traces import store
 from traces.formats import trace
 from traces.history import HistoryError
-from traces.schema import Campaign, PartEntry, TraceError
+from traces.schema import TraceError
+from traces.store import Campaign, PartEntry
 
 
 def begun(folder: Path) -> Path:
-    schema.begin_trace(folder, Campaign(scenario="quorum", seed=1, runs=1))
-    return folder / schema.MANIFEST
+    store.begin_trace(folder, Campaign(scenario="quorum", seed=1, runs=1))
+    return folder / store.MANIFEST
 
 
 @pytest.mark.parametrize(
@@ -37,16 +38,16 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, data: bytes) -> None:
 @pytest.mark.parametrize("stem", ["../part", "a/b", "", "part\x00", "part\n", "x" * 61])
 def test_parts_lie_in_the_folder_of_their_trace(tmp_path: Path, stem: str) -> None:
     manifest = begun(tmp_path)
-    said = schema.read_manifest(tmp_path)
+    said = store.read_manifest(tmp_path)
     part = PartEntry(stem, 0, 1, {})
     fields = {"schema_version": said.schema_version, "campaign": said.campaign, "parts": (part,)}
     manifest.write_bytes(
-        schema._manifest_bytes(
-            schema.Manifest(kraftcheck_version="1", **fields)  # type: ignore[arg-type]
+        store._manifest_bytes(
+            store.Manifest(kraftcheck_version="1", **fields)  # type: ignore[arg-type]
         )
     )
     with pytest.raises(TraceError, match="damaged"):
-        schema.read_manifest(tmp_path)
+        store.read_manifest(tmp_path)
 
 
 def test_what_a_file_says_does_not_reach_the_terminal() -> None:

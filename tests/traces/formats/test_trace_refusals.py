@@ -9,8 +9,8 @@ import pytest
 
 from traces.formats import trace
 from traces.history import HistoryError
-from traces.schema import MANIFEST, read_manifest
 from traces.sealed import sealed, unsealed
+from traces.store import MANIFEST, read_manifest
 
 GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"
 

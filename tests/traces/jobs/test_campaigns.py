@@ -36,8 +36,9 @@ from traces.jobs.backends import Pool
 from traces.jobs.campaigns import Announced, Options, Told, run_campaign
 from traces.jobs.distinct import SLIM, merge
 from traces.jobs.plan import Configuration, begin, plan_of, read_plan
-from traces.schema import TraceError, read_manifest
+from traces.schema import TraceError
 from traces.sealed import replace_file
+from traces.store import read_manifest
 
 HERE = Path("c")
 """Campaigns stand in folders of one name, since findings name their folder."""

@@ -40,15 +40,9 @@ from traces.jobs.distinct import SLIM, merge, merge_with_spark
 from traces.jobs.handed import SPECS_OF_WORKERS
 from traces.jobs.step_frames import frame_digest
 from traces.jobs.summary import verdict_of
-from traces.schema import (
-    Campaign,
-    TraceError,
-    begin_trace,
-    part_path,
-    read_manifest,
-    read_parts,
-)
+from traces.schema import TraceError
 from traces.sealed import unsealed
+from traces.store import Campaign, begin_trace, part_path, read_manifest, read_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

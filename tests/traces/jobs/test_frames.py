@@ -15,7 +15,8 @@ from traces.jobs.coverage import FEATURES
 from traces.jobs.distinct import SLIM, merge, merge_with_spark
 from traces.jobs.measures import MEASURES
 from traces.jobs.simulate import simulate
-from traces.schema import Campaign, TraceError, read_manifest, read_part
+from traces.schema import TraceError
+from traces.store import Campaign, read_manifest, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

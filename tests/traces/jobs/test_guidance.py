@@ -35,8 +35,9 @@ from traces.jobs.distinct import Classes
 from traces.jobs.guidance import Corpus, Generation, genome_of, genomes_table, read_generation
 from traces.jobs.novelty import CLASS, MET, PAIR, RULE, SOMETIMES, TIERS, conditions_of
 from traces.jobs.plan import Configuration, begin, plan_of, read_plan
-from traces.schema import Campaign, TraceError, read_manifest, read_part
+from traces.schema import TraceError
 from traces.sealed import sealed
+from traces.store import Campaign, read_manifest, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

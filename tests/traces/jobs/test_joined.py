@@ -22,7 +22,7 @@ from traces.jobs.protocols import constants_text
 from traces.jobs.relevance import Relevance
 from traces.jobs.step_frames import INIT
 from traces.jobs.sums import demand_all_classed, demand_all_joined
-from traces.schema import read_manifest
+from traces.store import read_manifest
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 OTHER = Constants(voters=(1, 2, 3), fetch_max_records=3)

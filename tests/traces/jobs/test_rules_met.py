@@ -9,7 +9,7 @@ from reference.runner.run import simulate_part
 from reference.runner.watching import decisions_of, watched
 from traces.jobs.coverage import FEATURES
 from traces.jobs.rules_met import WATCHED_RUNS, rules_met
-from traces.schema import Campaign
+from traces.store import Campaign
 
 QUORUM = Campaign(scenario="quorum", seed=3, runs=WATCHED_RUNS + 5)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from traces.jobs.ranges import Work, reference_digest, work_on
 from traces.jobs.shipping import pack
 from traces.jobs.simulate import Range
-from traces.schema import Campaign, begin_trace
+from traces.store import Campaign, begin_trace
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = 4

@@ -22,15 +22,8 @@ from traces.jobs.simulate import (
     simulate,
     simulate_range,
 )
-from traces.schema import (
-    Campaign,
-    Manifest,
-    PartEntry,
-    TraceError,
-    begin_trace,
-    read_manifest,
-    read_parts,
-)
+from traces.schema import TraceError
+from traces.store import Campaign, Manifest, PartEntry, begin_trace, read_manifest, read_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,8 @@ from pathlib import Path
 from tests.traces.jobs.recorded import RUNS, part, with_histories
 from traces.jobs.histories import judge_histories
 from traces.jobs.smallest import shown
-from traces.schema import Campaign, Manifest, PartTables, begin_trace, read_manifest, write_part
+from traces.schema import PartTables
+from traces.store import Campaign, Manifest, begin_trace, read_manifest, write_part
 
 
 def recorded(directory: Path, scenario: str, tables: PartTables) -> Manifest:
