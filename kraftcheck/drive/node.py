@@ -18,17 +18,16 @@ import os
 import select
 import shlex
 import shutil
-import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from subprocess import PIPE, Popen
 from typing import IO, Any, Final, Protocol
 
 import msgspec
 
 from kraftcheck.exits import BadInput
-from system.children import started
+from system.children import end, started
 
 ANSWER_S: Final = 20.0
 """How long an answer may take; the first one includes the start of the process."""
@@ -124,11 +123,4 @@ def running(command: Sequence[str]) -> Iterator[Node]:
         try:
             yield Node(process, said, shlex.join(command))
         finally:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            with suppress(OSError):
-                process.stdin.close()
-            with suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.stdout.close()
-            process.wait()
+            end(process)

@@ -8,7 +8,6 @@ value. Base offset and leader epoch are not under the checksum and are set where
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import google_crc32c
@@ -27,11 +26,10 @@ from reference.storage.batches import (
     Undecodable,
     data_batch,
     marker_batch,
-    plain,
-    varint,
+    records_of,
 )
 
-__all__ = ["Batch", "Ended", "Refused", "Undecodable", "marker", "parsed", "single"]
+__all__ = ["Batch", "Ended", "Refused", "Undecodable", "marker", "parsed", "records_of", "single"]
 
 UNSET: Final = NOBODY
 WRAP: Final = SEQUENCES
@@ -93,20 +91,6 @@ class Batch(msgspec.Struct, gc=False):
     def pieces(self) -> tuple[bytes, memoryview]:
         """The batch as its leader has it."""
         return self.head, memoryview(self.data)[_HEAD.size :]
-
-    def records(self) -> Iterator[tuple[int, int]]:
-        """Of each record its offset and timestamp. Raises Undecodable."""
-        body = plain(self.data[HEADER.size :], self.attributes & 7)
-        at = 0
-        try:
-            while at < len(body):
-                size, start = varint(body, at)
-                at = start + size
-                time, place = varint(body, start + 1)
-                offset, _ = varint(body, place)
-                yield self.base + offset, self.first_time + time
-        except IndexError:
-            raise Undecodable("records end before they are whole") from None
 
 
 def parsed(data: bytes | None, limit: int) -> Batch:

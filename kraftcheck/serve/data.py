@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed
+from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed, records_of
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Closed, Core
 from kraftcheck.serve.logs import Appends
@@ -184,9 +184,10 @@ class Data:
             timestamp = max([batch.max_time for _, batch in batches], default=0)
         for epoch, batch in batches:
             if batch.max_time >= timestamp:
-                for offset, time in batch.records():
-                    if time >= timestamp:
-                        return {"offset": offset, "timestamp": time, "leader_epoch": epoch}
+                for record in records_of(batch):
+                    if record.timestamp >= timestamp:
+                        found = {"offset": record.offset, "timestamp": record.timestamp}
+                        return {**found, "leader_epoch": epoch}
         return {}
 
     def ask(

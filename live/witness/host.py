@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from subprocess import PIPE, Popen
 from typing import IO, Final
 
 from live.witness.jars import ClassPath, program
-from system.children import started
+from system.children import end, started
 
 ANSWER_S: Final = 60.0
 """How long a move may take; it takes some 30 us."""
@@ -131,15 +130,4 @@ def running(
                 host._tell(f"{constants}\n".encode())
             yield host
         finally:
-            _end(process)
-
-
-def _end(process: Popen[bytes]) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(OSError):
-        process.stdin.close()
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.stdout.close()
-    process.wait()
+            end(process)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import google_crc32c
 
@@ -151,7 +151,20 @@ def batches_of(data: bytes, at: int = 0) -> Iterator[tuple[int, Batch]]:
 # -- Records
 
 
-def records_of(batch: Batch) -> Iterator[Record]:
+class Encoded(Protocol):
+    """A batch whose records can be read: its bytes, and what its header says of them."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def attributes(self) -> int: ...
+    @property
+    def base(self) -> int: ...
+    @property
+    def first_time(self) -> int: ...
+
+
+def records_of(batch: Encoded) -> Iterator[Record]:
     """Raises Undecodable."""
     body = plain(batch.data[HEADER.size :], batch.attributes & CODEC)
     at = 0
