@@ -150,6 +150,8 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
         screen.line("fault     none")
     for line in recording.trouble:
         screen.line(f"          {line}")
+    from live.journal import DISKS
+
     plan, there = recording.plan, recording.standing
     screen.line(
         f"topic     {plan.topic}: {plan.replication_factor} replicas, min ISR "
@@ -163,6 +165,8 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
     screen.line(f"next      {command('check', out, '--html', out / 'pages')}")
     if recording.kafka is not None or plan.observe:
         screen.line(f"          {command('conform', out)}")
+    if kept := sorted((out / DISKS).glob("*")):
+        screen.line(f"          {command('disk', *kept)}")
 
 
 def _refuse(faults: tuple[str, ...], cluster: Cluster) -> None:

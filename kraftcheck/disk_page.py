@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
-from traces.disks.found import Found, Judged
+from traces.disks.found import Found, Judged, verdict_of
 from traces.disks.replicas import partings
 from traces.report.disk import Box, Mark, Partition, Replica, render
 
@@ -24,10 +25,6 @@ def page(judged: Sequence[Judged], verdict: str, said: Sequence[str], asked: Seq
     return render("disk " + " ".join(asked), verdict, said, [_partition(each) for each in judged])
 
 
-def _verdict(weights: Sequence[str]) -> str:
-    return "violated" if "violated" in weights else "holds"
-
-
 def _partition(of: Judged) -> Partition:
     parted: dict[int, list[str]] = {}
     for each in partings(of.replicas):
@@ -37,7 +34,7 @@ def _partition(of: Judged) -> Partition:
         )
     return Partition(
         f"{of.topic}-{of.partition}",
-        _verdict([each.weight for each in of.findings]),
+        verdict_of(of.findings),
         [_replica(each) for each in of.replicas],
         [(each.weight, f"{each.invariant}: {each.said}") for each in of.together],
         [(offset, "; ".join(words)) for offset, words in sorted(parted.items())],
@@ -45,16 +42,10 @@ def _partition(of: Judged) -> Partition:
 
 
 def _replica(found: Found) -> Replica:
-    common = found.common
-    marks = {
-        "high watermark": common.high_watermark,
-        "recovery point": common.recovery_point,
-        "log start": common.log_start,
-        "cleaned": common.cleaned,
-    }
+    marks = found.common.marks
     return Replica(
         found.folder,
-        _verdict([each.weight for each in found.findings]),
+        verdict_of(found.findings),
         [
             Box(at, max(end, at), f"{at:,}", f"segment {at:020}: up to {end:,}, {size:,} bytes")
             for at, end, size in found.layout
@@ -83,8 +74,8 @@ def _findings(found: Found) -> Iterator[tuple[str, str, str]]:
 
 
 def _epochs(found: Found) -> Iterator[Box]:
-    ends = [*(start for _, start in found.epochs[1:]), found.end]
-    for (epoch, start), end in zip(found.epochs, ends, strict=True):
+    begins = [*found.epochs, (-1, found.end)]
+    for (epoch, start), (_, end) in pairwise(begins):
         yield Box(start, end, f"e{epoch}", f"leader epoch {epoch}: {start:,} up to {end:,}")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, groupby
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -13,12 +15,15 @@ from kraftcheck import disk_page, exits
 from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
-from traces.disks import files
-from traces.disks.found import Common, Finding, Found, Judged
-from traces.disks.partition import judge, partitions_of
+from traces.disks import directory, files
+from traces.disks.directory import Directory, Place
+from traces.disks.found import Common, Finding, Found, Judged, verdict_of
+from traces.disks.partition import judge
 from traces.disks.replicas import compare
 
 TOLD = 5
+Beside: TypeAlias = Mapping[Path, Sequence[Finding]]
+"""By log directory, what is in it beside the partitions."""
 HEADS = ("partition", "folder", ">segments", ">bytes", ">from", ">to", "epochs", "verdict")
 
 
@@ -26,15 +31,18 @@ def run(
     folders: Sequence[Path], topics: Sequence[str], screen: Screen, page: Path | None = None
 ) -> int:
     """Judge log directories, or directories of partitions. Exit code 1: something is not as Kafka
-    promises; 2: a broker is at work in one, or nothing is there to be judged.
+    promises; 2: a broker is at work in one, something cannot be read, or nothing is there to be
+    judged.
 
     topics: only these. page: a file for a page. Raises BadInput: a folder is none, or has nothing
-    of Kafka's, or the page is to lie in one that is judged.
+    of Kafka's, or the page is to lie in one that is judged; OSError: one cannot be listed.
     """
     if page is not None and any(folder.resolve() in page.resolve().parents for folder in folders):
         raise BadInput(f"{page} would be written to a folder that is judged; name another")
-    places = [place for folder in folders for place in _partitions(folder)]
-    chosen = [each for each in places if not topics or each[1] in topics]
+    asked = {folder: _directory(folder) for folder in folders}
+    # Who names a place twice has it judged once.
+    places = {each.path.resolve(): each for found in asked.values() for each in found.places}
+    chosen = [each for each in places.values() if not topics or each.topic in topics]
     if not chosen:
         raise BadInput(
             f"no partition of {', '.join(topics)} is there" if topics else "no partition"
@@ -42,17 +50,18 @@ def run(
     before = _sizes(chosen)
     replicas: dict[tuple[str, int], list[Found]] = defaultdict(list)
     with screen.progress("partitions", len(chosen)) as meter:
-        for done, (path, topic, number, common) in enumerate(chosen, 1):
-            replicas[topic, number].append(judge(path, common))
-            meter.update(done, path.name)
+        for done, each in enumerate(chosen, 1):
+            replicas[each.topic, each.partition].append(judge(each.path, each.common))
+            meter.update(done, each.path.name)
     judged = [Judged(*key, found, compare(found)) for key, found in sorted(replicas.items())]
+    beside = {folder: found.findings for folder, found in asked.items() if found.findings}
     held = [str(folder) for folder in folders if _is_held(folder)]
     if _sizes(chosen) != before:
         held = held or ["the files"]
-    verdict, said = _summary(judged, held)
+    verdict, said = _summary(judged, beside, held)
     if page is not None:
         _write(page, disk_page.page(judged, verdict, said, [str(each) for each in folders]))
-    return _tell(judged, verdict, said, held, screen)
+    return _tell(judged, beside, verdict, said, held, screen)
 
 
 def _write(page: Path, text: str) -> None:
@@ -62,41 +71,52 @@ def _write(page: Path, text: str) -> None:
         raise BadInput(f"{page}: {error.strerror}") from None
 
 
-def _partitions(folder: Path) -> Iterator[tuple[Path, str, int, Common]]:
-    """Raises BadInput."""
+def _directory(folder: Path) -> Directory:
+    """Raises BadInput, OSError."""
     if not folder.is_dir():
         raise BadInput(f"{folder} is no folder")
-    name = files.PARTITION.fullmatch(folder.absolute().name)
+    whole = folder.absolute()
+    name = files.PARTITION.fullmatch(whole.name)
     if name is not None and files.segments_of(folder):
-        beside = partitions_of(folder.absolute().parent)
-        common = next((each[3] for each in beside if each[0].name == folder.name), Common())
-        yield folder, name["topic"], int(name["partition"]), common
-        return
-    found = list(partitions_of(folder))
-    if not found:
+        beside = directory.read(whole.parent)
+        common = next((each.common for each in beside.places if each.path == whole), Common())
+        place = Place(folder, name["topic"], int(name["partition"]), common)
+        return Directory(
+            [place], [each for each in beside.findings if each.invariant == "FilesWhole"]
+        )
+    found = directory.read(folder)
+    if not found.places:
         raise BadInput(f"{folder} is no log directory of Kafka's: no folder TOPIC-NUMBER is in it")
-    yield from found
+    return found
 
 
 def _is_held(folder: Path) -> bool:
     return files.is_held(folder) or files.is_held(folder.absolute().parent)
 
 
-def _sizes(places: Sequence[tuple[Path, str, int, Common]]) -> dict[Path, tuple[int, int]]:
+def _sizes(places: Sequence[Place]) -> dict[Path, tuple[int, int]]:
+    """Of what can be asked; the judge says what cannot."""
     found = {}
-    for folder, *_ in places:
-        for path in files.segments_of(folder).values():
-            state = path.stat()
-            found[path] = state.st_size, state.st_mtime_ns
+    for each in places:
+        with suppress(OSError):
+            for path in files.segments_of(each.path).values():
+                state = path.stat()
+                found[path] = state.st_size, state.st_mtime_ns
     return found
 
 
-def _summary(judged: Sequence[Judged], held: Sequence[str]) -> tuple[str, list[str]]:
+def _summary(
+    judged: Sequence[Judged], beside: Beside, held: Sequence[str]
+) -> tuple[str, list[str]]:
     """The verdict on all, and what there is to say of it."""
-    verdict = _verdict([finding for of in judged for finding in of.findings])
+    findings = [finding for of in judged for finding in of.findings]
+    verdict: str = verdict_of([*findings, *chain.from_iterable(beside.values())])
     said = [
-        f"unknown: a broker is at work in {folder}: what was read may be no state of it"
-        for folder in held
+        *(_line(folder, each) for folder, several in beside.items() for each in several),
+        *(
+            f"unknown: a broker is at work in {folder}: what was read may be no state of it"
+            for folder in held
+        ),
     ]
     empty = all(each.end == each.start for of in judged for each in of.replicas)
     if empty:
@@ -109,6 +129,7 @@ def _summary(judged: Sequence[Judged], held: Sequence[str]) -> tuple[str, list[s
 
 def _tell(
     judged: Sequence[Judged],
+    beside: Beside,
     verdict: str,
     said: Sequence[str],
     held: Sequence[str],
@@ -123,7 +144,7 @@ def _tell(
             each.start,
             each.end,
             ",".join(str(epoch) for epoch, _ in each.epochs[-4:]),
-            _verdict(each.findings),
+            verdict_of(each.findings),
         )
         for of in judged
         for each in of.replicas
@@ -136,7 +157,7 @@ def _tell(
         screen.line(line)
     for line in said:
         screen.line(line)
-    screen.document(_document(judged, verdict, held))
+    screen.document(_document(judged, beside, verdict, held))
     return exits.code_of(verdict)
 
 
@@ -146,24 +167,28 @@ def _lines(judged: Sequence[Judged]) -> Iterator[str]:
         for each in of.replicas:
             for (name, file), alike in groupby(each.findings, lambda f: (f.invariant, f.file)):
                 several = list(alike)
-                place = f"{each.folder}/{file}".rstrip("/")
                 for found in several[:TOLD]:
-                    at = f" at byte {found.position:,}" if found.position >= 0 else ""
-                    yield f"{found.weight}: {name}: {place}{at}: {found.said}"
+                    yield _line(each.folder, found)
                 if len(several) > TOLD:
+                    place = f"{each.folder}/{file}".rstrip("/")
                     yield f"and {len(several) - TOLD:,} more of {name} in {place}; --json has all"
         for found in of.together:
             yield f"{found.weight}: {found.invariant}: {found.said}"
 
 
-def _verdict(findings: Sequence[Finding]) -> str:
-    return "violated" if any(each.weight == "violated" for each in findings) else "holds"
+def _line(folder: Path | str, found: Finding) -> str:
+    place = f"{folder}/{found.file}".rstrip("/")
+    at = f" at byte {found.position:,}" if found.position >= 0 else ""
+    return f"{found.weight}: {found.invariant}: {place}{at}: {found.said}"
 
 
-def _document(judged: Sequence[Judged], verdict: str, held: Sequence[str]) -> dict[str, object]:
+def _document(
+    judged: Sequence[Judged], beside: Beside, verdict: str, held: Sequence[str]
+) -> dict[str, object]:
     return {
         "verdict": verdict,
         "at_work": list(held),
+        "directories": {str(folder): msgspec.to_builtins(each) for folder, each in beside.items()},
         "partitions": [
             {
                 "topic": of.topic,
@@ -181,10 +206,6 @@ def _replica(found: Found) -> dict[str, object]:
     common = found.common
     for name in ("batches", "ended", "layout", "common"):
         del fields[name]
-    fields |= {
-        "high_watermark": common.high_watermark,
-        "recovery_point": common.recovery_point,
-        "log_start": common.log_start,
-        "cleaned": common.cleaned,
-    }
+    fields |= {name.replace(" ", "_"): mark for name, mark in common.marks.items()}
+    fields |= {"node": common.node, "topic_id": common.topic_id}
     return {name: msgspec.to_builtins(value) for name, value in fields.items()}

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 NEMESIS = "nemesis"
-HISTORY, RECORDING = "history.jsonl", "recording.json"
+HISTORY, RECORDING, DISKS = "history.jsonl", "recording.json", "disks"
 """Of a recording: what clients asked and were told, and how it was made."""
 
 

@@ -8,6 +8,7 @@ Writes into a folder
     logs.jsonl       the topic's logs as they lie on the brokers' disks, where it is ours
     groups.jsonl     the log of consumer groups, as far as it is about the topic, likewise
     transactions.jsonl  the log of transactions, broker by broker, and what was cut from it
+    disks/NODE       the topic's files themselves, for `kraftcheck disk`, likewise
     recording.json   how it was made, what promises depend on, and whether it is complete
 
 An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
@@ -36,7 +37,7 @@ from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.crew import Crew
 from live.faults import DOWN, Called, Fault, Nemesis, disturb
-from live.journal import HISTORY, RECORDING, Journal
+from live.journal import DISKS, HISTORY, RECORDING, Journal
 from live.libraries import load
 from live.library import ClientError, Configured, Library, LibraryError
 from live.properties import told as written
@@ -185,6 +186,10 @@ def record(
         own = there is None or not there.records
         cut = watch.cut if watch else None
         records = _dumped(cluster, plan.topic, folder, cut) if own else []
+        if cluster is not None and own:
+            for node in cluster.state.nodes:
+                if "broker" in node.roles:
+                    cluster.keep_logs(node.name, plan.topic, folder / DISKS / node.name)
         recording = msgspec.structs.replace(
             recording,
             complete=complete,

@@ -15,6 +15,7 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -60,13 +61,23 @@ def _only_regular(mode: int, path: Path) -> None:
 
 def read_bytes(path: Path, most: int = FILE_MAX) -> bytes:
     """All of a file. Raises OSError: it cannot be read, or has more than `most` bytes."""
-    with open_file(path) as file:
+    with open_file(path) as file, named(path):
         if os.fstat(file.fileno()).st_size > most:
             raise _too_large(path, most)
         data = file.read()
     if len(data) > most:
         raise _too_large(path, most)
     return data
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """For whoever reads an open file: a disk that fails then does not say of which."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def _too_large(path: Path, most: int) -> OSError:

@@ -33,8 +33,10 @@ from traces.grouplog import GROUPS
 from traces.history import History
 
 RECORDING: Final = "recording.json"
-BESIDE: Final = frozenset({RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS})
-"""Files of a recording that are no histories."""
+BESIDE: Final = frozenset(
+    {RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS, "disks"}
+)
+"""What is in a recording and no history."""
 
 FAULTS: Final[Mapping[str, Envelope]] = {
     "none": NOTHING,

@@ -6,19 +6,41 @@ of its brokers, stopped cleanly: b2 copied several transactions at once (docs/fi
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import io
 import json
+import os
+import random
 import struct
 import sys
 import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
+import google_crc32c
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kraftcheck.cli import cli
-from tests.traces.disks.written import SECOND, Told, write_broker, write_lines, write_segment
+from system.files import open_file
+from tests.traces.disks.written import (
+    SECOND,
+    Told,
+    bytes_of,
+    write_broker,
+    write_lines,
+    write_segment,
+)
+from traces.disks.found import Common, Found
+from traces.disks.partition import judge
 
+Plant: TypeAlias = Callable[[Path], object]
 F_OFD_SETLK = 37
 """Of Linux: a lock of the open file."""
 SAMPLE = Path(__file__).resolve().parents[1] / "traces/disks/z140.tar.xz"
@@ -29,7 +51,8 @@ def asked(*words: str | Path) -> Result:
 
 
 def listing(folder: Path) -> dict[Path, tuple[int, int]]:
-    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*")}
+    found = {path: path.lstat() for path in folder.rglob("*")}
+    return {path: (state.st_size, state.st_mtime_ns) for path, state in found.items()}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +132,7 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     index.unlink()
     index.mkdir()
     done = asked(tmp_path)
-    assert done.exit_code == 3 and f"{index}" in done.output and "a folder" in done.output
+    assert done.exit_code == 2 and f"{index}: is a folder" in done.output
 
 
 def test_an_empty_partition_holds_nothing_that_is_wrong(tmp_path: Path) -> None:
@@ -177,3 +200,209 @@ def test_of_many_partitions_those_in_which_something_is_wrong_are_drawn(tmp_path
     text = page.read_text()
     assert done.exit_code == 1 and "5 more partitions were judged" in text
     assert "t-44 <b" in text and text.count("<svg") == 40
+
+
+# -- Bad input: a line or a finding that names the file, and no change
+
+
+def swapped(name: str, make: Callable[[Path], object]) -> Plant:
+    """Something else in a file's place."""
+
+    def plant(folder: Path) -> None:
+        path = folder / name
+        path.unlink(missing_ok=True)
+        make(path)
+
+    return plant
+
+
+def with_bytes(name: str, at: int, data: bytes) -> Plant:
+    def plant(folder: Path) -> None:
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole[:at] + data + whole[at + len(data) :])
+
+    return plant
+
+
+def text(name: str, said: str) -> Plant:
+    return lambda folder: (folder / name).write_text(said)
+
+
+def legacy(folder: Path) -> None:
+    """A message of version 1, as brokers of 0.10 wrote them and later ones keep."""
+    rest = struct.pack(">bbqii", 1, 0, 1000, -1, -1)
+    message = struct.pack(">qiI", 12, len(rest) + 4, zlib.crc32(rest)) + rest
+    (folder / "t-0" / f"{12:020}.log").write_bytes(message)
+
+
+LOG, TXN, SNAPSHOT = (f"t-0/{0:020}.log", f"t-0/{0:020}.txnindex", f"t-0/{12:020}.snapshot")
+HW, EPOCHS = "replication-offset-checkpoint", "t-0/leader-epoch-checkpoint"
+META, TOPIC = "meta.properties", "t-0/partition.metadata"
+BAD: dict[str, tuple[Plant, int, str]] = {
+    "a folder for a log": (swapped(LOG, Path.mkdir), 2, f"{LOG}: is a folder"),
+    "a pipe for a log": (swapped(LOG, os.mkfifo), 2, f"{LOG}: is a pipe"),
+    "a loop for a log": (
+        swapped(LOG, lambda path: path.symlink_to(path.name)), 2, f"{LOG}: Too many levels"
+    ),
+    "a log that is gone": (
+        swapped(LOG, lambda path: path.symlink_to("nowhere")), 2, f"{LOG}: No such file"
+    ),
+    "a folder for a checkpoint": (swapped(HW, Path.mkdir), 2, f"{HW}: is a folder"),
+    "a folder for an epoch file": (swapped(EPOCHS, Path.mkdir), 2, f"{EPOCHS}: is a folder"),
+    "batches of a later version": (with_bytes(LOG, 16, b"\3"), 2, f"{LOG} at byte 0: a batch of"),
+    "batches of an earlier version": (legacy, 2, "at byte 0: a batch of version 1, which is not"),
+    "a later transaction index": (with_bytes(TXN, 0, b"\0\1"), 2, f"{TXN} at byte 0: an entry of"),
+    "a later snapshot": (with_bytes(SNAPSHOT, 0, b"\0\2"), 2, f"{SNAPSHOT} at byte 0: a snapshot"),
+    "a later checkpoint": (text(HW, "1\n1\nt 0 12\n"), 2, f"{HW} at byte 0: a checkpoint of"),
+    "a later epoch file": (text(EPOCHS, "1\n1\n0 0\n"), 2, f"{EPOCHS} at byte 0: a checkpoint"),
+    "later properties": (text(META, "version=7\n"), 2, f"{META}: properties of"),
+    "later metadata": (text(TOPIC, "version: 1\n"), 2, f"{TOPIC}: properties of"),
+    "metadata without a version": (
+        text("t-0/partition.metadata", "x"), 1, "partition.metadata: has no version"
+    ),
+    "a checkpoint of other bytes": (
+        swapped(HW, lambda path: path.write_bytes(b"\xff\0")), 1, f"{HW}: no checkpoint of Kafka's"
+    ),
+    "a number that is none": (text(HW, "0\n1\nt x 12\n"), 1, f"{HW}: line 3 is not of 3 words"),
+    "an epoch that is none": (text(EPOCHS, "0\n1\nx 0\n"), 1, f"{EPOCHS}: line 3 is not of 2"),
+    "a cut index": (with_bytes(f"t-0/{0:020}.index", 24, b"1"), 1, ".index at byte 24: 25 bytes"),
+    "an offset beyond all": (
+        with_bytes(LOG, 0, bytes_of(Told((1 << 63) - 1, records=9))), 1, "ends before it begins"
+    ),
+    "a log with another name": (swapped("t-0/x.log", Path.touch), 0, "t-0/x.log: is not an offset"),
+    "an offset of 64 bits": (
+        swapped(f"t-0/{'9' * 20}.log", Path.touch), 0, f"{'9' * 20}.log: is not an offset"
+    ),
+    "a folder with another name": (swapped("lost+found", Path.mkdir), 0, "lost+found: is not T"),
+    "a directory that is left": (
+        swapped(f"t-0.{'0' * 32}-stray", Path.mkdir), 0, "-stray: is left of a deletion",
+    ),
+    "a loop of folders": (
+        swapped("a-0", lambda path: path.symlink_to("a-0")), 0, "verdict  holds: 1 directories"
+    ),
+    "the folder within itself": (
+        swapped("a-0", lambda path: path.symlink_to(".")), 0, "verdict  holds: 2 directories"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named_and_left_as_it_is(name: str, tmp_path: Path) -> None:
+    write_broker(tmp_path)
+    plant, code, said = BAD[name]
+    plant(tmp_path)
+    before = listing(tmp_path)
+    done = asked(tmp_path)
+    assert done.exit_code == code and said in done.output, done.output
+    assert listing(tmp_path) == before
+    page = tmp_path.parent / f"{tmp_path.name}.html"
+    assert asked(tmp_path, "--html", page).exit_code == code and page.exists()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Path.touch, lambda path: path.symlink_to(path.name), lambda path: path.symlink_to("no")],
+)
+def test_what_is_no_folder_is_one_line(make: Callable[[Path], object], tmp_path: Path) -> None:
+    make(tmp_path / "data")
+    done = asked(tmp_path / "data")
+    assert done.exit_code == 3 and "data is no folder" in done.output
+
+
+def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other partition is judged, and what is permitted of this one."""
+    write_broker(tmp_path)
+    (tmp_path / "t-0").rename(tmp_path / "t-1")
+    write_broker(tmp_path / "more")
+    (tmp_path / "more" / "t-0").rename(tmp_path / "t-0")
+
+    def failing(path: Path) -> BinaryIO:
+        if path.name == f"{7:020}.log" and path.parent.name == "t-0":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        if path.name == f"{0:020}.txnindex" and path.parent.name == "t-1":
+            return Torn(path.read_bytes())
+        return open_file(path)
+
+    for module in ("traces.disks.batches", "system.files"):
+        monkeypatch.setattr(f"{module}.open_file", failing)
+    done = asked(tmp_path)
+    assert done.exit_code == 2
+    assert f"unknown: FilesWhole: {tmp_path}/t-0/{7:020}.log: Permission denied" in done.output
+    assert f"unknown: FilesWhole: {tmp_path}/t-1/{0:020}.txnindex: Input/output" in done.output
+
+
+class Torn(io.BytesIO):
+    def fileno(self) -> int:
+        return 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_what_goes_while_it_is_judged_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker at work whose lock nobody sees: it is on another machine."""
+    write_broker(tmp_path)
+
+    def gone(path: Path, common: Common) -> Found:
+        (path / f"{0:020}.log").unlink()
+        return judge(path, common)
+
+    monkeypatch.setattr("kraftcheck.disks.judge", gone)
+    done = asked(tmp_path)
+    assert done.exit_code == 2 and "at work in the files" in done.output
+
+
+@given(st.integers(0, 1 << 32))
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_altered_there_is_a_verdict(seed: int) -> None:
+    """Bytes of a file or two, also such that a checksum fits: never a defect, never a change."""
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for broker in ("b1", "b2"):
+            write_broker(folder / broker)
+            if chance.random() < 0.3:
+                write_lines(folder / broker / "cleaner-offset-checkpoint", ["t 0 7"])
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        for path in chance.sample(files, 2):
+            path.write_bytes(altered(path.read_bytes(), chance, is_log=path.suffix == ".log"))
+        before = listing(folder)
+        brokers = [folder / broker for broker in ("b1", "b2")]
+        with tempfile.NamedTemporaryFile(suffix=".html") as page:
+            done = asked(*brokers, "--html", page.name)
+        assert done.exit_code in (0, 1, 2) and "defect" not in done.output, done.output
+        assert listing(folder) == before
+
+
+def altered(data: bytes, chance: random.Random, *, is_log: bool) -> bytes:
+    if chance.random() < 0.3 or not data:
+        return data[: chance.randint(0, len(data))] + chance.randbytes(chance.randint(0, 90))
+    out = bytearray(data)
+    for _ in range(chance.randint(1, 6)):
+        out[chance.randrange(len(out))] = chance.choice((0, 1, 127, 128, 255))
+    if is_log:
+        end = 12 + struct.unpack_from(">i", data, 8)[0]
+        out[8:12], out[16:17] = data[8:12], data[16:17]
+        struct.pack_into(">I", out, 17, google_crc32c.value(bytes(out[21:end])))
+    return bytes(out)
+
+
+def test_two_topics_of_one_name_are_not_held_against_each_other(tmp_path: Path) -> None:
+    """One was deleted and made anew while a broker was down."""
+    brokers = parted(tmp_path)
+    for at, folder in enumerate(brokers):
+        (folder / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: id{at}\n")
+    done = asked(*brokers)
+    assert "are of two topics, id0 and id1: not held" in done.output
+    assert "LogMatching" not in done.output
+
+
+def test_two_directories_of_one_broker_are_told(tmp_path: Path) -> None:
+    for name in ("d1", "d2"):
+        write_broker(tmp_path / name)
+        (tmp_path / name / "meta.properties").write_text("#\nversion=1\nnode.id=3\n")
+    done = asked(tmp_path / "d1", tmp_path / "d2", tmp_path / "d1")
+    assert done.exit_code == 0 and done.output.count("are both of node 3") == 1
+    assert "holds: 2 directories" in done.output

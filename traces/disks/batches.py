@@ -7,6 +7,7 @@ control batches: what kind of marker they are.
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,16 +17,19 @@ import google_crc32c
 from reference.storage.batches import (
     CONTROL,
     CRC_BEGINS,
+    FEWEST,
     HEADER,
     LENGTH_BEGINS,
     MAGIC,
+    SHORTEST,
     TRANSACTIONAL,
     Marker,
     marker_of,
 )
-from system.files import open_file
+from system.files import named, open_file
 
 BLOCK: Final = 1 << 22
+OFFSET_MAX: Final = (1 << 63) - 1
 BATCH_MAX: Final = 1 << 30
 """Bytes of a batch. Kafka's own limit is a setting, 1 MiB by default."""
 
@@ -53,27 +57,29 @@ class Batch(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """Bytes that are no batch: what follows them cannot be told. size: of the file."""
+    """Bytes that are no batch: what follows them cannot be told. size: of the file. foreign:
+    whether they are of another version of the format, and not known to be wrong."""
 
     position: int
     size: int
     why: str
+    foreign: bool = False
 
 
 def batches(path: Path) -> Iterator[Batch | Bad]:
     """The batches in the order of the file; a Bad one is the last. Raises OSError."""
-    with open_file(path) as file:
+    with open_file(path) as file, named(path):
         size = file.seek(0, 2)
         file.seek(0)
         data, start, position = file.read(BLOCK), 0, 0
         while position < size:
             if len(data) - start < HEADER.size:
                 data, start = data[start:] + file.read(BLOCK), 0
-            if len(data) - start < HEADER.size:
+            if len(data) - start < FEWEST:
                 yield Bad(position, size, f"{len(data) - start} bytes at the end are no batch")
                 return
             whole = LENGTH_BEGINS + struct.unpack_from(">i", data, start + 8)[0]
-            if not HEADER.size <= whole <= BATCH_MAX:
+            if not LENGTH_BEGINS + SHORTEST <= whole <= BATCH_MAX:
                 yield Bad(position, size, f"a batch of {whole} bytes")
                 return
             if len(data) - start < whole:
@@ -93,14 +99,21 @@ def batches(path: Path) -> Iterator[Batch | Bad]:
 
 
 def _batch(position: int, data: memoryview, size: int) -> Batch | Bad:
-    base, _, epoch, magic, crc, attributes, delta, _, latest, producer, of, sequence, count = (
+    version = data[FEWEST - 1]
+    if version != MAGIC:
+        # The checksum of versions 0 and 1 is at byte 12, of what follows (LegacyRecord).
+        (crc,) = struct.unpack_from(">I", data, LENGTH_BEGINS)
+        foreign = zlib.crc32(data[FEWEST - 1 :]) == crc if version < MAGIC else version < 1 << 7
+        said = f"a batch of version {version}, which is not read here"
+        return Bad(position, size, said, foreign)
+    if len(data) < HEADER.size:
+        return Bad(position, size, f"a batch of {len(data)} bytes")
+    base, _, epoch, _, crc, attributes, delta, _, latest, producer, of, sequence, count = (
         HEADER.unpack_from(data)
     )
-    if magic != MAGIC:
-        return Bad(position, size, f"a batch of version {magic}, which is not read here")
     if google_crc32c.value(bytes(data[CRC_BEGINS:])) != crc:
         return Bad(position, size, f"the checksum of the batch of offset {base} does not fit")
-    if delta < 0 or count < 0:
+    if not (base <= base + delta <= OFFSET_MAX and count >= 0):
         return Bad(position, size, f"the batch of offset {base} ends before it begins")
     marker: Marker = ""
     if attributes & CONTROL:

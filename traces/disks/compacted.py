@@ -39,7 +39,7 @@ Values: TypeAlias = dict[bytes, Last]
 
 
 def compare(pairs: Sequence[tuple[Found, Found]]) -> list[Finding]:
-    """Raises OSError."""
+    """What cannot be read is unknown of the replica itself."""
     read: dict[tuple[str, int], Values | str] = {}
     found: list[Finding] = []
     for pair in pairs:
@@ -110,6 +110,8 @@ def _read(found: Found, bound: int) -> Values | str:
             _segment(path, bound, aborted, out)
     except Undecodable as error:
         return f"{found.folder}: {error}"
+    except OSError as error:
+        return f"{error.filename or found.folder}: {error.strerror}"
     return out
 
 

@@ -18,16 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from system.files import open_file, read_bytes, read_text
+from traces.disks.batches import OFFSET_MAX
 
-SEGMENT: Final = re.compile(r"(\d{20})\.log")
-PARTITION: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
+SEGMENT: Final = re.compile(r"([0-9]{20})\.log")
+PARTITION: Final = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>[0-9]{1,10})")
 LEFT_OVER: Final = re.compile(r".+\.(cleaned|swap|deleted)|.+-(delete|stray|future)")
 META, LOCK, CLEAN = "meta.properties", ".lock", ".kafka_cleanshutdown"
+TOPIC = "partition.metadata"
 EPOCHS = "leader-epoch-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 CLEANED = "cleaner-offset-checkpoint"
+NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 TEXT_MAX: Final = 1 << 26
 INDEX_MAX: Final = 1 << 30
 
@@ -35,7 +38,15 @@ Table: TypeAlias = npt.NDArray[np.int64]
 
 
 class Malformed(Exception):
-    """A file is not what its name says. The text says how."""
+    """A file is not what its name says. The text says how. position: in bytes; -1: all of it."""
+
+    def __init__(self, said: str, position: int = -1) -> None:
+        super().__init__(said)
+        self.position = position
+
+
+class Newer(Malformed):
+    """It is of a later version of its format than is known here."""
 
 
 class Aborted(NamedTuple):
@@ -60,9 +71,11 @@ class Remembered(NamedTuple):
 
 def segments_of(folder: Path) -> dict[int, Path]:
     """The segments by their base offsets, ascending."""
-    found = {
-        int(name[1]): path for path in folder.iterdir() if (name := SEGMENT.fullmatch(path.name))
-    }
+    found = {}
+    for path in folder.iterdir():
+        name = SEGMENT.fullmatch(path.name)
+        if name is not None and int(name[1]) <= OFFSET_MAX:
+            found[int(name[1])] = path
     return dict(sorted(found.items()))
 
 
@@ -95,21 +108,18 @@ def _without_zeros(rows: Table, base: tuple[int, int]) -> Index:
 
 def _whole(path: Path, entry: int) -> bytes:
     data = read_bytes(path, INDEX_MAX)
-    if len(data) % entry:
-        raise Malformed(f"{len(data)} bytes are no entries of {entry}")
+    if over := len(data) % entry:
+        raise Malformed(f"{len(data)} bytes are no entries of {entry}", len(data) - over)
     return data
 
 
 def transaction_index(path: Path) -> list[Aborted]:
     """Raises Malformed, OSError."""
     entry = struct.Struct(">hqqqq")
-    data = read_bytes(path, INDEX_MAX)
-    if len(data) % entry.size:
-        raise Malformed(f"{len(data)} bytes are no entries of {entry.size}")
-    found = []
-    for version, *of in entry.iter_unpack(data):
+    found: list[Aborted] = []
+    for version, *of in entry.iter_unpack(_whole(path, entry.size)):
         if version != 0:
-            raise Malformed(f"an entry of version {version}")
+            raise _of_version("an entry", version, 0, len(found) * entry.size)
         found.append(Aborted(*of))
     return found
 
@@ -125,7 +135,7 @@ def snapshot(path: Path) -> dict[int, Remembered]:
         raise Malformed(f"{len(data)} bytes are no snapshot")
     version, crc, count = struct.unpack_from(">hIi", data)
     if version != 1:
-        raise Malformed(f"a snapshot of version {version}")
+        raise _of_version("a snapshot", version, 1, 0)
     if google_crc32c.value(data[6:]) != crc:
         raise Malformed("its checksum does not fit")
     if len(data) != 10 + count * entry.size:
@@ -152,19 +162,59 @@ def checkpoint(path: Path) -> dict[tuple[str, int], int]:
 
 
 def _lines(path: Path, words: int) -> list[list[str]]:
-    """A version, a count, and so many lines. An empty file has none."""
+    """A version, a count, and so many lines, the last two words of which are numbers. An empty file
+    has none."""
     try:
         lines = read_text(path, TEXT_MAX).split("\n")
         if lines == [""]:
             return []
-        found = [line.split() for line in lines[2:] if line]
-        if int(lines[0]) != 0 or int(lines[1]) != len(found):
-            raise Malformed(f"version {lines[0]}, {lines[1]} entries said, {len(found)} there")
-        if any(len(line) != words or not line[-1].lstrip("-").isdigit() for line in found):
-            raise Malformed(f"a line is not of {words} words")
-    except (ValueError, IndexError, UnicodeDecodeError):
+        version, count = int(lines[0]), int(lines[1])
+    except (ValueError, IndexError):
         raise Malformed("no checkpoint of Kafka's") from None
+    if version != 0:
+        raise _of_version("a checkpoint", version, 0, 0)
+    found = [line.split() for line in lines[2:] if line]
+    for number, line in enumerate(found, 3):
+        if len(line) != words or not all(NUMBER.fullmatch(each) for each in line[-2:]):
+            raise Malformed(f"line {number} is not of {words} words that end with two numbers")
+    if count != len(found):
+        raise Malformed(f"{count} entries said, {len(found)} there")
     return found
+
+
+def _of_version(what: str, version: int, known: int, position: int) -> Malformed:
+    kind = Newer if version > known else Malformed
+    return kind(f"{what} of version {version}, which is not read here", position)
+
+
+def node(folder: Path) -> str | None:
+    """The id of the broker whose log directory it is. None: nothing says it. Raises Malformed,
+    OSError. (org.apache.kafka.metadata.properties.MetaProperties.)"""
+    told = _properties(folder / META, "=", newest=1)
+    return told.get("node.id", told.get("broker.id"))
+
+
+def topic_id(folder: Path) -> str | None:
+    """Of the topic whose partition it is. None: nothing says it. Raises Malformed, OSError.
+    (org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile.)"""
+    return _properties(folder / TOPIC, ":", newest=0).get("topic_id")
+
+
+def _properties(path: Path, between: str, newest: int) -> dict[str, str]:
+    """newest: version of what is known here."""
+    if not path.exists():
+        return {}
+    try:
+        lines = [each for each in read_text(path, TEXT_MAX).split("\n") if between in each]
+    except UnicodeDecodeError:
+        raise Malformed("is no text") from None
+    told = {name.strip(): value.strip() for name, _, value in (x.partition(between) for x in lines)}
+    version = told.get("version", "")
+    if not NUMBER.fullmatch(version):
+        raise Malformed("has no version")
+    if int(version) > newest:
+        raise _of_version("properties", int(version), newest, -1)
+    return told
 
 
 def is_held(folder: Path) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from traces.disks.files import Table
 
-Weight: TypeAlias = Literal["violated", "report"]
+Weight: TypeAlias = Literal["violated", "unknown", "report"]
+"""unknown: it cannot be read here, so that nothing is claimed of it. report: no promise is
+broken."""
+Verdict: TypeAlias = Literal["violated", "unknown", "holds"]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -21,15 +25,37 @@ class Finding(msgspec.Struct, frozen=True):
     said: str
 
 
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
+    weights = {each.weight for each in findings}
+    if "violated" in weights:
+        return "violated"
+    return "unknown" if "unknown" in weights else "holds"
+
+
 class Common(msgspec.Struct, frozen=True):
-    """What the log directory says of a partition. None: nothing. stopped: whether its broker was
-    stopped cleanly; cleaned: up to where a cleaner has been."""
+    """What is written down of a partition beside its log. None: nothing.
+
+    stopped: whether its broker was stopped cleanly; cleaned: up to where a cleaner has been; node:
+    the broker's id; topic_id: the topic's.
+    """
 
     high_watermark: int | None = None
     recovery_point: int | None = None
     log_start: int | None = None
     stopped: bool = False
     cleaned: int | None = None
+    node: str | None = None
+    topic_id: str | None = None
+
+    @property
+    def marks(self) -> dict[str, int | None]:
+        """What checkpoints say, by their names."""
+        return {
+            "high watermark": self.high_watermark,
+            "recovery point": self.recovery_point,
+            "log start": self.log_start,
+            "cleaned": self.cleaned,
+        }
 
     @property
     def compacted(self) -> bool:

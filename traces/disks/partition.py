@@ -5,24 +5,26 @@ must be whole), NoHole and OffsetsAscend (between batches), EpochsAscend, EpochC
 file is that of the log), IndexLowerBound (an entry of an index names a batch; a time bounds all
 before it), TxnIndexExact (the transaction index has the aborted transactions, with the offsets that
 a leader would have noted), ProducerStateReplays (a snapshot is what the log replays to),
-HwWithinLog (checkpoints lie within the log).
+HwWithinLog (checkpoints lie within the log), FilesWhole (what can be read, and has a version that
+is known here), NamesParse.
 
-A finding is `violated`, or a `report`: nothing that Kafka promises is broken, but an operator wants
-to know. What a crash may leave is a report.
+A finding is `violated`, or `unknown`: it cannot be judged here; or a `report`: nothing that Kafka
+promises is broken, but an operator wants to know. What a crash may leave is a report.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from traces.disks import files
 from traces.disks.batches import Bad, Batch, batches
-from traces.disks.files import Aborted, Index, Malformed, Table
+from traces.disks.files import Aborted, Index, Malformed, Newer, Table
 from traces.disks.found import Common, Finding, Found, Segment, Weight
 from traces.disks.producers import Open, Producers
 
@@ -50,6 +52,12 @@ class _Judge:
     ) -> None:
         name = "" if path is None else path.name
         self.findings.append(Finding(weight, invariant, name, position, said))
+
+    def malformed(self, error: Malformed, invariant: str, path: Path) -> None:
+        if isinstance(error, Newer):
+            self.note("unknown", "FilesWhole", path, str(error), error.position)
+        else:
+            self.note("violated", invariant, path, str(error), error.position)
 
     def segment(self, base: int, path: Path, *, is_last: bool) -> None:
         bases, ends, positions, times = array("q"), array("q"), array("q"), array("q")
@@ -85,11 +93,21 @@ class _Judge:
 
     def _bad(self, path: Path, bad: Bad, *, is_last: bool) -> None:
         """What is not flushed may be torn, and a start of the broker cuts it."""
+        rest = f"{bad.size - bad.position:,} bytes from there"
+        if bad.foreign:
+            said = f"{bad.why}; {rest} are not judged"
+            self.note("unknown", "FilesWhole", path, said, bad.position)
+            return
         known = self.expected if self.expected is not None else 0
-        durable = self.common.recovery_point or 0
-        torn = is_last and known >= durable and not self.common.stopped
-        cut = f"{bad.why}; {bad.size - bad.position:,} bytes from there are lost"
-        self.note("report" if torn else "violated", "BatchesWhole", path, cut, bad.position)
+        torn = is_last and known >= (self.common.recovery_point or 0) and not self.common.stopped
+        marks = [
+            f"the {name} {mark:,}"
+            for name, mark in self.common.marks.items()
+            if mark is not None and known < mark
+        ]
+        below = f", below {', '.join(marks)}" if marks else ""
+        said = f"{bad.why}; {rest} are lost{below}"
+        self.note("report" if torn else "violated", "BatchesWhole", path, said, bad.position)
 
     def _offsets(self, path: Path, base: int, batch: Batch) -> None:
         at = batch.position
@@ -130,7 +148,7 @@ class _Judge:
         fits = (positions[at] == places) & (starts[at] <= offsets)
         for row in np.flatnonzero(~fits)[:TOLD].tolist():
             said = f"offset {offsets[row]} leads to {places[row]}, where no batch of it begins"
-            self.note("violated", "IndexLowerBound", path, said)
+            self.note("violated", "IndexLowerBound", path, said, row * 8)
 
     def _time_index(self, path: Path, base: int, ends: Table, times: Table, closed: bool) -> None:
         index = self._index(path, base, files.time_index)
@@ -144,9 +162,10 @@ class _Judge:
             for row in np.flatnonzero(entries[:, 0] < bound)[:TOLD].tolist():
                 time, offset = entries[row].tolist()
                 said = f"{time} is not the latest up to offset {offset}: {bound[row]} is there"
-                self.note("violated", "IndexLowerBound", path, said)
-            if (np.diff(entries, axis=0) < 0).any():
-                self.note("violated", "IndexLowerBound", path, "its entries do not ascend")
+                self.note("violated", "IndexLowerBound", path, said, row * 12)
+            for row in np.flatnonzero((np.diff(entries, axis=0) < 0).any(axis=1))[:1].tolist():
+                said = "its entries do not ascend"
+                self.note("violated", "IndexLowerBound", path, said, (row + 1) * 12)
         if not closed:
             return
         if index.zeros and latest[-1] > 0:
@@ -190,14 +209,14 @@ class _Judge:
         try:
             return read(path, base)
         except Malformed as error:
-            self.note("violated", "IndexLowerBound", path, str(error))
+            self.malformed(error, "IndexLowerBound", path)
             return None
 
     def _transaction_index(self, path: Path, expected: Sequence[Aborted]) -> None:
         try:
             entries = files.transaction_index(path) if path.exists() else []
         except Malformed as error:
-            self.note("violated", "TxnIndexExact", path, str(error))
+            self.malformed(error, "TxnIndexExact", path)
             return
         if not self.whole_from_0:
             # What was open where the log begins now is not known.
@@ -225,6 +244,14 @@ class _Judge:
 
     # -- Beside the segments
 
+    def topic_id(self) -> None:
+        try:
+            told = files.topic_id(self.folder)
+        except Malformed as error:
+            self.malformed(error, "FilesWhole", self.folder / files.TOPIC)
+            return
+        self.common = msgspec.structs.replace(self.common, topic_id=told)
+
     def snapshots(self, before: int) -> None:
         """Those that were taken here, before the segment of this base."""
         path = self.folder / f"{before:020}.snapshot"
@@ -233,7 +260,9 @@ class _Judge:
         try:
             told = files.snapshot(path)
         except Malformed as error:
-            self.note("report", "ProducerStateReplays", path, f"{error}: an older one is taken")
+            said = f"{error}: an older one is taken"
+            weight: Weight = "unknown" if isinstance(error, Newer) else "report"
+            self.note(weight, "ProducerStateReplays", path, said, error.position)
             return
         if self.common.compacted:
             return
@@ -248,7 +277,7 @@ class _Judge:
             self.note("report", "EpochCacheSound", path, "is missing")
             return
         except Malformed as error:
-            self.note("violated", "EpochCacheSound", path, str(error))
+            self.malformed(error, "EpochCacheSound", path)
             return
         starts = dict(told)
         if [*told] != sorted(told) or len(starts) < len(told):
@@ -269,19 +298,18 @@ class _Judge:
                 self.note("report", "EpochCacheSound", path, said)
 
     def checkpoints(self, end: int) -> None:
-        marks = {
-            "the high watermark": self.common.high_watermark,
-            "the recovery point": self.common.recovery_point,
-            "the log start": self.common.log_start,
-        }
-        for name, mark in marks.items():
-            if mark is not None and mark > end:
-                self.note("report", "HwWithinLog", None, f"{name} is {mark}, the log ends at {end}")
+        for name, mark in self.common.marks.items():
+            if mark is not None and mark > end and name != "cleaned":
+                said = f"the {name} is {mark}, the log ends at {end}"
+                self.note("report", "HwWithinLog", None, said)
 
-    def left_over(self) -> None:
+    def names(self, segments: Collection[Path]) -> None:
         for path in sorted(self.folder.iterdir()):
             if files.LEFT_OVER.fullmatch(path.name):
                 self.note("report", "LeftOver", path, "is left of a cleaning or a deletion")
+            elif path.suffix == ".log" and path not in segments:
+                said = "is not an offset of 20 digits: not judged"
+                self.note("report", "NamesParse", path, said)
 
 
 def _told(each: Aborted) -> str:
@@ -299,19 +327,16 @@ def _differs(there: Aborted, expected: Aborted) -> str:
 
 
 def judge(folder: Path, common: Common) -> Found:
-    """Raises OSError: a file cannot be read."""
+    """What cannot be read is `unknown`, and with it what comes behind."""
     found = _Judge(folder, common)
-    segments = files.segments_of(folder)
-    bases = list(segments)
-    for base, path in segments.items():
-        found.snapshots(base)
-        found.segment(base, path, is_last=base == bases[-1])
-    start = found.kept[0] if found.kept else (bases[0] if bases else 0)
-    end = max(found.expected or 0, bases[-1] if bases else 0)
-    found.snapshots(end)
-    found.epoch_file()
-    found.checkpoints(end)
-    found.left_over()
+    segments: dict[int, Path] = {}
+    try:
+        segments = files.segments_of(folder)
+        _read(found, segments)
+    except OSError as error:
+        at = Path(error.filename) if error.filename else None
+        found.note("unknown", "FilesWhole", at if at != folder else None, str(error.strerror))
+    start, end = _bounds(found, segments)
     for each in sorted(found.producers.open.values()):
         if (age := found.latest - each.latest) > HANGING_MS:
             said = f"{_open(each)}, {age / 60000:,.0f} minutes before the log's last: hanging"
@@ -328,37 +353,31 @@ def judge(folder: Path, common: Common) -> Found:
             for each in sorted(found.producers.open.values())
         ],
         findings=found.findings,
-        common=common,
+        common=found.common,
         batches=np.array(found.kept, dtype=np.int64).reshape(-1, 4),
         ended=np.array(found.ended, dtype=np.int64).reshape(-1, 4),
         layout=found.layout,
     )
 
 
+def _read(found: _Judge, segments: dict[int, Path]) -> None:
+    """Raises OSError."""
+    found.topic_id()
+    for base, path in segments.items():
+        found.snapshots(base)
+        found.segment(base, path, is_last=base == max(segments))
+    _, end = _bounds(found, segments)
+    found.snapshots(end)
+    found.epoch_file()
+    found.checkpoints(end)
+    found.names(segments.values())
+
+
+def _bounds(found: _Judge, segments: Collection[int]) -> tuple[int, int]:
+    """Of the log: its first offset, and the one after its last."""
+    start = found.kept[0] if found.kept else min(segments, default=0)
+    return start, max(found.expected or 0, max(segments, default=0))
+
+
 def _open(each: Open) -> str:
     return f"the transaction of producer {each.producer} is open since offset {each.first}"
-
-
-def partitions_of(folder: Path) -> Iterator[tuple[Path, str, int, Common]]:
-    """The partitions of a log directory: their folders, topics and numbers. Raises OSError."""
-    marks: list[dict[tuple[str, int], int]] = []
-    for each in (files.HIGH_WATERMARKS, files.RECOVERY_POINTS, files.LOG_STARTS, files.CLEANED):
-        try:
-            marks.append(files.checkpoint(folder / each))
-        except Malformed:
-            marks.append({})
-    high_watermarks, recovery_points, starts, cleaned = marks
-    stopped = (folder / files.CLEAN).exists()
-    for path in sorted(folder.iterdir()):
-        name = files.PARTITION.fullmatch(path.name)
-        if name is None or not path.is_dir() or files.LEFT_OVER.fullmatch(path.name):
-            continue
-        key = name["topic"], int(name["partition"])
-        common = Common(
-            high_watermark=high_watermarks.get(key),
-            recovery_point=recovery_points.get(key),
-            log_start=starts.get(key),
-            stopped=stopped,
-            cleaned=cleaned.get(key),
-        )
-        yield path, *key, common

@@ -8,7 +8,7 @@ are compared, without what is in them, and then the last value of each key (comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -36,24 +36,44 @@ class Parting(NamedTuple):
 
 def partings(replicas: Sequence[Found]) -> list[Parting]:
     """Of any two of them the first."""
-    found = [_parting(one, other) for one, other in combinations(replicas, 2)]
+    found = [_parting(one, other) for one, other in _pairs(replicas)]
     return [each for each in found if each is not None]
 
 
+def _pairs(replicas: Sequence[Found]) -> list[tuple[Found, Found]]:
+    """But for those of two topics, of which the later has the name of the one before."""
+    return [pair for pair in combinations(replicas, 2) if len(_topic_ids(pair)) < 2]
+
+
+def _topic_ids(pair: Sequence[Found]) -> set[str]:
+    return {each.common.topic_id for each in pair if each.common.topic_id is not None}
+
+
 def compare(replicas: Sequence[Found]) -> list[Finding]:
-    """What is wrong between them; nothing of one alone. Raises OSError."""
+    """What is wrong between them; nothing of one alone."""
     parted = partings(replicas)
-    found = [_finding(each) for each in parted]
+    found = [*_mixed(replicas), *(_finding(each) for each in parted)]
     apart = {(each.one.folder, each.other.folder) for each in parted}
     together = [
-        (one, other)
-        for one, other in combinations(replicas, 2)
-        if (one.folder, other.folder) not in apart
+        (one, other) for one, other in _pairs(replicas) if (one.folder, other.folder) not in apart
     ]
     for one, other in together:
         found += _lacking(one, other)
     cleaned = [pair for pair in together if any(each.common.compacted for each in pair)]
     return [*found, *compacted.compare(cleaned)]
+
+
+def _mixed(replicas: Sequence[Found]) -> Iterator[Finding]:
+    """Directories that do not belong side by side."""
+    for one, other in combinations(replicas, 2):
+        names = f"{one.folder} and {other.folder}"
+        if len(_topic_ids((one, other))) > 1:
+            ids = f"{one.common.topic_id} and {other.common.topic_id}"
+            said = f"{names} are of two topics, {ids}: not held against each other"
+            yield Finding("report", "SameTopic", "", -1, said)
+        if one.common.node is not None and one.common.node == other.common.node:
+            said = f"{names} are both of node {one.common.node}: a broker starts with one"
+            yield Finding("report", "OneDirectory", "", -1, said)
 
 
 def _parting(one: Found, other: Found) -> Parting | None:

@@ -25,7 +25,8 @@ from reference.storage.batches import header_of
 from reference.storage.cutting import truncate
 from reference.storage.log import Log
 from tests.kraftcheck.serve.wire import PORTS, Wire, batch
-from traces.disks.partition import judge, partitions_of
+from traces.disks.directory import read
+from traces.disks.partition import judge
 
 NONE = ERRORS["NONE"]
 
@@ -116,8 +117,8 @@ def test_directories_are_the_logs_of_brokers_whatever_is_done_to_them(
         assert [each.epoch for each in log.read(0, log.end)] == [entry.epoch for entry in row.log]
     data.end(wire.core.world)
     for broker in partition.brokers:
-        for folder, _, _, common in partitions_of(of_broker(tmp_path, 1, broker)):
-            assert judge(folder, common).findings == []
+        for place in read(of_broker(tmp_path, 1, broker)).places:
+            assert judge(place.path, place.common).findings == []
 
 
 def test_a_broker_that_does_not_write_is_noticed(

@@ -31,8 +31,8 @@ from reference.storage.histories import FIRST_TIME, Operation
 from reference.storage.judging import judge_failing
 from reference.storage.promises import batches_in
 from reference.storage.rules import Config, StorageRules
+from traces.disks.directory import read
 from traces.disks.partition import judge as judge_folder
-from traces.disks.partition import partitions_of
 
 SMALL = Config(segment_bytes=300, index_bytes=120, index_interval=0)
 
@@ -143,8 +143,8 @@ def test_the_judge_of_disks_accepts_ours(seed: int, tmp_path: Path) -> None:
     for path, data in story.disk.content().items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_bytes(data)
-    for folder, _, _, common in partitions_of(tmp_path):
-        found = judge_folder(folder, common)
+    for place in read(tmp_path).places:
+        found = judge_folder(place.path, place.common)
         assert [each for each in found.findings if each.weight == "violated"] == []
         assert found.end == batches_in(story.broker.log)[-1].last + 1
 

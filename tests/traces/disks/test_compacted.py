@@ -11,9 +11,8 @@ from reference.storage.cleaning import first_uncleanable
 from reference.storage.crashing import Story, played
 from reference.storage.histories import FIRST_TIME, Operation
 from reference.storage.rules import Config, StorageRules
-from tests.traces.disks.written import write_lines
+from tests.traces.disks.written import judged, write_lines
 from traces.disks.found import Finding, Found
-from traces.disks.partition import judge, partitions_of
 from traces.disks.replicas import compare
 
 CONFIG = Config(segment_bytes=300, index_interval=0, compact=True, delete_retention=0)
@@ -51,11 +50,6 @@ def written(story: Story, folder: Path) -> Found:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     return judged(folder)
-
-
-def judged(folder: Path) -> Found:
-    ((path, _, _, common),) = partitions_of(folder)
-    return judge(path, common)
 
 
 def both(folder: Path, *records: tuple[bytes, bytes | None]) -> list[Finding]:

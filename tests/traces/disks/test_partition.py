@@ -14,23 +14,17 @@ from tests.traces.disks.written import (
     SECOND,
     Told,
     bytes_of,
+    judged,
     write_broker,
     write_lines,
     write_segment,
     write_snapshot,
 )
 from traces.disks.files import Aborted, Remembered
-from traces.disks.found import Finding, Found
-from traces.disks.partition import judge, partitions_of
+from traces.disks.found import Finding
 
 LOG, NEXT = f"{0:020}.log", f"{7:020}.log"
 Fault = Callable[[Path], None]
-
-
-def judged(folder: Path) -> Found:
-    ((path, topic, number, common),) = partitions_of(folder)
-    assert (topic, number) == ("t", 0)
-    return judge(path, common)
 
 
 def test_what_a_broker_writes_holds(tmp_path: Path) -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces.disks.written import SECOND, Told, write_broker, write_lines, write_segment
-from traces.disks.found import Found
-from traces.disks.partition import judge, partitions_of
+from tests.traces.disks.written import (
+    SECOND,
+    Told,
+    judged,
+    write_broker,
+    write_lines,
+    write_segment,
+)
 from traces.disks.replicas import compare
-
-
-def judged(folder: Path) -> Found:
-    ((path, _, _, common),) = partitions_of(folder)
-    return judge(path, common)
 
 
 @pytest.fixture

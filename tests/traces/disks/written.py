@@ -10,7 +10,10 @@ from typing import NamedTuple
 import google_crc32c
 
 from reference.storage.batches import CONTROL, HEADER, TRANSACTIONAL
+from traces.disks.directory import read
 from traces.disks.files import Aborted, Remembered
+from traces.disks.found import Found
+from traces.disks.partition import judge
 
 
 class Told(NamedTuple):
@@ -107,3 +110,10 @@ def write_broker(folder: Path) -> Path:
     write_lines(folder / "recovery-point-offset-checkpoint", ["t 0 12"])
     (folder / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":9}')
     return partition
+
+
+def judged(folder: Path) -> Found:
+    """The only partition of a log directory."""
+    (place,) = read(folder).places
+    assert (place.topic, place.partition) == ("t", 0)
+    return judge(place.path, place.common)
