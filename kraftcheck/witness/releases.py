@@ -54,7 +54,7 @@ def beside(
     told: list[dict[str, Any]] = []
     for version in sorted(chosen, key=_number, reverse=True):
         screen.note(f"Apache Kafka {version}")
-        kafka = Kafka(version, None, "", files=False)
+        kafka = Kafka(version, None, "", files=True)
         parts = {}
         for what in ("quorum", "partition"):
             component = _component(what, kafka)

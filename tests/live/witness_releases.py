@@ -21,7 +21,7 @@ from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import voters
 from kraftcheck.witness.releases import FINDS
 from kraftcheck.witness.speech import header
-from live.witness.jars import DEFAULT, has_log, versions
+from live.witness.jars import DEFAULT, versions
 from tests.live.witness_samples import FOLDER, WHOLE
 
 INDEX: Final = FOLDER / "kafka-releases.json"
@@ -37,7 +37,7 @@ def component(what: str, version: str) -> Any:
 
 
 def _kafka(version: str) -> Kafka:
-    return Kafka(version, None, "", files=has_log(version))
+    return Kafka(version, None, "", files=True)
 
 
 def run(what: str, version: str) -> list[str]:
