@@ -63,18 +63,18 @@ def kafka(verb: Callable[..., int]) -> Callable[..., int]:
     @click.option(
         "--log",
         type=click.Choice(["files", "memory"]),
-        help="Kafka's log, or that of its tests; default: Kafka's, where it is Java (4.3).",
+        default="files",
+        show_default=True,
+        help="A voter's log: Kafka's, or that of its tests.",
     )
     @wraps(verb)
     def wrapped(
-        version: str | None, jars: Path | None, profile: str, log: str | None, **options: Any
+        version: str | None, jars: Path | None, profile: str, log: str, **options: Any
     ) -> int:
         from kraftcheck.witness.kafka import Kafka
-        from live.witness.jars import DEFAULT, has_log
+        from live.witness.jars import DEFAULT
 
-        chosen = version or DEFAULT
-        files = has_log(chosen) if log is None else log == "files"
-        return verb(kafka=Kafka(chosen, jars, profile, files), **options)
+        return verb(kafka=Kafka(version or DEFAULT, jars, profile, log == "files"), **options)
 
     return wrapped
 
@@ -109,10 +109,11 @@ def _by_chance(protocol: Any) -> click.Command:
     @kafka
     @JAR
     @shown
-    def by_chance(**options: Any) -> int:
+    def by_chance(kafka: Any, **options: Any) -> int:
+        from kraftcheck.witness import driving
         from kraftcheck.witness.kafka import driver
 
-        return int(driver(name, name).by_chance(**options))
+        return driving.by_chance(driver(name, name).component(kafka), kafka=kafka, **options)
 
     return by_chance
 
@@ -124,18 +125,19 @@ def _by_chance(protocol: Any) -> click.Command:
 @kafka
 @JAR
 @shown
-def witness_replay(path: Path, **options: Any) -> int:
+def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
     """Follow a schedule of moves: of the corpus, of a bug, of TLC, of a run that was refused.
 
     \b
     Example: kraftcheck witness replay runs/witness/run-7.moves
     """
     from kraftcheck.schedules import load
+    from kraftcheck.witness import replaying
     from kraftcheck.witness.kafka import driver
 
     script = load(path).script
     found = driver(script.machine, f"{path}: a schedule of a {script.machine}")
-    return int(found.replay(script, path, **options))
+    return replaying.replay(found.component(kafka), script, path, kafka=kafka, **options)
 
 
 @witness.command("bugs")
@@ -144,15 +146,17 @@ def witness_replay(path: Path, **options: Any) -> int:
 @kafka
 @JAR
 @shown
-def witness_bugs(protocol: str, **options: Any) -> int:
+def witness_bugs(protocol: str, kafka: Any, **options: Any) -> int:
     """Follow every stored schedule of a protocol's bugs, and say which of them Kafka has.
 
     \b
     Example: kraftcheck witness bugs partition --out runs/bugs
     """
+    from kraftcheck.witness import replaying
     from kraftcheck.witness.kafka import driver
 
-    return int(driver(protocol, protocol).bugs(**options))
+    component = driver(protocol, protocol).component(kafka)
+    return replaying.bugs(component, kafka=kafka, **options)
 
 
 @witness.command("cover")

@@ -17,11 +17,12 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kraftcheck.witness import driving, replaying
+from kraftcheck.witness import quorum
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
-from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA
+from kraftcheck.witness.driving import Part
+from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA, Kafka
 from kraftcheck.witness.partition import BROKERS, KafkaMemo, is_unsent
 from kraftcheck.witness.partition_graphs import is_cleared
 from kraftcheck.witness.quorum import VOTERS
@@ -35,6 +36,7 @@ from reference.cluster.steered.moves import TIMEOUTS
 from reference.cluster.steered.parts import SteeredPartition, Wanted, Watched
 from reference.cluster.steered.schedule import ClusterSchedule
 from reference.cluster.types import ClusterConstants
+from reference.kit.protocol import Protocol
 from reference.partition.messages import CONTROLLER, ControlledShutdown, DeleteRecordsRequest
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.world import DISK, FAILED, LATE
@@ -42,7 +44,6 @@ from reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout, Inpu
 from reference.quorum.sim import faults
 from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.types import Row
-from reference.quorum41.protocol import QUORUM_41
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.memo import State, Step
 from reference.steered.moves import Move, NodeStep
@@ -113,7 +114,11 @@ class KafkaCluster(ClusterSchedule):
     kind_of_controllers = _Controllers
     voters: _Voters
 
-    def __init__(self, options: ClusterOptions, host: Host, compares: bool = False) -> None:
+    def __init__(
+        self, options: ClusterOptions, host: Host, rules: Protocol, compares: bool = False
+    ) -> None:
+        """rules: of the quorum."""
+        self._rules = rules
         self.compares = compares
         self.differing: list[Differing] = []
         self.lines: list[tuple[str, int]] = []
@@ -136,7 +141,7 @@ class KafkaCluster(ClusterSchedule):
     def connect(self, link: Any, brokers: Any, controllers: Any) -> None:
         super().connect(link, brokers, controllers)
         controllers.cluster = self
-        self.constants = with_kafkas_quorum(self.constants)
+        self.constants = with_kafkas_quorum(self.constants, self._rules)
 
     def make_voters(self, memo: QuorumMemo) -> _Voters:
         return _Voters(self, self._host)
@@ -256,10 +261,10 @@ def _is_gone(partition: Any) -> None:
     """A process has ended by the step that it took itself."""
 
 
-def with_kafkas_quorum(constants: ClusterConstants) -> ClusterConstants:
-    """By the rules since 4.1."""
+def with_kafkas_quorum(constants: ClusterConstants, rules: Protocol) -> ClusterConstants:
+    """By the rules of the voters that are driven."""
     of = constants.quorum
-    return replace(constants, quorum=QUORUM_41.constants(of.voters, of.fetch_max_records))
+    return replace(constants, quorum=rules.constants(of.voters, of.fetch_max_records))
 
 
 # -- Moves by chance
@@ -400,10 +405,12 @@ MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
 
 
 class _Cluster:
-    """See driving.Component."""
+    """See driving.Component. voters: its first part."""
 
     protocol = CLUSTER_OF_KAFKA
-    parts = (VOTERS, BROKERS)
+
+    def __init__(self, voters: Part) -> None:
+        self.parts = (voters, BROKERS)
 
     def settings(self, nodes: int, seed: int) -> ClusterOptions:
         """Three voters, and of the partition what it has alone."""
@@ -422,19 +429,21 @@ class _Cluster:
         return found
 
     def constants(self, setting: ClusterOptions) -> ClusterConstants:
-        return with_kafkas_quorum(constants_of(setting))
+        return with_kafkas_quorum(constants_of(setting), self.parts[0].protocol)
 
     def begin(
         self, setting: ClusterOptions, host: Host, watched: bool, compares: bool = False
     ) -> KafkaCluster:
         data = replace(setting.data, watched=watched)
-        return KafkaCluster(replace(setting, data=data), host, compares)
+        return KafkaCluster(replace(setting, data=data), host, self.parts[0].protocol, compares)
 
     def walk(self, schedule: KafkaCluster, seed: int, moves: int) -> None:
         walk(schedule, seed, moves, MOVES)
 
 
-KAFKA_CLUSTER: Final = _Cluster()
-by_chance = partial(driving.by_chance, KAFKA_CLUSTER)
-replay = partial(replaying.replay, KAFKA_CLUSTER)
-bugs = partial(replaying.bugs, KAFKA_CLUSTER)
+KAFKA_CLUSTER: Final = _Cluster(VOTERS)
+
+
+def component(kafka: Kafka) -> _Cluster:
+    """How those of a version are driven."""
+    return _Cluster(quorum.component(kafka))

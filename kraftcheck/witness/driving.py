@@ -28,7 +28,7 @@ from kraftcheck.witness.departures import Met, Witnessed, witnessed
 from kraftcheck.witness.kafka import Composed, Kafka, tried
 from kraftcheck.witness.speech import constants_form, header
 from live.witness.host import Host, running
-from live.witness.jars import COMPONENTS, ClassPath, class_path
+from live.witness.jars import ClassPath, class_path
 from reference.kit.protocol import Protocol
 from reference.protocols import components_of
 from reference.sim.choices import run_seed
@@ -100,13 +100,12 @@ def host_of(
     """
     path: ClassPath = tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     with ExitStack() as stack:
-        logs = ""
-        if kafka.files or COMPONENTS[protocol.name].broker:
-            place = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
-            made = tempfile.TemporaryDirectory(prefix="kraftcheck-witness-", dir=place)
-            logs = stack.enter_context(made)
+        place = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
+        made = tempfile.TemporaryDirectory(prefix="kraftcheck-witness-", dir=place)
+        disks = stack.enter_context(made)
         said = msgspec.json.encode(constants_form(constants)).decode()
-        yield stack.enter_context(running(path, said, logs, answers))
+        logs = disks if kafka.files else ""
+        yield stack.enter_context(running(path, said, logs, disks, answers))
 
 
 # -- Runs by chance
@@ -216,7 +215,7 @@ def by_chance(
     """
     use_jar(jar)
     protocol = component.protocol
-    profile = kafka.allowed(component.parts[0].protocol.name)
+    profile = kafka.allowed(*(part.protocol.name for part in component.parts))
     tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     place = artifacts.claim(out)
     begin = monotonic()

@@ -14,7 +14,7 @@ from live.witness.jars import check_version
 from reference.kit.protocol import Protocol, Witness
 from reference.protocols import CLUSTER, PROTOCOLS
 from traces.cover.models import CoverModel, read_covers, select
-from traces.foreign.profiles import Profile, names, profile_of, read_profile
+from traces.foreign.profiles import Part, Profile, names, profile_of, read_profile
 
 SPECS_ALONE = "specs"
 """In place of a profile's name."""
@@ -52,18 +52,25 @@ class Kafka(NamedTuple):
     profile: str
     files: bool
 
-    def allowed(self, protocol: str) -> Profile | None:
-        """What else is allowed in steps of a protocol.
+    def allowed(self, *protocols: str) -> Profile | None:
+        """What else is allowed in steps of these protocols.
 
         Raises BadInput: no such version, or none for it; ToolError: none of this name."""
         tried(lambda: check_version(self.version))
         if self.profile == SPECS_ALONE:
             return None
-        found = read_profile(self.profile) if self.profile else profile_of(self.version, protocol)
-        if found is None:
-            known = ", ".join([*names(), SPECS_ALONE])
-            raise BadInput(f"no profile for Kafka {self.version}: say --as with one of {known}")
-        return found
+        if self.profile:
+            return read_profile(self.profile)
+        parts: list[Part] = []
+        named: dict[str, None] = {}
+        for protocol in protocols:
+            found = profile_of(self.version, protocol)
+            if found is None:
+                known = ", ".join([*names(), SPECS_ALONE])
+                raise BadInput(f"no profile for Kafka {self.version}: say --as with one of {known}")
+            parts += found.of(protocol).parts
+            named[found.name] = None
+        return Profile(" and ".join(named), tuple(parts))
 
     def producer(self, classes: str) -> str:
         """What took the steps of a trace, in words."""

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering, driving, replaying
+from kraftcheck.witness import covering
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition_graphs import Walk, is_cleared
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
@@ -443,7 +444,11 @@ class _Brokers:
 
 
 BROKERS: Final = _Brokers()
-by_chance = partial(driving.by_chance, BROKERS)
-replay = partial(replaying.replay, BROKERS)
-bugs = partial(replaying.bugs, BROKERS)
+
+
+def component(kafka: Kafka) -> _Brokers:
+    """Those of all versions are driven alike."""
+    return BROKERS
+
+
 cover = partial(covering.cover, Walk, PARTITION.name)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering, driving, replaying
+from kraftcheck.witness import covering
 from kraftcheck.witness.chance import MOVES, walk
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum_graphs import Walk
@@ -19,7 +19,6 @@ from reference.quorum.protocol import QUORUM
 from reference.quorum.types import Constants
 from reference.quorum41.protocol import QUORUM_41
 from reference.runner.scripted import QuorumSetting
-from reference.steered.scripts import Script
 from traces.cover.models import CoverModel
 from traces.foreign.reading import ForeignTrace
 from traces.foreign.verdicts import Finding
@@ -85,27 +84,12 @@ VOTERS: Final = _Voters(QUORUM_41)
 VOTERS_BEFORE_41: Final = _Voters(QUORUM)
 
 
-def voters(kafka: Kafka) -> _Voters:
+def component(kafka: Kafka) -> _Voters:
     """How those of a version are driven: 4.0 has the rules before KIP-1166."""
     return VOTERS_BEFORE_41 if kafka.version.startswith("4.0.") else VOTERS
 
 
-def by_chance(*, kafka: Kafka, **options: Any) -> int:
-    """As driving.by_chance."""
-    return driving.by_chance(voters(kafka), kafka=kafka, **options)
-
-
-def replay(script: Script, path: Path, *, kafka: Kafka, **options: Any) -> int:
-    """As replaying.replay."""
-    return replaying.replay(voters(kafka), script, path, kafka=kafka, **options)
-
-
-def bugs(*, kafka: Kafka, **options: Any) -> int:
-    """As replaying.bugs."""
-    return replaying.bugs(voters(kafka), kafka=kafka, **options)
-
-
 def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options: Any) -> int:
     """As covering.cover."""
-    rules = voters(kafka).protocol.name
+    rules = component(kafka).protocol.name
     return covering.cover(Walk, rules, chosen, specs, kafka=kafka, **options)

@@ -18,16 +18,16 @@ from kraftcheck.known_bugs import schedules
 from kraftcheck.screen import Screen
 from kraftcheck.witness import driving
 from kraftcheck.witness.departures import Witnessed
-from kraftcheck.witness.kafka import Kafka, tried
-from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import voters
+from kraftcheck.witness.kafka import Kafka, driver, tried
 from kraftcheck.witness.replaying import actions, played
 from live.witness.jars import check_version, versions
-from traces.foreign.profiles import profile_of
 
 RESULT: Final = "versions.json"
 FINDS: Final = {"Z67": "partition", "Z68": "quorum", "Z69": "partition"}
 """Those of Kafka whose schedules its classes follow, and of what they are a schedule."""
+DRIVEN: Final = ("quorum", "partition", "cluster")
+PARTS: Final = ("quorum", "partition", "cluster: quorum", "cluster: partition")
+"""What is told of each release: of what is composed, each part."""
 NODES: Final = 3
 
 
@@ -49,32 +49,37 @@ def beside(
     for version in chosen:
         tried(partial(check_version, version))
     place = artifacts.claim(out)
-    judged: dict[tuple[str, str], Witnessed] = {}
-    newest: dict[str, tuple[str, list[str]]] = {}
+    judged: dict[tuple[str, str, str], Witnessed] = {}
+    newest: dict[tuple[str, str], tuple[str, list[str]]] = {}
     told: list[dict[str, Any]] = []
     for version in sorted(chosen, key=_number, reverse=True):
         screen.note(f"Apache Kafka {version}")
-        kafka = Kafka(version, None, "", files=False)
+        kafka = Kafka(version, None, "", files=True)
         parts = {}
-        for what in ("quorum", "partition"):
-            component = _component(what, kafka)
+        names = iter(PARTS)
+        for what in DRIVEN:
+            component = driver(what, what).component(kafka)
             trace = place / f"{what}-{version}.jsonl"
             driven = driving.drive(
                 trace, kafka, component, NODES, runs=runs, seed=seed, moves=moves
             )
             if not driven.places:
                 raise BadInput("no step was taken: ask for more runs or moves")
-            rules = component.protocol.name
-            steps = trace.read_text(encoding="utf-8").splitlines()[1:]
-            key = rules, "\n".join(steps)
-            if key not in judged:
-                judged[key] = driving.judged(component, trace, profile_of(version, rules))
-            beside = newest.setdefault(rules, (version, steps))
-            parts[what] = {"rules": rules, **_of_runs(judged[key], steps, *beside)}
+            for part, path in zip(
+                component.parts, driving.traces_of(trace, component), strict=True
+            ):
+                name, rules = next(names), part.protocol.name
+                steps = path.read_text(encoding="utf-8").splitlines()[1:]
+                profile = kafka.allowed(rules)
+                key = rules, str(profile), "\n".join(steps)
+                if key not in judged:
+                    judged[key] = driving.judged(part, path, profile)
+                beside = newest.setdefault((name, rules), (version, steps))
+                parts[name] = {"rules": rules, **_of_runs(judged[key], steps, *beside)}
         finds = {name: find(name, kafka, place) for name in FINDS}
         told.append({"version": version, **parts, "finds": finds})
     told.reverse()
-    refused = any(each[what]["refused"] for each in told for what in ("quorum", "partition"))
+    refused = any(each[part]["refused"] for each in told for part in PARTS)
     has = any(find["there"] for each in told for find in each["finds"].values())
     code = exits.VIOLATED if refused or has else exits.HOLDS
     how = {"runs": runs, "seed": seed, "moves": moves, "nodes": NODES}
@@ -89,10 +94,6 @@ def beside(
 
 def _number(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
-
-
-def _component(what: str, kafka: Kafka) -> Any:
-    return voters(kafka) if what == "quorum" else BROKERS
 
 
 def _of_runs(
@@ -118,9 +119,9 @@ def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
     """What the schedule of a find does on these classes; its steps are kept in the folder. there:
     whether it breaks what it says. bugs: which known bugs its steps need.
     """
-    component = _component(FINDS[name], kafka)
+    component = driver(FINDS[name], name).component(kafka)
     script = schedules.stored(f"{name}.moves")
-    profile = profile_of(kafka.version, component.protocol.name)
+    profile = kafka.allowed(component.protocol.name)
     made = played(component, script, name, kafka, place / f"{name}-{kafka.version}.jsonl", profile)
     return {
         "there": bool(made.violates) and made.violates == script.violates,
@@ -134,7 +135,7 @@ def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
 
 def _facts(of: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [("Kafka", of["version"])]
-    for what in ("quorum", "partition"):
+    for what in PARTS:
         part = of[what]
         parts, beside = part["first_differing"], part["beside"]
         same = f"as {beside}" if parts is None else f"not as {beside} from line {parts} on"

@@ -123,7 +123,7 @@ def replay(
 ) -> int:
     """A schedule of moves on Kafka, from this file. Raises as `played`."""
     driving.use_jar(jar)
-    profile = kafka.allowed(component.parts[0].protocol.name)
+    profile = kafka.allowed(*(part.protocol.name for part in component.parts))
     place = artifacts.claim(out) if out else None
     with tempfile.TemporaryDirectory() as folder:
         trace = (place or Path(folder)) / TRACE
@@ -165,7 +165,7 @@ def bugs(component: Component, *, kafka: Kafka, out: Path, jar: str | None, scre
     driving.use_jar(jar)
     protocol = component.protocol
     machine = (protocol.witness and protocol.witness.under) or protocol.name
-    profile = kafka.allowed(component.parts[0].protocol.name)
+    profile = kafka.allowed(*(part.protocol.name for part in component.parts))
     every = schedules.every(machine)
     if not every:
         raise BadInput(f"no schedule of a {machine} is stored")

@@ -108,16 +108,16 @@ class Host:
 
 @contextmanager
 def running(
-    path: ClassPath, constants: str, logs: str = "", answers: str = "number"
+    path: ClassPath, constants: str, logs: str = "", disks: str = "", answers: str = "number"
 ) -> Iterator[Host]:
-    """A host of these classes. constants: who takes part, as JSON. logs: a folder for Kafka's real
-    logs; without one, the log of Kafka's tests, if there is another. answers: how one finds its
-    request, by Kafka's number or by content.
+    """A host of these classes. constants: who takes part, as JSON. logs: a folder for the voters'
+    real logs; without one, that of Kafka's tests. disks: a folder for what brokers have on disk.
+    answers: how one finds its request, by Kafka's number or by content.
 
     Raises WitnessError while it is asked; ArtifactError: there is no Java.
     """
     what = f"Apache Kafka {path.version}" + (f" with {path.own}" if path.own else "")
-    words = [program("java"), *OPTIONS, f"-Dwitness.logs={logs}"]
+    words = [program("java"), *OPTIONS, f"-Dwitness.logs={logs}", f"-Dwitness.disks={disks}"]
     words += [f"-Dwitness.answers={answers}", "-cp", ":".join(path.entries)]
     words += [path.host, path.node]
     with (

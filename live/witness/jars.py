@@ -28,32 +28,29 @@ DEFAULT: Final = version_of(_POM)
 class Component(NamedTuple):
     """What is driven of Kafka: the classes under folders of `java`, with those of `java/host`.
 
-    node: the class whose `nodes` makes them. broker: whether it takes the broker's jars
-    (live/kafka) beside those of the witness. host: the program. all_versions: whether it can be
+    node: the class whose `nodes` makes them. host: the program. all_versions: whether it can be
     compiled against all that are known, and not only that of our clusters. instead: the folder of
     classes that take the place of Kafka's, of a user's build as well: threads and connections.
     """
 
     node: str
-    broker: bool
     folders: tuple[str, ...]
     host: str = "kraftcheck.witness.Host"
     all_versions: bool = False
     instead: str = ""
 
 
-_VOTER: Final = Component("org.apache.kafka.raft.Voter", False, ("quorum",), all_versions=True)
+_VOTER: Final = Component("org.apache.kafka.raft.Voter", ("quorum",), all_versions=True)
+_BROKER: Final = Component("kafka.cluster.Broker", ("partition",), all_versions=True, instead="single")
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
-    "partition": Component(
-        "kafka.cluster.Broker", True, ("partition",), all_versions=True, instead="single"
+    "partition": _BROKER,
+    "cluster": _BROKER._replace(
+        node="kraftcheck.cluster.Cluster", folders=("quorum", "partition", "cluster")
     ),
-    "cluster": Component(
-        "kraftcheck.cluster.Cluster", True, ("quorum", "partition", "cluster"), instead="single"
-    ),
-    "storage": Component("", True, ("storage",), host="kraftcheck.storage.Logs"),
-    "reassignment": Component("org.apache.kafka.controller.Assignments", True, ("reassignment",)),
+    "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
+    "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
 }
 """By protocol or composition, and the log on disk."""
 
@@ -100,11 +97,6 @@ def check_version(version: str) -> None:
         raise ArtifactError(f"no hashes are known of Apache Kafka {version}; known are {known}")
 
 
-def has_log(version: str) -> bool:
-    """Whether Kafka's own log of the quorum is among these jars: it was Scala until 4.3."""
-    return version.split(".")[:2] >= ["4", "3"]
-
-
 def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quorum") -> ClassPath:
     """What a witness of this version runs with; fetched and compiled where it was not before.
 
@@ -116,9 +108,8 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
     if not component.all_versions and version != KAFKA.version:
         raise ArtifactError(f"a {of} of Apache Kafka {KAFKA.version} only, not of {version}")
     checksums = _HERE / "checksums" / f"{version}.txt"
-    jars = [f"{Artifacts('witness', _POM, checksums, version).libraries()}/*"]
-    if component.broker:
-        jars.append(f"{broker(version).libraries()}/*")
+    of_tests = Artifacts("witness", _POM, checksums, version)
+    jars = [f"{artifacts.libraries()}/*" for artifacts in (of_tests, broker(version))]
     instead = [component.instead] if component.instead else []
     before = [str(_compiled(version, [each], jars)) for each in instead]
     host = _compiled(version, ["host", *component.folders], [*before, *jars])

@@ -77,13 +77,17 @@ class Quorum41Handlers(QuorumHandlers):
             return self.finish(n, row, row, self.fetch_error_response(row, m, error))
         diverges = self.rules.fetch_diverges(row, m)
         noted = self.note_fetch(n, row, m, diverges)
+        # Handlers of the quorum know their rules by the class that these extend.
+        known = self.rules.high_watermark_after_fetch(noted, m)  # type: ignore[attr-defined]
+        if known != noted.high_watermark:
+            noted = replace(noted, high_watermark=known)
         if diverges:
             diverging = self.diverging_epoch(row, m)
             return self.finish(
                 n, row, noted, self.fetch_response(noted, m, (), diverging, noted.high_watermark)
             )
         after, replies = self._telling(row, noted)
-        # Handlers of the quorum know their rules by the class that these extend.
+        # As above.
         news = self.rules.knows_less(after, m)  # type: ignore[attr-defined]
         if news or self.fetched_records(after, m):
             answer = self.fetch_answer(after, m)

@@ -20,6 +20,12 @@ class Quorum41Rules(QuorumRules):
         """Q23 (KIP-1166). Whether a fetch is answered though there are no records for it."""
         return m.high_watermark < row.high_watermark
 
+    def high_watermark_after_fetch(self, row: Row, m: FetchRequest) -> int:
+        """Q23. What a leader that has noted a fetch knows to be committed: what it has counted,
+        whatever the sender knows.
+        """
+        return row.high_watermark
+
     def resigned_high_watermark(self, row: Row) -> int:
         """What a resigned leader still knows to be committed."""
         return UNDEFINED

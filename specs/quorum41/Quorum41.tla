@@ -23,6 +23,10 @@ EXTENDS QuorumHandlers
 (* Whether a fetch is answered though there are no records for it.          *)
 KnowsLess(row, m) == m.highWatermark < row.highWatermark
 
+(* What a leader that has noted a fetch knows to be committed: what it has   *)
+(* counted, whatever the sender knows.                                      *)
+HighWatermarkAfterFetch(row, m) == row.highWatermark
+
 R41_FetchRequest(n, row, peer) ==
   [type |-> "FetchRequest", source |-> n, destination |-> peer, epoch |-> row.epoch,
    fetchOffset |-> EndOffset(row.log), lastFetchedEpoch |-> LastFetchedEpoch(row),
@@ -39,7 +43,8 @@ Told(before, row) ==
 R41_HandleFetchRequest(n, row, m) ==
   LET error == FetchRequestError(row, m)
       diverges == FetchDiverges(row, m)
-      noted == NoteFetch(n, row, m, diverges)
+      counted == NoteFetch(n, row, m, diverges)
+      noted == [counted EXCEPT !.highWatermark = HighWatermarkAfterFetch(counted, m)]
       told == Told(row, noted)
       after == [noted EXCEPT !.parked = @ \ told]
       replies == {FetchAnswer(after, p) : p \in told}

@@ -17,7 +17,7 @@ from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import Speech, constants_form, header
 from live.artifacts import ArtifactError
 from live.witness.host import WitnessError, running
-from live.witness.jars import DEFAULT, class_path, has_log, versions
+from live.witness.jars import DEFAULT, class_path, versions
 from reference.quorum.messages import ElectionTimeout, FetchMaxWait, FetchRequest
 from reference.quorum.types import Constants, initial_row
 from reference.quorum41.types import Constants as Since41
@@ -54,10 +54,6 @@ def test_an_unknown_version_is_refused() -> None:
     assert DEFAULT in versions()
     with pytest.raises(ArtifactError, match=r"no hashes are known of Apache Kafka 9\.9; known"):
         class_path("9.9")
-
-
-def test_older_kafka_has_another_log() -> None:
-    assert [has_log(version) for version in ("4.0.2", "4.2.1", "4.3.1")] == [False, False, True]
 
 
 # -- With Kafka

@@ -16,12 +16,10 @@ from typing import Any, Final
 from kraftcheck.known_bugs.schedules import stored
 from kraftcheck.witness.driving import drive, host_of, of_run, producer
 from kraftcheck.witness.following import follow
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import voters
+from kraftcheck.witness.kafka import Kafka, driver
 from kraftcheck.witness.releases import FINDS
 from kraftcheck.witness.speech import header
-from live.witness.jars import DEFAULT, has_log, versions
+from live.witness.jars import DEFAULT, versions
 from tests.live.witness_samples import FOLDER, WHOLE
 
 INDEX: Final = FOLDER / "kafka-releases.json"
@@ -32,12 +30,11 @@ NEWEST: Final = {"quorum": "kafka-run", "partition": "kafka-partition-run"}
 
 
 def component(what: str, version: str) -> Any:
-    of = FINDS.get(what, what)
-    return voters(_kafka(version)) if of == "quorum" else BROKERS
+    return driver(FINDS.get(what, what), what).component(_kafka(version))
 
 
 def _kafka(version: str) -> Kafka:
-    return Kafka(version, None, "", files=has_log(version))
+    return Kafka(version, None, "", files=True)
 
 
 def run(what: str, version: str) -> list[str]:

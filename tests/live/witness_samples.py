@@ -17,7 +17,7 @@ from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
-from live.witness.jars import DEFAULT, has_log
+from live.witness.jars import DEFAULT
 from reference.steered.scripts import read
 
 FOLDER: Final = Path(__file__).parents[1] / "traces" / "foreign" / "data"
@@ -60,12 +60,12 @@ def main() -> None:
 def _make(sample: Sample) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
-        kafka = Kafka(sample.version, None, "", files=has_log(sample.version))
+        kafka = Kafka(sample.version, None, "", files=True)
         drive(path, kafka, sample.component, 3, runs=RUNS, seed=sample.seed, moves=300)
         if sample.schedule:
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(_followed(sample.component, kafka, sample.schedule))
-        profile = kafka.allowed(sample.component.parts[0].protocol.name)
+        profile = kafka.allowed(*(part.protocol.name for part in sample.component.parts))
         head, *lines = path.read_text(encoding="utf-8").splitlines()
         [found] = all_judged(sample.component, path, profile)
     FOLDER.mkdir(exist_ok=True)

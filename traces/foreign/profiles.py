@@ -26,13 +26,18 @@ Class: TypeAlias = Literal["bug", "grain"]
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"of": "class"}):
     """One departure. of: bug (of the implementation), or grain (safe: only when or how often).
-    source: where it is read or reported.
+    source: where it is read or reported. since: the first version that departs so, if not all do.
     """
 
     name: str
     of: Class
     says: str
     source: str
+    since: str = ""
+
+    def is_of(self, version: str) -> bool:
+        """Whether a version such as 4.2 departs so."""
+        return _number(version) >= _number(self.since)
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,6 +92,11 @@ class Profile(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, parts=parts)
 
 
+def _number(version: str) -> list[int]:
+    """Of 4.10, that is after 4.9; of none, before all."""
+    return [int(part) for part in version.split(".") if part]
+
+
 def _files(specs: Path) -> dict[str, list[Path]]:
     """The lists of each profile, by its name: one for each protocol that it is about."""
     found: dict[str, list[Path]] = {}
@@ -117,11 +127,20 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
 
 
 def profile_of(version: str, protocol: str, specs: Path = SPECS) -> Profile | None:
-    """The profile that says of a version such as 4.2.1 what it does of a protocol, if any does."""
+    """The profile that says of a version such as 4.2.1 what it does of a protocol, if any does;
+    with the entries that are of this version.
+    """
     short = ".".join(version.split(".")[:2])
-    profiles = (read_profile(name, specs) for name in names(specs))
-    found = (p for p in profiles if any(short in part.versions for part in p.of(protocol).parts))
-    return next(found, None)
+    for name in names(specs):
+        profile = read_profile(name, specs)
+        if any(short in part.versions for part in profile.of(protocol).parts):
+            put = msgspec.structs.replace
+            parts = tuple(
+                put(part, entries=tuple(each for each in part.entries if each.is_of(short)))
+                for part in profile.parts
+            )
+            return put(profile, parts=parts)
+    return None
 
 
 def under(profile: Profile | None, frame: StepFrame, specs: Path = SPECS) -> StepFrame:

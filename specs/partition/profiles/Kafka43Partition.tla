@@ -139,9 +139,12 @@ Working(row) ==
   IF IsSoft THEN {b \in Brokers : ~row.registrations[b].fenced /\ ~Stops(row, b)}
   ELSE Active(row)
 
-(* session-with-heartbeat: a session begins with the first heartbeat, and   *)
-(* for another controller only if the broker is unfenced.                   *)
+(* session-with-heartbeat: a session begins with the first heartbeat.       *)
 LivesAtOnce == "session-with-heartbeat" \notin Entries
+
+(* session-of-unfenced: it goes on with another controller only if the      *)
+(* broker is unfenced.                                                      *)
+LivesOn == "session-of-unfenced" \notin Entries
 
 (* fenced-again: who is fenced is fenced by a record once more when its     *)
 (* session ends, or it stops.                                               *)
@@ -244,7 +247,7 @@ Kafka_AmendRegistration(row, m) ==
 
 Kafka_HandleControllerFailover(c, row, input) ==
   Outcome([row EXCEPT !.contacts = [b \in Brokers |->
-             [live |-> LivesAtOnce \/ ~row.registrations[b].fenced,
+             [live |-> LivesOn \/ ~row.registrations[b].fenced,
               metadataOffset |-> Undefined,
               shutdownOffset |-> IF row.registrations[b].stopping /\ ~IsSoft
                                  THEN row.offset ELSE Undefined]]], {})

@@ -89,8 +89,11 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert reassignment == [f"Z{n}" for n in (*range(130, 136), 160, 193)]
     hosting = [each.id for each in bugs_of("hosting")]
     assert hosting == [f"Z{n}" for n in (*range(125, 128), 129, *range(136, 140))]
+    quorum41 = [each.id for each in bugs_of("quorum41")]
+    assert quorum41 == ["Z167"]
     known = [
         *quorum,
+        *quorum41,
         *partition,
         *transactions,
         *groups,

@@ -109,7 +109,7 @@ public final class Broker extends Node {
         this.replicas = replicas;
         minInSync = constants.get("minInsyncReplicas").asInt();
         fetchMaxRecords = constants.get("fetchMaxRecords").asInt();
-        folder = new File(System.getProperty("witness.logs"), "" + id);
+        folder = new File(System.getProperty("witness.disks"), "" + id);
         image = new Image(id, replicas, committed);
         tableOfInputs();
         tableOfFields();

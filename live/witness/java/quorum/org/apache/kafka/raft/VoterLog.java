@@ -90,14 +90,24 @@ final class VoterLog {
                         }
                         return null;
                     });
-            Class<?> settings = Mirror.type("org.apache.kafka.raft.MetadataLogConfig");
-            Object config = Mirror.made(settings,
-                    new AbstractConfig(Mirror.constant(settings, "CONFIG_DEF"), Map.of(), false));
-            return Mirror.called(Mirror.type("org.apache.kafka.raft.internals.KafkaRaftLog"), "createLog",
-                    TOPIC, Uuid.METADATA_TOPIC_ID, folder, time, background, config, 0);
+            return opened(background);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private Object opened(Object background) {
+        Class<?> settings = Mirror.type("org.apache.kafka.raft.MetadataLogConfig", "kafka.raft.MetadataLogConfig");
+        Class<?> log = Mirror.type("org.apache.kafka.raft.internals.KafkaRaftLog", "kafka.raft.KafkaMetadataLog");
+        if (settings.getName().startsWith("kafka.")) {  // before 4.1 it is numbers, here the defaults, and has the node
+            Object config = Mirror.made(settings, 1 << 30, 8 << 20, 604_800_000L, 100L << 20, 604_800_000L,
+                    8 << 20, 8 << 20, 60_000L, 0);
+            return Mirror.called(log, "apply", TOPIC, Uuid.METADATA_TOPIC_ID, folder, time, background, config);
+        }
+        Object config = Mirror.made(settings,
+                new AbstractConfig(Mirror.constant(settings, "CONFIG_DEF"), Map.of(), false));
+        return Mirror.called(log, SIZED ? "createLog" : "apply",
+                TOPIC, Uuid.METADATA_TOPIC_ID, folder, time, background, config, 0);
     }
 
     private Object called(Object self, Method method, Object[] arguments) throws Throwable {
@@ -128,7 +138,8 @@ final class VoterLog {
         int bytes = 0, count = 0;
         for (var batch : found.records.batches()) {
             if (count++ == most) {
-                return read(offset, bytes);
+                return SIZED ? read(offset, bytes) : Mirror.made(LogFetchInfo.class,
+                        Mirror.<Object>call(found.records, "slice", 0, bytes), found.startOffsetMetadata);
             }
             bytes += batch.sizeInBytes();
         }
