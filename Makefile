@@ -61,6 +61,7 @@ spec-medium: setup ## check the medium TLA+ models (minutes)
 	@$(BIN)/kraftcheck spec check --tier medium $(ARGS)
 
 chaos: setup ## the long form of the stateful tests: thousands of examples
+	@echo "chaos: loads the searchers, plays the schedules that were kept, and then searches"
 	@$(BIN)/python -m pytest --hypothesis-profile=chaos tests/stateful $(ARGS)
 
 detection: setup ## how soon chaos finds each bug: docs/measured/detection.md (hours, resumable)

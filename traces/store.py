@@ -90,6 +90,9 @@ def read_manifest(directory: Path) -> Manifest:
     Raises TraceError: there is none, it is damaged, or it is of another schema version.
     """
     missing = "not a trace, or one never begun"
+    inner = sorted(path.parent.name for path in directory.glob(f"*/{MANIFEST}"))
+    if inner and not (directory / MANIFEST).exists():
+        missing = f"its runs lie in folders of it: {', '.join(inner)}"
     return read_versioned(directory / MANIFEST, Manifest, "schema", SCHEMA_VERSION, missing)
 
 

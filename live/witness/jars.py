@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from live.artifacts import KAFKA, ArtifactError, Artifacts, broker, cache, first, version_of
+from system.java import NoJava, launcher
 
 _HERE: Final = Path(__file__).resolve().parent
 _POM: Final = _HERE / "pom.xml"
@@ -162,7 +163,15 @@ def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Pat
 
 
 def program(name: str) -> str:
-    """`java` or `javac`, of JAVA_HOME or else on PATH. Raises ArtifactError: there is none."""
+    """`java`, as `system.java` finds it, or the `javac` of JAVA_HOME or else of the PATH.
+
+    Raises ArtifactError: there is none.
+    """
+    if name == "java":
+        try:
+            return launcher()[0]
+        except NoJava as error:
+            raise ArtifactError(str(error)) from None
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(f"{home}/bin/{name}") if home else None
     found = found or shutil.which(name)

@@ -6,8 +6,10 @@ stands in front of it. Everything is taken from recorded values; nothing is work
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import msgspec
 
 from reference.kit.log import EpochEnd
 from reference.protocols import (
@@ -21,7 +23,7 @@ from reference.runner.run import Run, Taken
 from reference.runner.scenarios import FAMILIES
 from reference.sim.family import Manner, brief
 from reference.sim.operations import Operation
-from traces.schema import OF_OBJECT
+from traces.schema import OF_OBJECT, PROGRESSED
 
 
 def narrate(run: Run) -> Iterator[str]:
@@ -43,7 +45,16 @@ def narrate(run: Run) -> Iterator[str]:
     for operation in result.history:
         yield render_operation(operation)
     yield ""
-    yield f"{len(run.steps)} steps, {result.statistics['duration'] / 1e6:.3f} s: {result.verdict}"
+    ended = f"{len(run.steps)} steps, {result.statistics['duration'] / 1e6:.3f} s"
+    yield f"{ended}: {ending(result.verdict, heals=manner.heals)}"
+
+
+def ending(verdict: str, *, heals: bool) -> str:
+    """How a run ended, in words. verdict: as recorded; heals: whether progress was asked for."""
+    if verdict != PROGRESSED:
+        return verdict
+    asked = "once its faults had ended it did in time what it must"
+    return f"{verdict}: {asked}" if heals else "no invariant broken; progress is not asked of it"
 
 
 def _manner_of(options: Any) -> Manner:
@@ -74,15 +85,15 @@ def render_step(index: int, step: Taken, constants: Any) -> str:
         columns = f"{manner.columns(step):<{WIDTH}}"
     line = f"{index:>5} {step.time / 1e6:>10.6f} {of}{_name(step.node):>2} "
     line += columns or manner.columns(step)
-    line += f"  {render_input(step.input)}"
+    line += f"  {render_input(step.input, told)}"
     if step.ignored:
         return f"{line}  ignored: {step.ignored}"
-    sent = "; ".join(render_input(message) for message in step.sent)
+    sent = "; ".join(render_input(message, told) for message in step.sent)
     return f"{line}  => {sent}" if sent else line
 
 
-def render_input(value: Any) -> str:
-    """An input in brief."""
+def render_input(value: Any, shown_as: Callable[[object], str] = brief) -> str:
+    """An input in words. shown_as: how its fields are; in brief, as stored moves have them."""
     words = [type(value).__name__]
     shown = value.__struct_fields__
     if type(value) in _MESSAGES:
@@ -92,10 +103,25 @@ def render_input(value: Any) -> str:
     for name in shown:
         content = getattr(value, name)
         if type(content) in _MESSAGES:
-            words.append(f"({render_input(content)})")
+            words.append(f"({render_input(content, shown_as)})")
         elif not says_nothing(content):
-            words.append(name if content is True else f"{name}={brief(content)}")
+            words.append(name if content is True else f"{name}={shown_as(content)}")
     return " ".join(words)
+
+
+def told(content: object) -> str:
+    """A field for a reader: of what stands in it, what says nothing is left out. One or two first
+    fields need no names: 7@2 is a value of epoch 2.
+    """
+    if isinstance(content, tuple) and not isinstance(content, EpochEnd):
+        return ",".join(map(told, content))
+    if not isinstance(content, msgspec.Struct) or isinstance(content, EpochEnd):
+        return brief(content)
+    fields = msgspec.structs.asdict(content)
+    known = {name: each for name, each in fields.items() if not says_nothing(each)}
+    if [*known] == [*fields][: len(known)] and len(known) <= FEW:
+        return "@".join(map(told, reversed(known.values())))
+    return f"{type(content).__name__}({' '.join(f'{k}={told(v)}' for k, v in known.items())})"
 
 
 def says_nothing(content: object) -> bool:
@@ -107,6 +133,7 @@ _NO_END = EpochEnd(-1, -1)
 _MESSAGES = frozenset(MESSAGES)
 """Of the tuple, each field of each move would be held against all."""
 _NAMES = {node: name for each in PROTOCOLS for node, name in each.names.items()}
+FEW = 2
 WIDTH = 36
 """Of the columns between node and input, where several protocols stand side by side."""
 

@@ -275,7 +275,7 @@ def family_of(composition: Composition) -> Family:
         memo=lambda bug, enabled: ComposedMemo(composition, bug, enabled),
         key=composition.name,
         simulation=lambda _, *given: ComposedSimulation(*given),
-        manner=Manner(LEGEND, "row", str, options=_told, composed=True),
+        manner=Manner(LEGEND, "row", str, options=_told, composed=True, heals=False),
         log=ClientLog(
             lambda _: Configuration(),
             objects=lambda: [object_of(part) for part in composition.parts.values()],

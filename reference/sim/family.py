@@ -20,7 +20,8 @@ class Manner(NamedTuple):
 
     always: an option that is told although it is as in a run without faults. options: how they are
     told, given what tells a part of them; None: each that is not as without faults. composed: a
-    run has components, which stand in a column before the node.
+    run has components, which stand in a column before the node. heals: a run ends without faults,
+    and is asked whether it then makes progress.
     """
 
     legend: str
@@ -29,6 +30,7 @@ class Manner(NamedTuple):
     always: str = ""
     options: Callable[[Any, Callable[[Any], str]], str] | None = None
     composed: bool = False
+    heals: bool = True
 
 
 class ClientLog(NamedTuple):

@@ -428,7 +428,7 @@ def family_of(protocol: Protocol) -> Family:
         memo=lambda bug, enabled: PlainMemo(protocol, bug, enabled),
         key=protocol.name,
         simulation=lambda _, *given: PlainSimulation(*given),
-        manner=Manner(PLAIN_LEGEND, "row", _columns),
+        manner=Manner(PLAIN_LEGEND, "row", _columns, heals=False),
         log=ClientLog(lambda _: Configuration(), objects=lambda: (object_of(protocol),)),
         fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
     )

@@ -220,6 +220,15 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     assert run("conform").exit_code == 3
 
 
+def test_a_folder_of_campaigns_is_told_as_that(tmp_path: Path) -> None:
+    for name in ("quorum", "partition"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").touch()
+    result = run("replay", tmp_path, "--run", 3)
+    assert result.exit_code == 3
+    assert "its runs lie in folders of it: partition, quorum" in result.stderr
+
+
 # -- replay
 
 

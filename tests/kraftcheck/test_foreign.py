@@ -61,6 +61,13 @@ def test_replay_tells_a_trace_line_by_line() -> None:
     assert asked("replay", FOREIGN / "voter.jsonl", "--run", 7).exit_code == 3
 
 
+def test_replay_tells_what_stands_in_a_field_in_words() -> None:
+    told = asked("replay", FOREIGN / "broker-bug.jsonl").stdout
+    assert "|->" not in told
+    assert "partition=(elr={} isr={1, 2} leader=1 leaderEpoch=1 partitionEpoch=1)" in told
+    assert "fetching {} -> {ReplicaFetchRequest brokerEpoch=0 destination=1 epoch=1" in told
+
+
 @pytest.mark.parametrize("name", ["voter", "broker"])
 def test_the_reference_takes_every_step_that_the_spec_allows(name: str) -> None:
     """What it asks there is what the implementation had to ask."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import report, verify
+from kraftcheck import artifacts, report, verify
 from kraftcheck.artifacts import Part, merge
 from kraftcheck.cli import cli
 from tests.tla_utils.toyspecs import write_specs
@@ -59,10 +60,24 @@ def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = json.loads((out / "canary" / "summary.json").read_text())
     assert planted["verdict"] == "violated" and planted["trace"]["bug"] == "Z01"
 
+    page = (out / "report.html").read_text()
+    title = " ".join(page.partition("<title>")[2].partition("</title>")[0].split())
+    assert title == "kraftcheck: holds – models, and runs of quorum, partition, cluster"  # noqa: RUF001
+    links = re.findall('<a href="([^"]+)"', page)
+    assert links == [f"{each}/report.html" for each in ("partition", "cluster", "canary")]
+    assert all((out / each).is_file() for each in links)
+    # Models are not told as of the one scenario whose figures are on this page.
+    assert page.index("Models checked by TLC") < page.index("All below is of it")
+
     again = run("report", out)
     assert (again.exit_code, again.stdout) == (0, f"{out}/report.html\n")
     told = run("report", out / "canary", "--json")
     assert told.exit_code == 0 and json.loads(told.stdout)["verdict"] == "violated"
+    # A page whose own scenario holds is as bad as the worst that it links to.
+    artifacts.merge(out, artifacts.Part("partition", "violated", 1.0, ["partition: planted"]))
+    told = run("report", out, "--json")
+    assert told.exit_code == 0 and json.loads(told.stdout)["verdict"] == "violated"
+    assert "<strong>VIOLATED</strong>" in (out / "report.html").read_text()
 
 
 @pytest.mark.tlc

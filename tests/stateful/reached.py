@@ -156,6 +156,13 @@ def of(machine: str) -> Counter[str]:
     return counts.setdefault(machine, Counter())
 
 
+def said() -> str:
+    """How many examples each machine has begun, in a few words."""
+    # A copy, made at once: another thread asks.
+    begun = [f"{name} {found['examples']:,}" for name, found in list(counts.items())]
+    return f"examples of {', '.join(begun)}" if begun else "no search has begun"
+
+
 def rules_of(machine: type) -> list[str]:
     """The names of a machine's rules."""
     return sorted(name for name in dir(machine) if hasattr(getattr(machine, name), RULE_MARKER))

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from reference.kit.protocol import NodeKind
 from reference.protocols import KINDS, components_of, kind_of, nodes_of
+from reference.runner.scenarios import family
 from system.commands import command
 from tla_utils import find_jar, find_java
 from traces.jobs.checks import CHECKS, Finding
@@ -268,6 +269,7 @@ def _progress(evidence: Evidence) -> dict[str, Any]:
     verdicts = _counted((PROGRESSED, STOPPED), (f.verdicts for f in evidence.facts))
     unprogressed = [note for f in evidence.facts for note in f.unprogressed]
     return {
+        "asked": family(evidence.manifest.campaign.scenario).manner.heals,
         "progressed": verdicts[PROGRESSED],
         "stopped": verdicts[STOPPED],
         "unprogressed": len(unprogressed),

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from reference.kit.log import Entry, EpochEnd
+from reference.partition.log import Record
 from reference.partition.messages import CONTROLLER
 from reference.partition.types import BrokerRow, ControllerRow
 from reference.quorum.messages import FetchMaxWait, FetchRequest, FetchResponse, Flush, VoteRequest
 from reference.quorum.sim.family import LEGEND
 from reference.quorum.sim.faults import Options
 from reference.quorum.types import Row
-from reference.runner.narrate import narrate, render_input, render_options
+from reference.runner.narrate import ending, narrate, render_input, render_options, told
 from reference.runner.run import simulate_part, simulate_run
 
 
@@ -132,7 +133,26 @@ def test_history_and_verdict_follow() -> None:
     run = simulate_run("quorum", 1, 0)
     lines = list(narrate(run))
     assert sum(line.startswith("client") for line in lines) == len(run.result.history)
-    assert lines[-1].endswith(f"s: {run.result.verdict}")
+    healed = "progressed: once its faults had ended it did in time what it must"
+    assert lines[-1].endswith(f"s: {healed}")
+
+
+def test_of_runs_that_never_heal_no_progress_is_claimed() -> None:
+    told = list(narrate(simulate_run("transactions", 1, 0)))[-1]
+    assert told.endswith("no invariant broken; progress is not asked of it")
+    assert ending("no leader", heals=True) == "no leader"
+
+
+def test_what_stands_in_a_field_is_told_by_its_names() -> None:
+    """As a reader is told it; the words of stored moves stay as they are."""
+    plain, written = Record(3, 7, -1, -1, -1, -1, -1), Record(3, 8, 2, 0, 4, 4, 4)
+    assert told((plain, plain)) == "7@3,7@3"
+    assert told(written) == (
+        "Record(epoch=3 value=8 producer=2 producer_epoch=0 sequence=4 first=4 last=4)"
+    )
+    lines = "\n".join(narrate(simulate_run("partition", 1, 0)))
+    assert "records=Partition(leader=0 leader_epoch=1 partition_epoch=1 isr=0,1" in lines
+    assert "-1@-1" not in lines and "elr=()" not in lines
 
 
 def test_a_violation_stands_after_its_step() -> None:
