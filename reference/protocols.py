@@ -255,6 +255,13 @@ def nodes_of(constants: RunConstants) -> tuple[int, ...]:
     return () if is_composed(constants) else protocol_of(constants).nodes(constants)
 
 
+def takers_of(constants: RunConstants) -> tuple[int, ...]:
+    """The same, and those that are another one as it was (`Protocol.earlier`)."""
+    if is_composed(constants):
+        return ()
+    return (*nodes_of(constants), *protocol_of(constants).earlier)
+
+
 def peers_of(constants: AnyConstants) -> tuple[int, ...]:
     """The nodes that are alike, sorted."""
     return protocol_of(constants).peers(constants)
@@ -307,6 +314,8 @@ def needs_no_sender(message: Any) -> bool:
     return message.source in _CLIENTS
 
 
+EARLIER: Final = {at: of for protocol in PROTOCOLS for at, of in protocol.earlier.items()}
+"""Of nodes that are another one as it was, that one."""
 _LOGS: Final = tuple([protocol.shared for protocol in PROTOCOLS if protocol.shared is not None])
 LOGS_BY_READING: Final = {log.read: log for log in _LOGS}
 """The logs that nodes share, by the input with which they are read."""

@@ -232,6 +232,8 @@ class Protocol:
     made of constants. handler_classes: of handlers that a bug may replace, made of constants and
     rules. properties: what it promises; each has a name and a sentence.
     log: what the log that clients use is called in histories; empty: as the scenario.
+    earlier: of a node that is another one as it was, that one; it takes steps only where it is
+    there at all, enters in a row that the other had, and writes nothing.
     shared: a log that nodes share. relisted: by action, whether a step of it may have the first
     constants in a run that has the second.
     unmentioned: by field of the constants, the value under which steps are judged to which it does
@@ -260,6 +262,7 @@ class Protocol:
     names: Mapping[int, str] = field(default_factory=dict)
     spelt: Mapping[int, str] = field(default_factory=dict)
     log: str = ""
+    earlier: Mapping[int, int] = field(default_factory=dict)
     shared: SharedLog | None = None
     relisted: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
     unmentioned: Mapping[str, Any] = field(default_factory=dict)

@@ -26,6 +26,8 @@ CLIENTS = -3
 """All clients together; messages name the one."""
 METADATA_LOG = -4
 """The log of committed metadata records."""
+DEPOSED = -5
+"""A controller that was replaced and has not heard of it. It is addressed as the controller is."""
 
 Election: TypeAlias = Literal["PREFERRED", "UNCLEAN", "ONLINE"]
 Timestamp: TypeAlias = Literal["Latest", "Earliest"]

@@ -23,6 +23,7 @@ from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     CONTROLLER_INPUTS,
+    DEPOSED,
     MESSAGES,
     METADATA_LOG,
     HeartbeatResponse,
@@ -133,13 +134,16 @@ CONTROLLER_KIND: Final = NodeKind(
 )
 
 
+_CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
+
+
 def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:
     rules = of(PartitionRules)(constants)
     brokers: BrokerHandlers = of(BrokerHandlers)(constants, rules)
     controller = PartitionControllerHandlers(constants, rules)
 
     def step(node: int, row: Any, input: Any) -> Any:
-        if node == CONTROLLER:
+        if node in _CONTROLLERS:
             return controller.step(row, input)
         return brokers.step(node, row, input)
 
@@ -157,7 +161,7 @@ PARTITION: Final = Protocol(
     alike="replicas",
     peers=lambda constants: constants.brokers,
     nodes=lambda constants: (*constants.brokers, CONTROLLER),
-    kind_of=lambda constants, node: CONTROLLER_KIND if node == CONTROLLER else BROKER,
+    kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
     handlers=_handlers,
     rules=(PartitionRules,),
     handler_classes=(BrokerHandlers,),
@@ -165,9 +169,15 @@ PARTITION: Final = Protocol(
     sometimes=tuple(sometimes.all),
     outsiders=frozenset({CLIENTS, METADATA_LOG}),
     clients=frozenset({CLIENTS}),
-    names={CONTROLLER: "C", CLIENTS: "K", METADATA_LOG: "M"},
-    spelt={CONTROLLER: "controller", CLIENTS: "clients", METADATA_LOG: "metadata log"},
+    names={CONTROLLER: "C", DEPOSED: "D", CLIENTS: "K", METADATA_LOG: "M"},
+    spelt={
+        CONTROLLER: "controller",
+        DEPOSED: "deposed controller",
+        CLIENTS: "clients",
+        METADATA_LOG: "metadata log",
+    },
     log="events-0",
+    earlier={DEPOSED: CONTROLLER},
     shared=SharedLog(METADATA_LOG, CONTROLLER, MetadataRecords, MetadataUpdate, INITIAL_OFFSET),
     # A steered run lists the replicas anew before an election.
     relisted={"HandleElectLeaders": _listed_anew},

@@ -164,6 +164,15 @@ class PartitionRules:
         offset = contacts[self.position[b]].shutdown_offset
         return all(offset <= contacts[self.position[a]].metadata_offset for a in active)
 
+    # --- Controller: when it answers, C0 ---
+
+    def answers_before_commit(self) -> bool:
+        """C0, Z22. Whether an answer goes out before what it was decided on is committed: never. So
+        who was deposed and does not know it answers from what was committed once, and nothing more
+        from its first write on.
+        """
+        return False
+
     # --- Controller: AlterPartition, C12 ---
 
     def leader_epoch_error(self, partition: Partition, m: AlterPartitionRequest) -> str:
@@ -329,6 +338,14 @@ class PartitionRules:
             "INVALID_REQUEST",
             "NEW_LEADER_ELECTED",
         )
+
+    def hears_deposed(self) -> bool:
+        """P11, Z194. Whether a leader that has asked the present controller takes a deposed one for
+        the present again: never. What a broker knows of the controller moves forward only, as
+        epochs of the quorum do (Q4); and an answer to a request that was given up is not heard, as
+        the connection was closed with it.
+        """
+        return False
 
     def may_send_alter_partition(self, row: BrokerRow) -> bool:
         """P11, KAFKA-12686. One AlterPartition in flight; what was refused for good waits for

@@ -96,6 +96,14 @@ MayShutDown(contacts, active, b) ==
   \A other \in active : contacts[b].shutdownOffset <= contacts[other].metadataOffset
 
 -----------------------------------------------------------------------------
+(* Controller: when it answers, C0.                                         *)
+
+(* C0, Z22.  Whether an answer goes out before what it was decided on is    *)
+(* committed: never.  So who was deposed and does not know it answers from  *)
+(* what was committed once, and nothing more from its first write on.       *)
+AnswersBeforeCommit == FALSE
+
+-----------------------------------------------------------------------------
 (* Controller: AlterPartition, C12.                                         *)
 
 (* C12.  The epochs of an AlterPartition, in Kafka's order.  Larger epochs  *)
@@ -223,6 +231,13 @@ IsRevertingError(error) == error \in {"INELIGIBLE_REPLICA", "OPERATION_NOT_ATTEM
 IsFinalError(error) ==
   error \in {"UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "FENCED_LEADER_EPOCH",
              "INVALID_UPDATE_VERSION", "INVALID_REQUEST", "NEW_LEADER_ELECTED"}
+
+(* P11, Z194.  Whether a leader that has asked the present controller takes *)
+(* a deposed one for the present again: never.  What a broker knows of the  *)
+(* controller moves forward only, as epochs of the quorum do (Q4); and an   *)
+(* answer to a request that was given up is not heard, as the connection    *)
+(* was closed with it.                                                      *)
+HearsDeposed == FALSE
 
 (* P11, KAFKA-12686.  One AlterPartition in flight; what was refused for    *)
 (* good waits for metadata.                                                 *)

@@ -45,7 +45,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from reference.kit.fields import NODES, Field, Kind, fields_of, holds
-from reference.protocols import AnyConstants, kind_of, nodes_of, peers_of
+from reference.protocols import AnyConstants, kind_of, peers_of, takers_of
 from tla_utils.errors import ToolError
 
 UNNUMBERED: Final = -1
@@ -467,7 +467,7 @@ class Canonicaliser:
 
         Raises ToolError for a node that there is none of, and for rows of others.
         """
-        if step.node not in nodes_of(self.constants):
+        if step.node not in takers_of(self.constants):
             raise ToolError(f"{step.action} was recorded for {step.node}, which is no node")
         if len(self._encoded) > MEMO_LIMIT:
             self._encoded.clear()

@@ -9,7 +9,8 @@ other, are a behaviour of the specification is said here:
     ConstantsAgree     a step is judged under the constants of the run that took it (L8); the step
                        of an election may list the replicas in another order
     FirstRowsInitial   each node begins in the initial row (TLC judges that as well)
-    Chained            each node enters a step in the row in which it left its last one (L7)
+    Chained            each node enters a step in the row in which it left its last one (L7); one
+                       that is another one as it was, in that or in a row that the other had
     StepsCounted       as many steps are recorded as the scheduler counted handler calls (L7)
     Provenanced        a delivered message was sent before, in this run, to this node, as it is:
                        the guarantee of Network.tla (L3). Loss, duplication, reordering are
@@ -49,6 +50,7 @@ import numpy as np
 
 from reference.protocols import (
     CLUSTER,
+    EARLIER,
     KINDS,
     LOGS_BY_READING,
     MESSAGES,
@@ -150,8 +152,7 @@ def constants_agree(part: Part) -> Iterator[Finding]:
 
 def first_rows_initial(part: Part) -> Iterator[Finding]:
     """every node begins in the initial row"""
-    order, first = part.by_node
-    begun = order[first]
+    begun = part.begun
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
     steps = part.taken[begun]
     cases = np.stack([part.step_constants[steps], part.step_kind[steps]], axis=1)
@@ -177,6 +178,7 @@ def chained(part: Part) -> Iterator[Finding]:
     before, after = part.before[part.taken[order]], part.after[part.taken[order]]
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
     wrong[order[1:]] = ~first[1:] & (before[1:] != after[:-1])
+    _chain_to_others(part, wrong)
     yield from _first_in_runs(
         part,
         "Chained",
@@ -186,6 +188,23 @@ def chained(part: Part) -> Iterator[Finding]:
             "step before"
         ),
     )
+
+
+def _chain_to_others(part: Part, wrong: Mask) -> None:
+    """Nodes that are another one as it was enter in a row that this one had, or that they left."""
+    node = part.node[part.taken]
+    if not np.isin(node, list(EARLIER)).any():
+        return
+    had: dict[tuple[int, int], set[int]] = {}
+    for at in np.flatnonzero(np.isin(node, [*EARLIER, *EARLIER.values()])).tolist():
+        mine, step = int(node[at]), int(part.taken[at])
+        rows = had.setdefault((int(part.thread[at]), EARLIER.get(mine, mine)), set())
+        before, after = int(part.before[step]), int(part.after[step])
+        if mine in EARLIER:
+            wrong[at] = before not in rows
+            rows.add(after)
+        else:
+            rows.update((before, after))
 
 
 def steps_counted(part: Part) -> Iterator[Finding]:
@@ -226,7 +245,10 @@ def provenanced(part: Part) -> Iterator[Finding]:
     )
     needs_sender = ~from_outside[part.input[part.taken]]
     delivered = np.flatnonzero((destination != NOT_A_MESSAGE) & needs_sender)
-    astray = (destination != NOT_A_MESSAGE) & (destination != part.node[part.taken])
+    addressed = part.node[part.taken].copy()
+    for node, of in EARLIER.items():
+        addressed[addressed == node] = of
+    astray = (destination != NOT_A_MESSAGE) & (destination != addressed)
     sent_by = np.repeat(np.arange(len(part.taken)), part.sent.lengths[part.taken])
     message = _gather(part)
     # A message of a thread as one number. Occurrences ascend, so the first one found sent it first.
@@ -244,7 +266,7 @@ def provenanced(part: Part) -> Iterator[Finding]:
     ever = dict(zip(delivered.tolist(), known.tolist(), strict=True))
 
     def explain(o: Occurrence) -> str:
-        if destination[o.at] != o.node:
+        if astray[o.at]:
             return f"a {o.kind} to node {destination[o.at]} was delivered to node {o.node}"
         when = "before it was sent" if ever[o.at] else "that nobody sent"
         return f"a {o.kind} was delivered to node {o.node} {when}"

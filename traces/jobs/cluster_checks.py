@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from reference.cluster.types import QUORUM, ClusterConstants
 from reference.kit.log import LEADER_CHANGE
-from reference.partition.messages import CONTROLLER
+from reference.partition.messages import CONTROLLER, DEPOSED
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
 from reference.protocols import is_written
 from traces.jobs.columns import Part
@@ -111,7 +111,7 @@ class _Commits:
             last, step = at, int(part.taken[at])
             if part.component[at] == QUORUM:
                 text = self._commit(part.rows[part.after[step]])
-            elif part.node[step] == CONTROLLER:
+            elif part.node[step] in (CONTROLLER, DEPOSED):
                 text = self._take(int(part.component[at]), step)
             else:
                 text = ""
@@ -147,6 +147,8 @@ class _Commits:
         written = [number for number in sent if is_written(part.inputs[number])]
         if not written:
             return ""
+        if part.node[step] == DEPOSED:
+            return f"{part.action[step]} of a deposed controller writes, and nothing says so"
         due = self._due.get(component, deque())
         if due and (due[0].input, due[0].records) == (int(part.input[step]), written[0]):
             due.popleft()

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from reference.protocols import (
+    EARLIER,
     KINDS,
     MESSAGES,
     RunConstants,
@@ -28,8 +29,8 @@ from reference.protocols import (
     components_of,
     is_composed,
     kind_of,
-    nodes_of,
     row_has_form,
+    takers_of,
 )
 from traces.jobs.canonical import Step
 from traces.jobs.protocols import constants_text, decode_constants, decoder_of, decoder_of_inputs
@@ -200,7 +201,7 @@ class Part:
             rows = np.zeros(len(self.rows), dtype=np.bool_)
             for row in np.unique([self.before[mine], self.after[mine]]).tolist():
                 rows[row] = not row_has_form(constants, self.rows[row])
-            strangers = ~np.isin(self.node, nodes_of(constants))
+            strangers = ~np.isin(self.node, takers_of(constants))
             ill |= mine & (rows[self.before] | rows[self.after] | strangers)
         return ill
 
@@ -230,6 +231,15 @@ class Part:
         first = np.ones(len(order), dtype=np.bool_)
         first[1:] = (thread[1:] != thread[:-1]) | (node[1:] != node[:-1])
         return order, first
+
+    @cached_property
+    def begun(self) -> Ints:
+        """The occurrences at which nodes enter their first row. One that is another one as it was
+        has none of its own."""
+        order, first = self.by_node
+        begun = order[first]
+        found: Ints = begun[~np.isin(self.node[self.taken[begun]], list(EARLIER))]
+        return found
 
     def occurrence(self, at: int) -> Occurrence:
         step = int(self.taken[at])

@@ -353,8 +353,7 @@ class Classes:
 
 def _first_rows(part: Part, ill: Mask) -> dict[tuple[int, int, int], tuple[int, int]]:
     """(constants, node, first row) -> in how many runs, and the first occurrence entered in it."""
-    order, first = part.by_node
-    begun = order[first]
+    begun = part.begun
     steps = part.taken[begun]
     found: dict[tuple[int, int, int], tuple[int, int]] = {}
     for at, step in zip(begun.tolist(), steps, strict=True):

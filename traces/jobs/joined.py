@@ -56,10 +56,9 @@ def join(part: Part, of_part: pa.Table, keys: Sequence[bytes]) -> pa.Table:
 
 def _first_rows(part: Part, wanted: dict[tuple[str, int, int], int]) -> tuple[Ints, Ints]:
     """Occurrences that nodes entered in a first row which was not accepted, and the class."""
-    order, first = part.by_node
     found: list[tuple[int, int]] = []
     if wanted:
-        for at in order[first].tolist():
+        for at in part.begun.tolist():
             step = part.taken[at]
             text = part.constants_texts[part.step_constants[step]]
             number = wanted.get((text, int(part.node[step]), int(part.before[step])))

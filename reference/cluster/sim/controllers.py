@@ -5,15 +5,16 @@ committed log, and from then on decides on its own state, ahead of what is commi
 that changes metadata is appended to the quorum's log as one value; its answer waits until the
 leader knows that value to be committed. A decision that changes nothing waits for the last one
 that did (ControllerWriteEvent and highestPendingOffset in Kafka's QuorumController). A leader that
-is deposed answers nothing more.
+knows that it is deposed answers nothing more (`renounce`: NOT_CONTROLLER).
 
 Beside them stands, for each partition, the abstract controller of the specification. It takes the
 step of a decision when any voter first knows it to be committed, in the order of the log; decisions
 without records in the order in which they were made.
 
-One thing Kafka does and the abstract controller does not: a controller that has been deposed and
-does not know it may still answer from its old state, where the answer changes nothing. Such answers
-are not sent here, and counted (`stale_answers`).
+A controller that was deposed and does not know it still answers, where it needs to write nothing:
+from what was committed once. With the option `stale_answers` it does so, and its steps are those of
+the node DEPOSED; otherwise such answers are not sent. They are counted either way
+(`stale_answers`).
 """
 
 from __future__ import annotations
@@ -130,8 +131,12 @@ class Controllers:
         interner: Interner,
         session: int,
         world: World,
+        answers_when_deposed: bool = False,
     ) -> None:
+        """session: its length. answers_when_deposed: whether stale answers are sent."""
         self._partitions = partitions
+        self._answers_when_deposed = answers_when_deposed
+        self.rules = partitions[0].machine.brokers.rules
         self._brokers = brokers
         self._intern = interner.input
         self._row = interner.row
@@ -156,6 +161,12 @@ class Controllers:
         if not self._active:
             return None
         return max(self._active.values(), key=lambda each: each.epoch).node
+
+    def believed(self) -> int | None:
+        """The controller to which a broker turns that looks for one."""
+        if self._active and self.rules.hears_deposed():
+            return min(self._active.values(), key=lambda each: each.epoch).node
+        return self.active()
 
     def is_active(self, node: int) -> bool:
         return node in self._active
@@ -249,7 +260,7 @@ class Controllers:
         if not any(step.notable & WRITTEN for step in steps.values()):
             decision = _Decision(active.epoch, steps, active.end, request)
             active.unlogged.append(decision)
-            active.waiting.append(decision)
+            self._wait(active, decision)
             self._settle(active, self._world.voter(active.node).high_watermark)
             return
         active.end = len(self._world.voter(active.node).log) + 1
@@ -257,10 +268,17 @@ class Controllers:
         value = len(self._batches) + 1
         self._batches[value] = _Batch(tuple(active.unlogged), decision)
         active.unlogged.clear()
-        active.waiting.append(decision)
+        self._wait(active, decision)
         self._world.decided(value, steps)
         why = self._world.append(active.node, value)
         assert not why, f"an active controller leads: {why}"
+
+    def _wait(self, active: _Active, decision: _Decision) -> None:
+        """For what was written before it, and itself, to be committed."""
+        active.waiting.append(decision)
+        if self.rules.answers_before_commit():
+            self._answer(active, decision)
+            decision.request = None
 
     def _step(self, partition: ClusterPartition, active: _Active, input: KnownInput) -> Step | None:
         state = active.states[partition.number]
@@ -294,12 +312,16 @@ class Controllers:
         while waiting and waiting[0].end <= high_watermark:
             decision = waiting.popleft()
             if not decision.done:
-                if decision.epoch < self._latest:
-                    self.stale_answers += decision.request is not None
-                    continue
                 if decision in active.unlogged:
                     active.unlogged.remove(decision)
-                self._take(decision)
+                if decision.epoch < self._latest:
+                    self.stale_answers += decision.request is not None
+                    if not self._answers_when_deposed:
+                        continue
+                    for number, decided in decision.steps.items():
+                        self._partitions[number].answer_deposed(decided)
+                else:
+                    self._take(decision)
             self._answer(active, decision)
 
     def _answer(self, active: _Active, decision: _Decision) -> None:

@@ -115,7 +115,7 @@ class Joints(ABC):
     def ask_controller(self, request: Request) -> None:
         node = self._believed.get(request.source, UNDEFINED)
         if not self.controllers.is_active(node):
-            active = self.controllers.active()
+            active = self.controllers.believed()
             if active is None:
                 return
             node = self._believed[request.source] = active

@@ -23,7 +23,7 @@ clients under their own."""
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
-    """How large the cluster is."""
+    """How large the cluster is, and what holds of it as a whole."""
 
     brokers: int = 3
     topics: int = 1
@@ -33,6 +33,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds the partitions of each topic, instead of `topic_partitions` that are placed."""
     hot_topic: str = ""
     """The topic to which all records are sent, topic-0 and so on; or all alike."""
+    stale_answers: bool = False
+    """Whether a controller that was deposed and does not know it answers what needs no write."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from reference.partition.messages import (
     CONTROLLER,
+    DEPOSED,
     AlterPartitionRequest,
     ControllerRequestTimeout,
     SendHeartbeat,
@@ -145,6 +146,13 @@ class ClusterPartition(PartitionWorld):
     def take(self, node: int, input: KnownInput) -> Step | None:
         self._cluster.enter(1 + self.number)
         return super().take(node, input)
+
+    def answer_deposed(self, decided: Step) -> None:
+        """A deposed controller answers what it has decided: its own step, which moves nobody."""
+        step = self._machine.step(self._machine.state(DEPOSED, decided.before.known), decided.input)
+        assert step is not None, "what was decided is not disabled"
+        self._cluster.enter(1 + self.number)
+        self.record(step)
 
     def act(self, node: int, want: KnownInput) -> None:
         if is_common(want):

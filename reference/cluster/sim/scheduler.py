@@ -143,7 +143,12 @@ class ClusterSimulation(Joints):
         of_brokers = Brokers(self.partitions, data, clock, self._link, queue, self)
         session = 1000 * scenario.partition.paces.session
         controllers = Controllers(
-            self.partitions, of_brokers, memo.partition.interner, session, self
+            self.partitions,
+            of_brokers,
+            memo.partition.interner,
+            session,
+            self,
+            options.shape.stale_answers,
         )
         self.connect(self._link, of_brokers, controllers)
         of_quorum = Scenario(

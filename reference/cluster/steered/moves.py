@@ -114,7 +114,12 @@ class ClusterMoves(Joints):
         )
         # A session has no length: it ends when the controller is told that it does.
         controllers = self.kind_of_controllers(
-            self.partitions, of_brokers, memo.partition.interner, 0, self
+            self.partitions,
+            of_brokers,
+            memo.partition.interner,
+            0,
+            self,
+            options.shape.stale_answers,
         )
         self.connect(self.parcels, of_brokers, controllers)
         self.voters: Watched = self.make_voters(memo.quorum)

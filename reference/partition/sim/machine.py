@@ -13,6 +13,7 @@ from reference.partition.log import GONE, RecordLog
 from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
+    DEPOSED,
     METADATA_LOG,
     NO_REQUEST,
     BrokerFlush,
@@ -48,6 +49,8 @@ LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPO
     1 << bit for bit in range(9)
 )
 
+CONTROLLERS = frozenset({CONTROLLER, DEPOSED})
+
 
 def broker_handlers_for(
     bug_id: str | None, constants: PartitionConstants, consulted: Consulted | None = None
@@ -62,7 +65,7 @@ class PartitionMachine(Machine):
     """A partition: its brokers and its controller."""
 
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
-        super().__init__(memo, constants, (*constants.brokers, CONTROLLER))
+        super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
         self.brokers = broker_handlers_for(memo.bug, constants)
         self.controller = PartitionControllerHandlers(
             constants, rules_for(PartitionRules, memo.bug, constants)
@@ -70,15 +73,15 @@ class PartitionMachine(Machine):
 
     def first_row(self, node: int) -> Any:
         constants = self.constants
-        return initial_controller(constants) if node == CONTROLLER else initial_row(constants)
+        return initial_controller(constants) if node in CONTROLLERS else initial_row(constants)
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
-        if node == CONTROLLER:
+        if node in CONTROLLERS:
             return self.controller.step(row, input)
         return self.brokers.step(node, row, input)
 
     def new_state(self, node: int, known: KnownRow) -> State:
-        if node == CONTROLLER:
+        if node in CONTROLLERS:
             return State(self, node, known, known.row, True, (), {})
         wants = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
         return State(self, node, known, known.row, is_up(known.row), wants, {})
@@ -86,7 +89,7 @@ class PartitionMachine(Machine):
     def new_step(
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
     ) -> Step:
-        broker = before.node != CONTROLLER
+        broker = before.node not in CONTROLLERS
         return Step(
             before=before,
             input=input,

@@ -214,11 +214,7 @@ class PartitionWorld:
             step = before.machine.step(before, input)
             if step is None:
                 return None
-        self.handler_calls += 1
-        if step.owner is not self._token:
-            self._recorder.enter(step)
-        self._record_step(step.number)
-        self._record_time(self.now)
+        self.record(step)
         self._states[node] = step.after
         self._enter(node, step)
         if step.travelling:
@@ -233,6 +229,13 @@ class PartitionWorld:
         if step.notable:
             self.stepped(step)
         return step
+
+    def record(self, step: Step) -> None:
+        self.handler_calls += 1
+        if step.owner is not self._token:
+            self._recorder.enter(step)
+        self._record_step(step.number)
+        self._record_time(self.now)
 
     def _enter(self, node: int, step: Step) -> None:
         """The step in the world, and what the invariants say to it."""
