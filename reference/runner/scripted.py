@@ -17,20 +17,23 @@ from reference.cluster.steered.schedule import ClusterSchedule
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.partition.steered.world import Steering
+from reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of
 from reference.quorum.sim import faults
 from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.steered.recorded import RecordedSchedule
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Constants
 from reference.runner.run import Run, taken
+from reference.sim.plain import options_of
 from reference.sim.recorder import Recorder, RunResult, Violation
 from reference.steered.failures import Failure, NoProgress, PromiseBroken
 from reference.steered.failures import Violation as InvariantViolated
 from reference.steered.moves import Log
+from reference.steered.plain import PlainSchedule, begun
 from reference.steered.scripts import Script
 from traces.schema import PROGRESSED, STOPPED
 
-AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule
+AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule | PlainSchedule
 Judge: TypeAlias = Callable[[Sequence[Log]], str]
 """Whether clients of partitions, or of a quorum, saw what was promised: empty, or what is missing.
 """
@@ -65,10 +68,14 @@ class Replayed(NamedTuple):
 def begin(script: Script) -> AnySchedule:
     """The run before the first move. Raises ValueError: no such bug or setting; UnknownBug."""
     known = {"quorum": QuorumSetting, "partition": PartitionOptions, "cluster": ClusterOptions}
-    strange = sorted(set(script.options) - set(known[script.machine].__struct_fields__))
+    plain = None if script.machine in (*CLUSTER_PARTS, CLUSTER) else parts_of(script.machine)[0]
+    of = options_of(plain).of if plain else known[script.machine]
+    strange = sorted(set(script.options) - set(of.__struct_fields__))
     if strange:
         raise ValueError(f"line 5: options: a {script.machine} has no {strange[0]!r:.40}")
     try:
+        if plain is not None:
+            return begun(plain, dict(script.options), script.bug)
         if script.machine == "cluster":
             options = msgspec.convert(dict(script.options), ClusterOptions, strict=False)
             return ClusterSchedule(options, script.bug)
@@ -123,7 +130,7 @@ def in_the_end(schedule: AnySchedule, judge: Judge) -> Failure | None:
 
 
 def partitions_of(schedule: AnySchedule) -> list[Steering]:
-    if isinstance(schedule, RecordedSchedule):
+    if isinstance(schedule, RecordedSchedule | PlainSchedule):
         return []
     return [schedule] if isinstance(schedule, PartitionSchedule) else [*schedule.partitions]
 
@@ -170,7 +177,7 @@ def _history(schedule: AnySchedule) -> list[Any]:
     """All operations; each is of a process of its own, in whatever partition."""
     if isinstance(schedule, RecordedSchedule):
         return schedule.close_history()
-    history: list[Any] = []
+    history: list[Any] = [*schedule.clients.history] if isinstance(schedule, PlainSchedule) else []
     for number, partition in enumerate(partitions_of(schedule)):
         for operation in partition.close_history():
             operation.partition = number

@@ -20,12 +20,14 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.protocols import CLUSTER, CLUSTER_PARTS
+from reference.protocols import CLUSTER, CLUSTER_PARTS, PROTOCOLS
 
 VERSION: Final = 1
 KIND: Final = "kraftcheck moves"
 HEAD: Final = f"{KIND} {VERSION}"
-MACHINES: Final = (*CLUSTER_PARTS, CLUSTER)
+MACHINES: Final = (*CLUSTER_PARTS, CLUSTER, *(each.name for each in PROTOCOLS if each.world))
+"""Last those of protocols that have no simulation of their own (plain.py).
+"""
 _KEYS: Final = ("machine", "bug", "violates", "options")
 _NONE: Final = "none"
 

@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from reference.bugs.catalog import bugs_of, rules_for
+from reference.protocols import PROTOCOLS, parts_of
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants
 from reference.runner.run import Run, forget, simulate_run
@@ -37,6 +38,7 @@ from tests.stateful.cluster_machine import ClusterMachine
 from tests.stateful.gifts import ROOT
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.partition_machine import PartitionMachine
+from tests.stateful.plain_machine import machine_of as plain_machine_of
 from tests.stateful.schedule import Violation
 from tla_utils import ToolError
 from traces.counterexamples.minimising import minimised, minimised_step
@@ -48,16 +50,16 @@ VERDICTS: Final = ROOT / "build" / "verdicts"
 """What TLC has said of steps, for the next search."""
 STEPS: Final = 60
 """So many rules an example takes at most, besides those that begin it."""
-MACHINES: Final = ("quorum", "partition")
+PLAIN: Final = tuple([each for each in PROTOCOLS if each.world and bugs_of(each.name)])
+"""Those that have one machine in common."""
+MACHINES: Final = ("quorum", "partition", *(each.name for each in PLAIN))
 SHARES: Final = {"quorum": 0.45, "partition": 0.45, "cluster": 0.1}
 """Of the examples with the correct reference, by machine: one of a cluster costs as much as five of
 the others.
 """
 BUGS: Final = {
-    "quorum": tuple(bug.id for bug in bugs_of("quorum") if bug.in_scope),
-    "partition": tuple(
-        bug.id for bug in bugs_of("partition") if bug.in_scope and not bug.configuration
-    ),
+    name: tuple([bug.id for bug in bugs_of(name) if bug.in_scope and not bug.configuration])
+    for name in MACHINES
 }
 """By machine, the bugs that can be put into its reference. Configurations that promise less are no
 bugs: a machine that found one would be wrong."""
@@ -121,6 +123,8 @@ def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:
         return type("PartitionMachine", (PartitionMachine,), {"bug": bug})
     if name == "cluster":
         return type("ClusterMachine", (ClusterMachine,), {"bug": bug})
+    if name != "quorum":
+        return plain_machine_of(parts_of(name)[0], bug)
     rules = type(rules_for(QuorumRules, bug, Constants((1, 2, 3), 2)))
     return type("QuorumMachine", (QuorumMachine,), {"decisions": rules, "bug": bug})
 

@@ -15,6 +15,8 @@ from typing import Final
 
 import msgspec
 
+from reference.protocols import PROTOCOLS
+
 STORED: Final = Path(__file__).resolve().with_name("detection.json")
 ROOT: Final = STORED.parents[2]
 _QUORUM, _PARTITION, _CLUSTER = (
@@ -41,6 +43,10 @@ SOURCES: Final = {
         *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "calm", "parts")),
         *(f"{_PARTITION}/{name}.py" for name in ("world", "producers")),
         *(f"{_QUORUM}/{name}.py" for name in ("schedule", "recorded")),
+    ),
+    **dict.fromkeys(
+        (each.name for each in PROTOCOLS if each.world),
+        ("tests/stateful/plain_machine.py", "reference/steered/plain.py"),
     ),
 }
 """What a machine is made of, besides the reference."""

@@ -28,6 +28,7 @@ from typing import Final, NamedTuple
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.own_rules import OwnRules, known, read_rules
 from reference.runner.run import forget
+from reference.steered import plain
 from tests.stateful.detecting import (
     BUGS,
     MACHINES,
@@ -146,6 +147,7 @@ def is_missing(piece: Piece, samples: Samples) -> bool:
 def forget_steps() -> None:
     """Frees what the simulator and the machines remember of steps."""
     forget()
+    plain.forget()
     for memo in _memos.values():
         memo.forget()
     _memos.clear()
