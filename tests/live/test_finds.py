@@ -27,7 +27,7 @@ COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
 COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
 ORPHANED, RELEASED_EARLY = ("z107", "stuck-partition"), ("z109", "input-twice")
 ZEROED_TIME, ZEROED_ROLL = ("z161", "unseen"), ("z171", "lost-write")
-FOLDED = ("z67", "unseen")
+FOLDED, CLEARED = ("z67", "unseen"), ("z69", "unseen")
 OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 NOT_ASKED = ("z181", "double-ownership")
@@ -46,7 +46,7 @@ def judged(name: str, folder: Path) -> Judged:
     [
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
-        *(ZEROED_ROLL, FOLDED),
+        *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED),
     ],
 )
@@ -60,7 +60,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     "name",
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
-        *("z89", "z171", "z181", "z67"),
+        *("z89", "z171", "z181", "z67", "z69"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
