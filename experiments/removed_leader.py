@@ -146,8 +146,6 @@ def created(cluster: Cluster, topic: str) -> str:
 
 def given(cluster: Cluster, giver: str, taker: str) -> None:
     """The one's metadata log takes the place of the other's, while both are down."""
-    for name in (giver, taker):
-        cluster.kill(name)
     theirs, own = (cluster.partition_file(name, METADATA, "") for name in (giver, taker))
     kept = (own / OWN_FILE).read_bytes()
     shutil.rmtree(own)

@@ -68,12 +68,12 @@ def test_its_control_holds(name: str, tmp_path: Path) -> None:
 
 
 def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
-    """What `conform` ends with, and which rules are broken on disks."""
+    """What `conform` ends with, and which rules are broken on disks or by answers."""
     with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
         archive.extractall(folder)
     code = recordings.conform(folder, screen=Screen(json=True))
     told = msgspec.json.decode(capsys.readouterr().out)
-    return code, {each["name"] for each in told["defects"]}
+    return code, {each["name"] for each in (*told["defects"], *told["contradictions"])}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,14 @@ def test_logs_tell_of_it_by_themselves(
     name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever clients were told: a marker without its decision, a decision without its marker."""
+    assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
+
+
+@pytest.mark.parametrize(("name", "found"), [("z125", {"leads on"}), ("z125-control", set())])
+def test_answers_tell_of_who_leads_on(
+    name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a broker says of a partition, against what it does."""
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
@@ -160,6 +168,18 @@ def test_what_lies_on_disks_is_named(
     assert disks.run(folders, (), Screen(json=True)) == code
     told = capsys.readouterr().out
     assert {each for each in ("LogMatching", "IndexLowerBound") if each in told} == named
+
+
+@pytest.mark.parametrize(("name", "code"), [("z164", 1), ("z164-control", 0)])
+def test_a_quorum_in_which_nobody_can_be_elected_is_named(
+    name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the metadata logs of both controllers: one is no voter, the other's log is shorter."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(tmp_path)
+    assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
+    told = capsys.readouterr().out
+    assert ("is no voter by its own log" in told) is (code == 1)
 
 
 @pytest.mark.parametrize(("more", "code"), [(0, 1), (96, 0)])
