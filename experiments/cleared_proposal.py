@@ -22,6 +22,7 @@ Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not 
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,18 @@ from typing import Any
 import click
 
 from experiments import evidence
-from experiments.tools import Partition
+from experiments.tools import TOPIC, Partition
+from live.clients import Setting, connected, read_all
 from live.cluster import Cluster, ClusterError
 from live.interpose import ALTER_PARTITION, FETCH, Interposer
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
-PRODUCER, ADMIN = "producer", "admin"
+ADMIN = "admin"
 LAG_SECONDS = 8
+PATIENT = {"request.timeout.ms": 120_000, "message.timeout.ms": 120_000}
+"""So that a producer does not send again what is not acked for a while."""
 SETTINGS = {
     "replica.lag.time.max.ms": str(LAG_SECONDS * 1000),
     "replica.socket.timeout.ms": "3000",
@@ -50,55 +56,76 @@ REASONS = (
 )
 
 
-def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a record was acked and then lost."""
     between = Interposer(cluster, A, CONTROLLER)
-    partition = Partition(cluster, PRODUCER, ADMIN, (A, G, F))
+    partition = Partition(cluster, ADMIN, ADMIN, (A, G, F))
     cluster.kill(A)
     cluster.start(A)  # its connections go through the interposer now
     partition.create(asking=F)
-    for follower in (F, G):
-        cluster.cut(A, follower)
-    partition.await_acks(partition.produce(A, acks=1))
-    partition.await_isr({A}, asking=F)
-    partition.say("F and G are out of the ISR")
-    between.hold_answers(FETCH)
-    cluster.heal(A, F)
-    partition.await_isr({A, F}, asking=F)
-    time.sleep(3)
-    partition.say("F has joined; A has not read so")
-    if control:
+    with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as meanwhile:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        journal.moment("start-partition", A)
+        for follower in (F, G):
+            cluster.cut(A, follower)
+        sent(setting, "1")
+        partition.await_isr({A}, asking=F)
+        partition.say("F and G are out of the ISR")
+        between.hold_answers(FETCH)
+        cluster.heal(A, F)
+        partition.await_isr({A, F}, asking=F)
+        time.sleep(3)
+        partition.say("F has joined; A has not read so")
+        if control:
+            between.let_go(FETCH)
+            time.sleep(3)
+            between.hold_answers(FETCH)
+        between.hold_requests(ALTER_PARTITION)
+        cluster.heal(A, G)
+        if not between.held.wait(30):
+            raise ClusterError("A did not propose to add G")
+        cluster.cut(A, G)
+        partition.say("G has everything; its joining is proposed")
         between.let_go(FETCH)
         time.sleep(3)
-        between.hold_answers(FETCH)
-    between.hold_requests(ALTER_PARTITION)
-    cluster.heal(A, G)
-    if not between.held.wait(30):
-        raise ClusterError("A did not propose to add G")
-    cluster.cut(A, G)
-    partition.say("G has everything; its joining is proposed")
-    between.let_go(FETCH)
-    time.sleep(3)
-    producer = partition.produce(A, acks=-1)
-    time.sleep(LAG_SECONDS + 2)
-    partition.say("a record is produced, and the lag time is over")
-    partition.await_acks(partition.produce(A, acks=1))  # makes A try its high watermark
-    acked = partition.await_acks(producer, 5)
-    if not acked:
-        partition.say("not acked: the high watermark waits for G")
-        return False
-    partition.say(f"acked: offset {acked[0]}")
-    between.let_go(ALTER_PARTITION)
-    between.hold_requests(ALTER_PARTITION)  # or else A would soon have G removed again
-    partition.await_isr({A, F, G}, asking=F)
-    cluster.kill(A)
-    partition.await_leader(G, asking=F)
-    time.sleep(2)
-    partition.say("G has joined, A is killed, G is elected")
+        producing = meanwhile.submit(sent, setting, "all")
+        time.sleep(LAG_SECONDS + 2)
+        partition.say("a record is produced, and the lag time is over")
+        sent(setting, "1")  # makes A try its high watermark
+        time.sleep(5)
+        early = producing.done()
+        partition.say("acked" if early else "not acked: the high watermark waits for G")
+        between.let_go(ALTER_PARTITION)
+        between.hold_requests(ALTER_PARTITION)  # or else A would soon have G removed again
+        partition.await_isr({A, F, G}, asking=F)
+        journal.moment("start-kill", A)
+        cluster.kill(A)
+        partition.await_leader(G, asking=F)
+        partition.say("G has joined, A is killed, G is elected")
+        acked = producing.result()
+        read_all(setting, {})
+    evidence.write(cluster, folder, Configuration(one_client=False))
     values = partition.read(F)
-    click.echo(f"a consumer reads {len(values)} records")
+    click.echo(f"acked: {acked}; Kafka's consumer reads {values}")
     between.close()
-    return len(values) <= acked[0]
+    return early and acked is not None and str(acked) not in values
+
+
+def sent(setting: Setting, acks: str) -> int | None:
+    """A new value, if its record was acked. Of one that the leader alone acks nothing is promised,
+    so the history does not know its fate.
+    """
+    process, value = setting.processes.next(), setting.values.next()
+    asked = [["send", setting.key(0), value]]
+    setting.journal.event(process, "invoke", "send", asked)
+    options = {"acks": acks, "enable.idempotence": acks == "all", **PATIENT}
+    told = connected(setting, options).send(setting.topic, 0, str(value).encode())
+    if told.error is None and acks == "all":
+        known = [["send", setting.key(0), [told.offset, value]]]
+        setting.journal.event(process, "ok", "send", known)
+    else:
+        setting.journal.event(process, "info", "send", asked)
+    return value if told.error is None else None
 
 
 @evidence.options("cleared_proposal", control="Metadata arrives before the next proposal.")
@@ -109,7 +136,7 @@ def main(control: bool, **how: Any) -> None:
         "one-controller",
         SETTINGS,
         REASONS,
-        guests=(PRODUCER, ADMIN),
+        guests=(ADMIN,),
         shown="an acked record was lost",
         otherwise="no acked record was lost",
         **how,

@@ -18,6 +18,7 @@ from experiments.tools import JARS, TOPIC, click_errors
 from live import datalog, facts, grouplog, metadata, txnlog
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, RECORDING
+from live.polling import ANSWERS
 from reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]
@@ -65,10 +66,10 @@ def begun(history: Path) -> list[str]:
 
 
 def judge(folder: Path) -> None:
-    """Prints what `kraftcheck check` says of the recording; of one with the transaction log, what
-    `conform` does as well."""
-    verbs = {"check": folder / HISTORY}
-    if (folder / txnlog.TRANSACTIONS).exists():
+    """Prints what `kraftcheck check` says of a history, and `conform` of the transaction log and of
+    answers of brokers, where those are there."""
+    verbs = {"check": folder / HISTORY} if (folder / HISTORY).exists() else {}
+    if any((folder / name).exists() for name in (txnlog.TRANSACTIONS, ANSWERS)):
         verbs["conform"] = folder
     for verb, path in verbs.items():
         words = [str(Path(sys.executable).with_name("kraftcheck")), verb, str(path)]
@@ -114,8 +115,7 @@ def repeated(
             cluster = Cluster.up(where, layout, islands, settings, guests, 120, own=jars)
             closing.callback(cluster.down)
             found = run(cluster, folder)
-        if (folder / HISTORY).exists():
-            judge(folder)
+        judge(folder)
         shown += found
         click.echo(f"run {turn} of {times}: {'shown' if found else 'not shown'}\n")
     click.echo(f"shown in {shown} of {times} runs; recordings in {out}")

@@ -25,7 +25,8 @@ tried.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.uncommitted_decision import within
 from live.cluster import Cluster, ClusterError
+from live.journal import Journal
+from live.polling import ANSWERS, Poller
 
 LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
 CLIENT, ADMIN = "client", "admin"
@@ -52,7 +55,7 @@ LAST = range(100, 110)
 """What is written at the end."""
 
 
-def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether b1 acks records that are lost."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEFT, LEADER])
     partition.create(asking=LEADER, min_insync=1)
@@ -71,21 +74,38 @@ def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
             time.sleep(60)
         else:
             await_that(lambda: segments(cluster)[0] > known, 180, "the metadata log is cut")
-        cluster.heal()
-        if control:
-            await_that(lambda: not replica.exists(), 60, "b1 deletes its replica")
-        else:
-            await_that(lambda: cluster.log(LEFT).count(LOADED) > loads, 60, "b1 loads a snapshot")
+        with asked(cluster, folder):
+            cluster.heal()
+            if control:
+                await_that(lambda: not replica.exists(), 60, "b1 deletes its replica")
+            else:
+                await_that(
+                    lambda: cluster.log(LEFT).count(LOADED) > loads, 60, "b1 loads a snapshot"
+                )
             time.sleep(10)
-        there = "has" if replica.exists() else "has not"
-        partition.say(f"b1 has caught up, and {there} its replica")
-        for value in LAST:
-            writer.do(str(value))
+            there = "has" if replica.exists() else "has not"
+            partition.say(f"b1 has caught up, and {there} its replica")
+            for value in LAST:
+                writer.do(str(value))
     partition.say(partition.describe(LEADER))
     read = [int(value) for value in partition.read(LEADER)]
     lost = [value for value in LAST if value not in read]
     click.echo(f"acked last: {[*LAST]}; Kafka's consumer does not read {lost}")
     return bool(lost)
+
+
+@contextmanager
+def asked(cluster: Cluster, folder: Path) -> Iterator[None]:
+    """Meanwhile each broker is asked what it knows of the partition, and whether it leads."""
+    brokers = {}
+    for name in (LEFT, LEADER, NEW):
+        host, _, port = cluster.node(name).listener.rpartition(":")
+        brokers[cluster.node(name).number] = (host, int(port))
+    with (
+        Journal(folder / "clock.jsonl") as journal,
+        Poller(journal, folder / ANSWERS, brokers, TOPIC, 1),
+    ):
+        yield
 
 
 def segments(cluster: Cluster) -> list[int]:

@@ -43,6 +43,7 @@ from experiments import evidence
 from experiments.controllers import METADATA, SPARE, VOTERS, Quorum
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
+from traces.disks.files import META
 
 OWN_FILE = "quorum-state"
 """What a controller notes of elections, beside its log."""
@@ -96,11 +97,21 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         for name in (first, *others):
             click.echo(f"         {name}: voters {known(quorum, name)}")
         click.echo(f"         the removal: {removal.do('')['error'] or 'done'}")
+    kept(cluster, folder, (first, *others) if control == "three" else (first, follower))
     if stuck:
         given(cluster, first, follower)
         led(quorum, (follower,), epoch)
         click.echo(f"         a topic is asked for: {created(cluster, 'two')}")
     return stuck
+
+
+def kept(cluster: Cluster, folder: Path, names: Collection[str]) -> None:
+    """Controllers are killed, and what `kraftcheck disk` judges of them is kept."""
+    for name in names:
+        cluster.kill(name)
+        log = cluster.partition_file(name, METADATA, "")
+        shutil.copytree(log, folder / name / METADATA)
+        shutil.copy(log.with_name(META), folder / name)
 
 
 def known(quorum: Quorum, name: str) -> str:
@@ -135,8 +146,6 @@ def created(cluster: Cluster, topic: str) -> str:
 
 def given(cluster: Cluster, giver: str, taker: str) -> None:
     """The one's metadata log takes the place of the other's, while both are down."""
-    for name in (giver, taker):
-        cluster.kill(name)
     theirs, own = (cluster.partition_file(name, METADATA, "") for name in (giver, taker))
     kept = (own / OWN_FILE).read_bytes()
     shutil.rmtree(own)

@@ -27,7 +27,7 @@ COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
 COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
 ORPHANED, RELEASED_EARLY = ("z107", "stuck-partition"), ("z109", "input-twice")
 ZEROED_TIME, ZEROED_ROLL = ("z161", "unseen"), ("z171", "lost-write")
-FOLDED = ("z67", "unseen")
+FOLDED, CLEARED = ("z67", "unseen"), ("z69", "unseen")
 OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 NOT_ASKED = ("z181", "double-ownership")
@@ -46,7 +46,7 @@ def judged(name: str, folder: Path) -> Judged:
     [
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
-        *(ZEROED_ROLL, FOLDED),
+        *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED),
     ],
 )
@@ -60,7 +60,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     "name",
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
-        *("z89", "z171", "z181", "z67"),
+        *("z89", "z171", "z181", "z67", "z69"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def test_its_control_holds(name: str, tmp_path: Path) -> None:
 
 
 def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
-    """What `conform` ends with, and which rules are broken on disks."""
+    """What `conform` ends with, and which rules are broken on disks or by answers."""
     with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
         archive.extractall(folder)
     code = recordings.conform(folder, screen=Screen(json=True))
     told = msgspec.json.decode(capsys.readouterr().out)
-    return code, {each["name"] for each in told["defects"]}
+    return code, {each["name"] for each in (*told["defects"], *told["contradictions"])}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,14 @@ def test_logs_tell_of_it_by_themselves(
     name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever clients were told: a marker without its decision, a decision without its marker."""
+    assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
+
+
+@pytest.mark.parametrize(("name", "found"), [("z125", {"leads on"}), ("z125-control", set())])
+def test_answers_tell_of_who_leads_on(
+    name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a broker says of a partition, against what it does."""
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
@@ -160,6 +168,18 @@ def test_what_lies_on_disks_is_named(
     assert disks.run(folders, (), Screen(json=True)) == code
     told = capsys.readouterr().out
     assert {each for each in ("LogMatching", "IndexLowerBound") if each in told} == named
+
+
+@pytest.mark.parametrize(("name", "code"), [("z164", 1), ("z164-control", 0)])
+def test_a_quorum_in_which_nobody_can_be_elected_is_named(
+    name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the metadata logs of both controllers: one is no voter, the other's log is shorter."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(tmp_path)
+    assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
+    told = capsys.readouterr().out
+    assert ("is no voter by its own log" in told) is (code == 1)
 
 
 @pytest.mark.parametrize(("more", "code"), [(0, 1), (96, 0)])

@@ -70,6 +70,24 @@ class Segment(NamedTuple):
     bytes: int
 
 
+class Voter(NamedTuple):
+    """directory: of its metadata log, as hexadecimal digits; a controller whose disk was exchanged
+    is another one."""
+
+    number: int
+    directory: str
+
+
+class Quorum(msgspec.Struct, frozen=True):
+    """A controller as its directory has it. voters: the last set of its log. epoch, end: of its
+    last record, and the offset after it: what votes go by."""
+
+    own: Voter
+    voters: list[Voter]
+    epoch: int
+    end: int
+
+
 class Found(msgspec.Struct, frozen=True):
     """start, end: the first offset and the one after the last; they are equal where there is
     nothing. open: of the transactions without a marker (producer, first offset, milliseconds
@@ -77,7 +95,7 @@ class Found(msgspec.Struct, frozen=True):
 
     batches: rows of (base, last, epoch, checksum), by which replicas are compared. ended: of
     transactions (producer, first offset, offset of the marker, 1 if it aborts). layout: of the
-    segments.
+    segments. quorum: of the metadata log of a controller whose voters change.
     """
 
     folder: str
@@ -92,6 +110,7 @@ class Found(msgspec.Struct, frozen=True):
     batches: Table
     ended: Table
     layout: list[Segment]
+    quorum: Quorum | None = None
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ from traces.disks.batches import Bad, Batch, batches
 from traces.disks.files import Aborted, Index, Malformed, Newer, Table
 from traces.disks.found import Common, Finding, Found, Segment, Weight
 from traces.disks.producers import Open, Producers
+from traces.disks.voters import quorum_of
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""
@@ -357,6 +358,7 @@ def judge(folder: Path, common: Common) -> Found:
         batches=np.array(found.kept, dtype=np.int64).reshape(-1, 4),
         ended=np.array(found.ended, dtype=np.int64).reshape(-1, 4),
         layout=found.layout,
+        quorum=quorum_of(folder, found.epochs[-1][0] if found.epochs else -1, end),
     )
 
 

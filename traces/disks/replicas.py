@@ -17,6 +17,7 @@ import numpy as np
 from traces.disks import compacted
 from traces.disks.files import Table
 from traces.disks.found import Finding, Found, Weight
+from traces.disks.voters import electable
 
 
 class Parting(NamedTuple):
@@ -60,7 +61,7 @@ def compare(replicas: Sequence[Found]) -> list[Finding]:
     for one, other in together:
         found += _lacking(one, other)
     cleaned = [pair for pair in together if any(each.common.compacted for each in pair)]
-    return [*found, *compacted.compare(cleaned)]
+    return [*found, *compacted.compare(cleaned), *electable(replicas)]
 
 
 def _mixed(replicas: Sequence[Found]) -> Iterator[Finding]:

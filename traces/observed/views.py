@@ -4,6 +4,8 @@ Of every answer about who leads and who is in sync:
 
 - what one broker says never goes back to an older leader epoch;
 - an epoch has one leader, whoever is asked, and who answers as leader in it is that one;
+- a broker whose metadata has a newer epoch does not go on to lead in an older one (Z125): it may
+  for the moment in which it applies what it has read, and while it stands still;
 - leader, epoch, ISR and ELR stood together in the metadata log, and one broker passes through the
   log's states in their order;
 - of the quorum: an epoch has one leader, the one whom the log names, its high watermark never
@@ -13,7 +15,7 @@ Of every answer about who leads and who is in sync:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reference.partition.messages import NOBODY
 from traces.observed.answers import (
@@ -28,6 +30,12 @@ from traces.observed.image import Image, changed
 from traces.observed.records import Record
 from traces.observed.verdicts import Defect
 
+APPLIES_NS: Final = 5_000_000_000
+"""A broker applies what it has read within milliseconds (BrokerMetadataPublisher)."""
+PAUSE_NS: Final = 1_500_000_000
+"""Who says nothing for so long may have stood still: it is asked five times a second, and an answer
+may take one."""
+
 
 class State(NamedTuple):
     """A partition as the metadata log has it after a record. elr: None: not told."""
@@ -41,7 +49,7 @@ class State(NamedTuple):
 def judge(answers: Sequence[Answer], records: Sequence[Record]) -> list[Defect]:
     """Everything that is wrong, the first place of each kind for each broker and partition."""
     told = [answer for answer in answers if answer.error is None]
-    found = [*_one_leader(told), *_never_back(told), *_quorum(told, records)]
+    found = [*_one_leader(told), *_never_back(told), *_leads_on(told), *_quorum(told, records)]
     if records:
         found += _as_in_log(told, states(records))
     return _first_of_each(found)
@@ -125,6 +133,30 @@ def _never_back(answers: Sequence[Answer]) -> Iterator[Defect]:
             reason = f"said epoch {last[place]}, and then {answer.epoch}"
             yield Defect("epoch goes back", answer.key, (answer.broker,), reason)
         last[place] = max(last.get(place, UNKNOWN), answer.epoch)
+
+
+def _leads_on(answers: Sequence[Answer]) -> Iterator[Defect]:
+    spoke: dict[int, int] = {}
+    """By broker, when it answered last."""
+    heard: dict[tuple[str, int], tuple[int, int]] = {}
+    """By partition and broker, the newest epoch that its metadata had, and since when it may have
+    applied that."""
+    for answer in answers:
+        broker, place = answer.broker, (answer.key, answer.broker)
+        if answer.begin - spoke.get(broker, answer.begin) > PAUSE_NS:
+            heard.update({at: (heard[at][0], answer.end) for at in heard if at[1] == broker})
+        spoke[broker] = answer.end
+        epoch, since = heard.get(place, (UNKNOWN, 0))
+        if answer.what == PARTITION and answer.epoch > epoch:
+            heard[place] = answer.epoch, answer.end
+        elif (
+            answer.what == HIGH_WATERMARK
+            and UNKNOWN < answer.epoch < epoch
+            and answer.begin - since > APPLIES_NS
+        ):
+            seconds = (answer.begin - since) // 1_000_000_000
+            reason = f"leads in epoch {answer.epoch}, {seconds} seconds after it said that "
+            yield Defect("leads on", answer.key, (broker,), f"{reason}epoch {epoch} has begun")
 
 
 def _as_in_log(

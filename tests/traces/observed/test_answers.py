@@ -114,6 +114,29 @@ def test_a_view_that_disagrees_is_found(planted: Answer, found: str) -> None:
     assert found in names_of_views(planted)
 
 
+def led_on(seconds: int, every: float = 1.0) -> list[Answer]:
+    """Broker 1 says that 2 leads, and still leads itself. every: seconds from answer to answer."""
+    nanos = 1_000_000_000
+    times = [int(every * nanos * at) for at in range(int(seconds / every) + 1)]
+    stale = [
+        Answer(
+            broker=1, what="high-watermark", begin=at + 50, end=at + 60, key=KEY, offset=4, epoch=0
+        )
+        for at in times
+    ]
+    return [view(1, 1, 2, 1, [2, 3]), *stale]
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(7, {"leads on"}), (4, set())])
+def test_a_broker_applies_what_it_has_read(seconds: int, found: set[str]) -> None:
+    """Z125, if it does not; it is given a moment."""
+    assert {each.name for each in views.judge(led_on(seconds), LOG)} == found
+
+
+def test_a_broker_that_stands_still_is_given_time() -> None:
+    assert not views.judge(led_on(60, every=3.0), LOG)
+
+
 def test_a_leader_that_is_gone_need_not_be_named() -> None:
     assert names_of_views(view(3, 11, -1, 1, [2, 3])) == set()
 

@@ -1,0 +1,120 @@
+"""Directories of controllers, by hand: who votes by them, and whether anybody can be elected."""
+
+from __future__ import annotations
+
+import struct
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from reference.storage.batches import CONTROL, Batch, Record, encoded
+from tests.traces.disks.written import Told, bytes_of
+from traces.disks.found import Found, Quorum, Voter
+from traces.disks.partition import judge, partitions_of
+from traces.disks.replicas import compare
+
+C1, C2, C3 = (Voter(number, f"{number:032x}") for number in (1, 2, 3))
+ENDPOINT = b"\x02" + b"\x05CTRL" + b"\x05host" + struct.pack(">H", 9093) + b"\0"
+"""One of a list: its name, its host, its port, no tagged fields."""
+
+
+def voters_batch(base: int, voters: Sequence[Voter], epoch: int = 1) -> bytes:
+    """As a leader writes it: VotersRecord in a control batch."""
+    value = struct.pack(">h", 0) + bytes([len(voters) + 1])
+    for each in voters:
+        own = struct.pack(">i", each.number) + bytes.fromhex(each.directory)
+        value += own + ENDPOINT + struct.pack(">hh", 0, 1) + b"\0\0"
+    record = Record(base, 0, struct.pack(">hh", 0, 6), value)
+    like = Batch(base, base, epoch, CONTROL, 0, 0, -1, -1, -1, 1, b"")
+    return encoded(like, [record])
+
+
+def write_controller(folder: Path, own: Voter, log: bytes, **snapshots: bytes) -> Path:
+    """snapshots: by name, without its end."""
+    directory = urlsafe_b64encode(bytes.fromhex(own.directory)).decode().rstrip("=")
+    partition = folder / f"c{own.number}" / "__cluster_metadata-0"
+    partition.mkdir(parents=True)
+    (partition / f"{0:020}.log").write_bytes(log)
+    (partition.parent / "meta.properties").write_text(
+        f"#\n#Thu Nov 26\nnode.id={own.number}\ndirectory.id={directory}\nversion=1\n"
+    )
+    for name, data in snapshots.items():
+        (partition / f"{name}.checkpoint").write_bytes(data)
+    return partition.parent
+
+
+def judged(folder: Path) -> Found:
+    ((path, _, _, common),) = partitions_of(folder)
+    return judge(path, common)
+
+
+def said(*folders: Path) -> list[str]:
+    found = compare([judged(each) for each in folders])
+    return [each.said for each in found if each.invariant == "SomebodyElectable"]
+
+
+BOTH = voters_batch(0, [C1, C2])
+LEFT = BOTH + voters_batch(1, [C2])
+
+
+def test_what_a_directory_says_of_elections(tmp_path: Path) -> None:
+    found = judged(write_controller(tmp_path, C1, LEFT))
+    assert found.quorum == Quorum(own=C1, voters=[C2], epoch=1, end=2)
+
+
+def test_a_leader_that_removed_itself_and_was_not_heard(tmp_path: Path) -> None:
+    """Z164: it does not stand, and nobody else's log is as long."""
+    removed = write_controller(tmp_path, C1, LEFT)
+    other = write_controller(tmp_path, C2, BOTH)
+    (why,) = said(removed, other)
+    assert "1 is no voter by its own log; 2 gets 1 of 2 votes" in why
+    assert "1's log has epoch 1 to 2" in why
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (LEFT, LEFT),  # it was heard
+        (BOTH, BOTH),
+        (BOTH + bytes_of(Told(1, epoch=1)), BOTH),  # the first leads on
+    ],
+)
+def test_somebody_can_be_elected(first: bytes, second: bytes, tmp_path: Path) -> None:
+    folders = [write_controller(tmp_path, *of) for of in ((C1, first), (C2, second))]
+    assert not said(*folders)
+
+
+def test_a_voter_whose_disk_is_not_there_may_be_elected(tmp_path: Path) -> None:
+    log = voters_batch(0, [C1, C2, C3])
+    removed = write_controller(tmp_path, C1, log + voters_batch(1, [C2, C3]))
+    other = write_controller(tmp_path, C2, log)
+    assert not said(removed, other)
+    third = write_controller(tmp_path, C3, log)
+    assert not said(removed, other, third)  # two of three are as far
+    assert not said(other)
+
+
+def test_a_disk_that_was_exchanged_is_another_voter(tmp_path: Path) -> None:
+    removed = write_controller(tmp_path, C1, LEFT)
+    other = write_controller(tmp_path, C2._replace(directory="f" * 32), BOTH)
+    assert not said(removed, other)
+
+
+def test_voters_of_a_snapshot(tmp_path: Path) -> None:
+    """The log has none of its own behind it."""
+    name = f"{5:020}-{3:010}"
+    folder = write_controller(tmp_path, C1, b"", **{name: voters_batch(0, [C1, C2], epoch=3)})
+    found = judged(folder)
+    assert found.quorum == Quorum(own=C1, voters=[C1, C2], epoch=3, end=0)
+
+
+def test_what_says_nothing_of_voters(tmp_path: Path) -> None:
+    """No such record, a torn one, or a directory that is nobody's."""
+    data = bytes_of(Told(0))
+    assert judged(write_controller(tmp_path / "a", C1, data)).quorum is None
+    assert judged(write_controller(tmp_path / "b", C1, voters_batch(0, [C1])[:-1])).quorum is None
+    folder = write_controller(tmp_path / "c", C1, BOTH)
+    (folder / "meta.properties").unlink()
+    assert judged(folder).quorum is None

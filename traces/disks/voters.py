@@ -1,0 +1,146 @@
+"""Controllers whose voters change (KIP-853): whether, by what lies on their disks, one can lead.
+
+A set of voters is in force where its record is, committed or not. Who is no voter by its own log
+does not stand (V13); who is asked for a vote gives it to nobody whose log is behind its own, a
+voter or not. So there may be nobody who can be elected, for ever: Z164. Nothing is said where a
+voter's disk is not there: it may stand, or vote.
+
+(org.apache.kafka.raft.QuorumState.isVoter, UnattachedState.canGrantVote; VotersRecord.json.)
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from reference.storage.batches import Undecodable, header_of, records_of
+from system.files import open_file, read_text
+from traces.disks.batches import Batch, batches
+from traces.disks.files import META, TEXT_MAX, segments_of
+from traces.disks.found import Finding, Found, Quorum, Voter
+
+METADATA: Final = "__cluster_metadata-0"
+VOTERS: Final = 6
+"""The kind of a control record that has a set of voters (ControlRecordType.KRAFT_VOTERS)."""
+_SNAPSHOT: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+_OWN: Final = re.compile(r"^(node\.id|directory\.id)=(\S+)$", re.MULTILINE)
+
+
+def quorum_of(folder: Path, epoch: int, end: int) -> Quorum | None:
+    """None: another log, one without voters, or nobody says whose it is. epoch: of the last record
+    of its segments, -1 if there is none. Raises OSError."""
+    if folder.name != METADATA:
+        return None
+    own = _own(folder.parent / META)
+    snapshots = sorted(path for path in folder.iterdir() if _SNAPSHOT.fullmatch(path.name))
+    found = [voters for path in snapshots for voters in _sets(path)]
+    for path in segments_of(folder).values():
+        found += _sets(path)
+    if own is None or not found:
+        return None
+    if epoch < 0 and snapshots:
+        epoch = int(snapshots[-1].stem.split("-")[1])
+    return Quorum(own, found[-1], epoch, end)
+
+
+def _own(meta: Path) -> Voter | None:
+    try:
+        told = dict(_OWN.findall(read_text(meta, TEXT_MAX)))
+        return Voter(int(told["node.id"]), _hexadecimal(told["directory.id"]))
+    except (FileNotFoundError, KeyError, ValueError):
+        return None
+
+
+def _hexadecimal(directory: str) -> str:
+    """Kafka writes 16 bytes in 22 letters (org.apache.kafka.common.Uuid)."""
+    return urlsafe_b64decode(f"{directory}==").hex()
+
+
+def _sets(path: Path) -> Iterator[list[Voter]]:
+    """The sets of voters in a segment or a snapshot, one after the other."""
+    with open_file(path) as file:
+        for each in batches(path):
+            if isinstance(each, Batch) and each.marker == "other":
+                file.seek(each.position)
+                yield from _of_batch(file.read(each.size))
+
+
+def _of_batch(data: bytes) -> Iterator[list[Voter]]:
+    try:
+        for record in records_of(header_of(data)):
+            if record.key and struct.unpack_from(">hh", record.key)[1] == VOTERS and record.value:
+                yield _voters(record.value)
+    except (Undecodable, IndexError, struct.error):
+        return  # of a version that is not known here; that the batch is whole its checksum says
+
+
+def _voters(value: bytes) -> list[Voter]:
+    """VotersRecord of version 0: a version, and of each voter its number, its directory, where it
+    listens, and the versions that it supports."""
+    count, at = _count(value, 2)
+    found = []
+    for _ in range(count):
+        number, directory = struct.unpack_from(">i16s", value, at)
+        found.append(Voter(number, directory.hex()))
+        endpoints, at = _count(value, at + 20)
+        for _ in range(endpoints):
+            for _ in ("name", "host"):
+                size, at = _count(value, at)
+                at += size
+            at = _tags(value, at + 2)
+        at = _tags(value, _tags(value, at + 4))
+    return found
+
+
+def _count(value: bytes, at: int) -> tuple[int, int]:
+    """A length of the compact form, which is one more, and where it ends."""
+    told, at = _unsigned(value, at)
+    return told - 1, at
+
+
+def _tags(value: bytes, at: int) -> int:
+    """Behind the tagged fields."""
+    fields, at = _unsigned(value, at)
+    for _ in range(fields):
+        _, at = _unsigned(value, at)
+        size, at = _unsigned(value, at)
+        at += size
+    return at
+
+
+def _unsigned(value: bytes, at: int) -> tuple[int, int]:
+    told = shift = 0
+    while True:
+        byte = value[at]
+        at += 1
+        told |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return told, at
+
+
+def electable(replicas: Sequence[Found]) -> list[Finding]:
+    """That nobody can be elected, if it is so."""
+    there = {each.quorum.own: each.quorum for each in replicas if each.quorum is not None}
+    if not there or {voter for each in there.values() for voter in each.voters} - there.keys():
+        return []
+    said = []
+    for own, each in sorted(there.items()):
+        if own not in each.voters:
+            said.append(f"{own.number} is no voter by its own log")
+            continue
+        asked = [there[voter] for voter in each.voters]
+        ahead = [o for o in asked if (o.epoch, o.end) > (each.epoch, each.end)]
+        if 2 * (len(asked) - len(ahead)) > len(asked):
+            return []
+        longer = ", ".join(f"{o.own.number}'s log has epoch {o.epoch} to {o.end}" for o in ahead)
+        said.append(
+            f"{own.number} gets {len(asked) - len(ahead)} of {len(asked)} votes (its own log has "
+            f"epoch {each.epoch} to {each.end}, {longer})"
+        )
+    why = f"nobody can be elected: {'; '.join(said)}"
+    return [Finding("violated", "SomebodyElectable", "", -1, why)]
