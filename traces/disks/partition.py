@@ -331,9 +331,12 @@ def judge(folder: Path, common: Common) -> Found:
     """What cannot be read is `unknown`, and with it what comes behind."""
     found = _Judge(folder, common)
     segments: dict[int, Path] = {}
+    quorum = None
     try:
         segments = files.segments_of(folder)
         _read(found, segments)
+        _, end = _bounds(found, segments)
+        quorum = quorum_of(folder, found.epochs[-1][0] if found.epochs else -1, end)
     except OSError as error:
         at = Path(error.filename) if error.filename else None
         found.note("unknown", "FilesWhole", at if at != folder else None, str(error.strerror))
@@ -358,7 +361,7 @@ def judge(folder: Path, common: Common) -> Found:
         batches=np.array(found.kept, dtype=np.int64).reshape(-1, 4),
         ended=np.array(found.ended, dtype=np.int64).reshape(-1, 4),
         layout=found.layout,
-        quorum=quorum_of(folder, found.epochs[-1][0] if found.epochs else -1, end),
+        quorum=quorum,
     )
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from reference.storage.batches import CONTROL, Batch, Record, encoded
 from tests.traces.disks.written import Told, bytes_of
+from traces.disks.directory import read
 from traces.disks.found import Found, Quorum, Voter
-from traces.disks.partition import judge, partitions_of
+from traces.disks.partition import judge
 from traces.disks.replicas import compare
 
 C1, C2, C3 = (Voter(number, f"{number:032x}") for number in (1, 2, 3))
@@ -46,8 +47,8 @@ def write_controller(folder: Path, own: Voter, log: bytes, **snapshots: bytes) -
 
 
 def judged(folder: Path) -> Found:
-    ((path, _, _, common),) = partitions_of(folder)
-    return judge(path, common)
+    [place] = read(folder).places
+    return judge(place.path, place.common)
 
 
 def said(*folders: Path) -> list[str]:
