@@ -196,6 +196,14 @@ def drive(
     return tried(work)
 
 
+def check_steps(component: Component, driven: Driven) -> None:
+    """Raises BadInput: of a part no step was taken, so that there is nothing to judge."""
+    for part, steps in zip(component.parts, driven.parts, strict=True):
+        if not steps.places:
+            name = part.protocol.name
+            raise BadInput(f"no step of a {name} was taken: ask for more runs or moves")
+
+
 def by_chance(
     component: Component,
     *,
@@ -224,8 +232,7 @@ def by_chance(
         driven = drive(
             place / TRACE, kafka, component, nodes, **how, compares=differential, told=meter.update
         )
-    if not driven.places:
-        raise BadInput("no step was taken: ask for more runs or moves")
+    check_steps(component, driven)
     seconds = monotonic() - begin
     if differential:
         rate = f"{len(driven.places) / seconds:,.0f} steps/s"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from kraftcheck import artifacts, exits
-from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
 from kraftcheck.screen import Screen
 from kraftcheck.witness import driving
@@ -63,8 +62,7 @@ def beside(
             driven = driving.drive(
                 trace, kafka, component, NODES, runs=runs, seed=seed, moves=moves
             )
-            if not driven.places:
-                raise BadInput("no step was taken: ask for more runs or moves")
+            driving.check_steps(component, driven)
             for part, path in zip(
                 component.parts, driving.traces_of(trace, component), strict=True
             ):

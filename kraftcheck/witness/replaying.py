@@ -96,8 +96,12 @@ def played(
 
     followed = tried(work)
     parts = followed.schedule.parts
-    if not any(part.lines for part in parts):
-        raise BadInput(f"{name}: none of its moves is possible on Kafka: nothing was judged")
+    if not followed.made:
+        first = followed.left_out[0]
+        raise BadInput(f"{name}: none of its moves is possible on Kafka, the first is {first!r:.120}")
+    for of, part in zip(component.parts, parts, strict=True):
+        if not part.lines:
+            raise BadInput(f"{name}: its moves take no step of a {of.protocol.name}: add some")
     by = producer(kafka, component.protocol)
     for path, of, part in zip(
         traces_of(trace, component), components_of(constants), parts, strict=True

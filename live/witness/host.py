@@ -118,7 +118,8 @@ def running(
     """
     what = f"Apache Kafka {path.version}" + (f" with {path.own}" if path.own else "")
     words = [program("java"), *OPTIONS, f"-Dwitness.logs={logs}", f"-Dwitness.disks={disks}"]
-    words += [f"-Dwitness.answers={answers}", "-cp", ":".join(path.entries)]
+    words += [f"-Dwitness.answers={answers}", f"-Dwitness.own={path.own or ''}"]
+    words += ["-cp", ":".join(path.entries)]
     words += [path.host, path.node]
     with (
         tempfile.TemporaryFile() as said,

@@ -54,7 +54,7 @@ public final class Host {
                 }
             }
         } catch (Throwable e) {
-            out.print("?" + oneLine(e) + '\n');
+            out.print("?" + Broken.of(e, System.getProperty("witness.own", "")) + oneLine(e) + '\n');
         }
         out.flush();
         // Kafka's logs may have left threads behind.

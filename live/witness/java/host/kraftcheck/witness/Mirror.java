@@ -32,6 +32,11 @@ public final class Mirror {
         Unknown(String what) {
             super(what);
         }
+
+        @Override
+        public String toString() {
+            return getMessage();
+        }
     }
 
     public static <T> T get(Object owner, String name) {
@@ -148,6 +153,9 @@ public final class Mirror {
         } catch (InvocationTargetException e) {
             // What Kafka throws is Kafka's.
             if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            if (e.getCause() instanceof Error cause) {
                 throw cause;
             }
             throw new Unknown(String.valueOf(e.getCause()));
