@@ -167,7 +167,7 @@ class PartitionRules:
     # --- Controller: when it answers, C0 ---
 
     def answers_before_commit(self) -> bool:
-        """C0, Z22. Whether an answer goes out before what it was decided on is committed: never. So
+        """C0. Whether an answer goes out before what it was decided on is committed: never. So
         who was deposed and does not know it answers from what was committed once, and nothing more
         from its first write on.
         """
@@ -340,7 +340,7 @@ class PartitionRules:
         )
 
     def hears_deposed(self) -> bool:
-        """P11, Z194. Whether a leader that has asked the present controller takes a deposed one for
+        """P11. Whether a leader that has asked the present controller takes a deposed one for
         the present again: never. What a broker knows of the controller moves forward only, as
         epochs of the quorum do (Q4); and an answer to a request that was given up is not heard, as
         the connection was closed with it.

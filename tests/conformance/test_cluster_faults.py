@@ -21,6 +21,7 @@ from reference.cluster.types import ClusterConstants
 from reference.kit.messages import encode
 from reference.partition.messages import (
     CONTROLLER,
+    DEPOSED,
     METADATA_LOG,
     AlterPartitionResponse,
     HeartbeatRequest,
@@ -537,3 +538,63 @@ def test_an_election_under_constants_that_no_run_has(recorded: PartTables) -> No
     other = constants_text(replace(first, fetch_max_records=9))
     altered.change(kept.index(election), constants=other)
     assert altered.found()["ConstantsAgree"].startswith(f"the step has the constants {other}")
+
+
+# --- Controllers that were deposed and do not know it
+
+
+@pytest.fixture(scope="module")
+def with_deposed() -> PartTables:
+    options = {"stale_answers": True, "quorum_partitions": 8, "topic_partitions": 1}
+    return simulate_part("cluster", 7, 24, 1, options=options)
+
+
+def of_deposed(altered: Altered) -> tuple[int, dict[str, Any]]:
+    return next((place, step) for place, step in altered.taken() if step["node"] == DEPOSED)
+
+
+def test_a_deposed_controller_answers_from_what_was_committed(with_deposed: PartTables) -> None:
+    """Its answer reaches the broker that asked it, as one of the controller."""
+    altered = Altered(with_deposed)
+    assert altered.found() == {}
+    place, step = of_deposed(altered)
+    [answer] = step["sent"]
+    assert altered.received[answer].source == CONTROLLER
+    later = [taken["input"] for at, taken in altered.taken() if at > place]
+    assert answer in later
+    [row] = with_deposed.tables["runs"].to_pylist()
+    assert row["statistics"]["stale_answers"] > 0
+
+
+def test_without_the_option_it_says_nothing(with_deposed: PartTables) -> None:
+    options = {"quorum_partitions": 8, "topic_partitions": 1}
+    silent = simulate_part("cluster", 7, 24, 1, options=options)
+    assert DEPOSED not in silent.tables["steps"]["node"].to_pylist()
+    [row] = silent.tables["runs"].to_pylist()
+    assert row["statistics"]["stale_answers"] > 0
+
+
+def test_a_deposed_controller_that_knows_what_no_controller_knew(with_deposed: PartTables) -> None:
+    altered = Altered(with_deposed)
+    place, step = of_deposed(altered)
+    row = altered.values[step["before"]]
+    other = altered.row(replace(row, offset=row.offset + 1))
+    altered.change(place, before=other, after=other)
+    assert set(altered.found()) == {"Chained"}
+
+
+def test_a_deposed_controller_that_writes(with_deposed: PartTables) -> None:
+    altered = Altered(with_deposed)
+    place, step = of_deposed(altered)
+    row = altered.values[step["before"]]
+    written = next(m for m in altered.received if isinstance(m, MetadataRecords))
+    records = altered.input(replace(written, offset=row.offset))
+    altered.change(place, sent=[*step["sent"], records])
+    assert "of a deposed controller writes" in altered.found()["Committed"]
+
+
+def test_an_answer_that_is_sent_before_its_commit_comes_from_nowhere() -> None:
+    """Z22, in a run in which no invariant is broken."""
+    run = simulate_part("cluster", 7, 0, 1, bug="Z22", options={"topic_partitions": 1})
+    found = {finding.check for finding in check_runs(Part(run))}
+    assert "Provenanced" in found

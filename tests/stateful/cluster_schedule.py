@@ -20,9 +20,10 @@ def cluster_of(
     bug: str | None = None,
     idempotence: bool = False,
 ) -> ClusterSchedule:
-    """Three brokers and a topic. Without idempotence each client asks once."""
+    """Three brokers and a topic, and controllers that answer though they were deposed. Without
+    idempotence each client asks once."""
     data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=idempotence)
-    shape = Shape(topic_partitions=partitions)
+    shape = Shape(topic_partitions=partitions, stale_answers=True)
     # Of the quorum only its size matters here: faults are moves.
     quorum = type(OFF)(voters=voters)
     return ClusterSchedule(ClusterOptions(shape=shape, quorum=quorum, data=data), bug)
