@@ -252,8 +252,11 @@ def test_minutes_bound_the_whole_command(monkeypatch: pytest.MonkeyPatch) -> Non
     assert searching.is_corpus_over()
     batches = searching._batches(5000)
     assert next(batches) == searching.FIRST
-    (until,) = searching._searched
+    ((until, _),) = searching._searched
     assert until - monotonic() <= searching.SEARCHED * 30 / searching.MACHINES
+    assert next(searching._batches(5000, share=0.5)) == searching.FIRST
+    one, other = (until - monotonic() for until, _ in searching._searched)
+    assert 0.4 < other / one < 0.6, "of as much time, half"
     monkeypatch.setattr(searching, "BEGUN", monotonic() - 61)
     assert list(searching._batches(5000)) == []
 
