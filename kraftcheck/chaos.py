@@ -5,8 +5,8 @@
     test_lease = chaos("lease")
 
 A choice is a natural number whose simplest meaning is 0 (reference/sim/choices.py), so what
-Hypothesis shrinks towards is a run with few faults. The protocols of the kit have machines of their
-own, which choose among all moves of a cluster (tests/stateful).
+Hypothesis shrinks towards is a run with few faults. The kit's own protocols have machines that draw
+moves (tests/stateful): a run of groups or transactions takes thousands of choices.
 """
 
 from __future__ import annotations

@@ -33,6 +33,9 @@ search costs that finds nothing. CPU seconds are ours: those of TLC, which is as
 examples together and never about one class of steps twice, are not among them. Neither is one of
 the profiles: a figure must not depend on what a profile says today.
 
+Quorum and partition have machines of their own; the protocols below them have one in common
+(docs/chaos.md), whose examples say nothing of progress and of clients, and begin with nothing.
+
 Figures are the median and the 90th percentile (p90) over the seeds, each with an interval in
 brackets that holds it with at least 95 percent: two order statistics, by the binomial
 distribution, without any assumption on how the figures are distributed. A seed that found nothing
@@ -123,8 +126,10 @@ def _correct(correct: dict[str, Correct]) -> Iterator[str]:
 def _table(machine: str, detection: Detection) -> Iterator[str]:
     versions = sorted({of.version for of in detection.samples.get(machine, {}).values()})
     yield f"\n## {machine.capitalize()}\n"
-    if versions:
-        yield f"Version of the machine: {', '.join(versions)}.\n"
+    if not versions:
+        yield f"Not measured: {', '.join(BUGS[machine])}."
+        return
+    yield f"Version of the machine: {', '.join(versions)}.\n"
     yield (
         "| bug | found | examples: median | p90 | CPU s: median | campaign found | runs: median "
         "| CPU s: median | violates | shrunk |"

@@ -39,7 +39,9 @@ LENIENT: Final = [
     *(HealthCheck.data_too_large, HealthCheck.large_base_example),
 ]
 MINUTES: Final = "CHAOS_MINUTES"
-MACHINES: Final = 3
+MACHINES: Final = 4
+"""Of which one stands for all protocols that have no simulation of their own; they share its time.
+"""
 
 
 def _age() -> float:
@@ -56,8 +58,8 @@ BEGUN: Final = monotonic() - _age()
 """When the command began: what is imported and collected before a search is a part of it."""
 CORPUS: Final = 0.3
 """The part of all the time within which schedules that were found before are played."""
-_searched: list[float] = []
-"""Of the machines that have searched in this process, when they had to end."""
+_searched: list[tuple[float, float]] = []
+"""Of the machines that have searched in this process, when they had to end, and their share."""
 SEARCHED: Final = 0.6
 """The part of a share of time in which examples are made."""
 EXAMPLES_ASKED: Final = 500
@@ -104,13 +106,15 @@ def is_corpus_over() -> bool:
     return bound is not None and monotonic() - BEGUN > CORPUS * 60 * bound
 
 
-def search(machine: type[SteeredMachine]) -> None:
-    """Raises a Failure when something is found; what it leaves behind is in gifts.py."""
+def search(machine: type[SteeredMachine], share: float = 1.0) -> None:
+    """Raises a Failure when something is found; what it leaves behind is in gifts.py. share: of a
+    machine's examples, or of its time, where minutes bound it.
+    """
     last.clear()
     before = reached.of(machine.name)["examples"]
     relation = Relation(Allowed(KEPT / VERDICTS), machine.bug, first=NEVER)
     try:
-        _search(keeping(machine, relation), relation)
+        _search(keeping(machine, relation), relation, share)
         judged = _has_time(len(relation.classes))
         if judged and (refused := _ask(relation)):
             failure = refused.failure
@@ -139,13 +143,14 @@ def _ask(relation: Relation) -> Refused | None:
     return refused
 
 
-def _search(machine: type[SteeredMachine], relation: Relation) -> None:
+def _search(machine: type[SteeredMachine], relation: Relation, share: float) -> None:
     profile = settings()
     budget = settings(
         profile,
         suppress_health_check=sorted({*profile.suppress_health_check, *LENIENT}, key=str),
         # One failure is enough to tell of.
         report_multiple_bugs=False,
+        max_examples=max(1, int(share * profile.max_examples)),
     )
     if minutes() is None and budget.max_examples <= MOST:
         run_state_machine_as_test(machine, settings=budget)
@@ -155,7 +160,7 @@ def _search(machine: type[SteeredMachine], relation: Relation) -> None:
     batch = 0
     core.global_force_seed = None
     try:
-        for batch, examples in enumerate(_batches(budget.max_examples)):
+        for batch, examples in enumerate(_batches(budget.max_examples, share)):
             if relation.found or (relation.waits >= EXAMPLES_ASKED and _ask(relation)):
                 return
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
@@ -168,7 +173,7 @@ def _search(machine: type[SteeredMachine], relation: Relation) -> None:
         core.global_force_seed = forced
 
 
-def _batches(wanted: int) -> Iterator[int]:
+def _batches(wanted: int, share: float = 1.0) -> Iterator[int]:
     """How many examples each batch has: until there are as many as wanted, or the time is over."""
     bound = minutes()
     if bound is None:
@@ -176,8 +181,9 @@ def _batches(wanted: int) -> Iterator[int]:
             yield min(MOST, wanted - done)
         return
     left = max(0.0, BEGUN + 60 * bound - monotonic())
-    until = monotonic() + SEARCHED * left / max(1, MACHINES - len(_searched))
-    _searched.append(until)
+    machines = max(share, MACHINES - sum(each for _, each in _searched))
+    until = monotonic() + SEARCHED * left * share / machines
+    _searched.append((until, share))
     examples = FIRST
     while (begun := monotonic()) < until:
         yield examples

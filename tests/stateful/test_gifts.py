@@ -252,8 +252,12 @@ def test_minutes_bound_the_whole_command(monkeypatch: pytest.MonkeyPatch) -> Non
     assert searching.is_corpus_over()
     batches = searching._batches(5000)
     assert next(batches) == searching.FIRST
-    (until,) = searching._searched
+    ((until, _),) = searching._searched
     assert until - monotonic() <= searching.SEARCHED * 30 / searching.MACHINES
+    assert next(searching._batches(5000, share=0.5)) == searching.FIRST
+    until, _ = searching._searched[1]
+    each_of_others = searching.SEARCHED * 30 / (searching.MACHINES - 1)
+    assert until - monotonic() <= each_of_others / 2
     monkeypatch.setattr(searching, "BEGUN", monotonic() - 61)
     assert list(searching._batches(5000)) == []
 
