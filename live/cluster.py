@@ -467,7 +467,7 @@ def _copy(source: Path, target: Path) -> None:
     # What Kafka renames or deletes meanwhile is a file that it writes anew, or none of the log.
     with suppress(FileNotFoundError), source.open("rb") as read, target.open("wb") as written:
         while block := read.read(BLOCK):
-            if any(block):
+            if block != bytes(len(block)):
                 written.write(block)
             else:
                 written.seek(len(block), os.SEEK_CUR)

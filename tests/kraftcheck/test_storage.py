@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
+from kraftcheck.witness.storage import Compared, compare
+from tests.kraftcheck.stored_storage import CRASHED, CRASHES, Stored, all_compared, stored
 
 
 def asked(*words: str) -> Result:
@@ -43,3 +47,21 @@ def test_the_bug_of_another_is_one_line() -> None:
     done = asked("bugs", "run", "Z142")
     assert done.exit_code == 3
     assert "Z142 is a bug of the storage engine: kraftcheck storage crash" in done.stderr
+
+
+def test_without_java_the_engine_is_what_kafkas_log_was(tmp_path: Path) -> None:
+    """Bytes after each operation, and what both make of crashed directories."""
+    folder, said = tmp_path / "t", stored()
+    total = all_compared(Stored(said, folder), folder)
+    assert total.differ == [] and said == []
+    assert total.operations > 100 and total.crashed == len(CRASHED) * CRASHES and total.dumped > 0
+
+
+def test_without_java_another_byte_is_seen(tmp_path: Path) -> None:
+    folder, said = tmp_path / "t", stored()
+    files = next(each[2] for each in said if f"{0:020}.log" in each[2] and each[2][f"{0:020}.log"])
+    files[f"{0:020}.log"] = files[f"{0:020}.log"][:-1] + "?"
+    total = Compared()
+    host: Any = Stored(said, folder)
+    compare(host, folder, 0, total)
+    assert "00000000000000000000.log" in total.differ[0]

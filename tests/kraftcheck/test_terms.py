@@ -219,7 +219,7 @@ def test_names_of_a_recording_are_those_that_are_written() -> None:
     datalog, polling = pytest.importorskip("live.datalog"), pytest.importorskip("live.polling")
     grouplog = pytest.importorskip("live.grouplog")
     beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, polling.ANSWERS}
-    beside |= {grouplog.GROUPS}
+    beside |= {grouplog.GROUPS, recording.DISKS}
     assert beside == terms.BESIDE
 
 

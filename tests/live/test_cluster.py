@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import platform
 import struct
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
+from kraftcheck.cli import cli
 from live.cluster import STATE, Cluster, ClusterError, Node, State, began, lose_unflushed
+from tests.traces.disks.written import write_broker
 
 NODE = Node("n1", 1, ("broker", "controller"), "127.0.0.1")
 
@@ -125,6 +129,27 @@ def test_a_power_failure_takes_what_was_not_flushed(
     assert (tmp_path / "t-0" / f"{0:020}.log").read_bytes() == b"".join(whole[:left])
     for name in ("t-x-0", "other-0"):
         assert (tmp_path / name / f"{0:020}.log").read_bytes() == b"".join(whole)
+
+
+def test_what_a_topic_has_on_a_disk_is_kept_and_judged(tmp_path: Path) -> None:
+    """The room of an open index is a hole in the copy; other topics and the lock stay."""
+    write_broker(tmp_path / "n1")
+    index = tmp_path / "n1" / "t-0" / f"{7:020}.index"
+    index.write_bytes(index.read_bytes() + bytes(10 << 20))
+    (tmp_path / "n1" / ".lock").touch()
+    write_broker(tmp_path / "n1" / "more")
+    (tmp_path / "n1" / "more" / "t-0").rename(tmp_path / "n1" / "u-t-0")
+    kept = tmp_path / "kept"
+    cluster_in(tmp_path).keep_logs("n1", "t", kept)
+    same = filecmp.dircmp(tmp_path / "n1", kept)
+    assert same.right_only == [] and set(same.left_only) == {".lock", "more", "u-t-0"}
+    assert filecmp.cmpfiles(same.left, same.right, same.common_files, shallow=False)[1:] == ([], [])
+    for name in os.listdir(tmp_path / "n1" / "t-0"):
+        copy = kept / "t-0" / name
+        assert copy.read_bytes() == (tmp_path / "n1" / "t-0" / name).read_bytes()
+    assert (kept / "t-0" / index.name).stat().st_blocks * 512 < 1 << 20
+    done = CliRunner().invoke(cli, ["disk", str(kept)])
+    assert done.exit_code == 0, done.output
 
 
 def test_who_does_not_stop_in_time_is_killed_and_named(

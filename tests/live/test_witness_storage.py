@@ -26,6 +26,7 @@ from reference.storage.histories import FIRST_TIME, Operation
 from reference.storage.loading import load
 from reference.storage.log import Log
 from reference.storage.rules import Config
+from tests.kraftcheck.stored_storage import asked_anew, stored
 
 pytestmark = [
     pytest.mark.slow,
@@ -61,6 +62,11 @@ def test_what_crashes_leave_is_recovered_alike(host: Host, tmp_path: Path) -> No
         compare_crashes(host, tmp_path / "c", seed, 5, total)
     assert total.differ == []
     assert total.crashed > 10
+
+
+def test_what_is_stored_is_what_kafka_says(host: Host, tmp_path: Path) -> None:
+    """What is held against the engine where there is no Java."""
+    assert asked_anew(host, tmp_path / "t") == stored()
 
 
 class IndexesMore(AsKafka):

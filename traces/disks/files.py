@@ -33,6 +33,7 @@ CLEANED = "cleaner-offset-checkpoint"
 NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 TEXT_MAX: Final = 1 << 26
 INDEX_MAX: Final = 1 << 30
+ZEROS: Final = 1 << 16
 
 Table: TypeAlias = npt.NDArray[np.int64]
 
@@ -88,22 +89,29 @@ class Index(NamedTuple):
 
 def offset_index(path: Path, base: int) -> Index:
     """Rows of (offset, position). Raises Malformed, OSError."""
-    rows = np.frombuffer(_whole(path, 8), dtype=">i4").reshape(-1, 2).astype(np.int64)
-    return _without_zeros(rows, (base, 0))
+    data, zeros = _entries(path, 8)
+    rows = np.frombuffer(data, dtype=">i4").reshape(-1, 2).astype(np.int64)
+    return Index(rows + np.array((base, 0)), zeros)
 
 
 def time_index(path: Path, base: int) -> Index:
     """Rows of (timestamp, offset). Raises Malformed, OSError."""
     kind = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
-    found = np.frombuffer(_whole(path, 12), dtype=kind)
+    data, zeros = _entries(path, 12)
+    found = np.frombuffer(data, dtype=kind)
     rows = np.stack([found["timestamp"], found["offset"]], axis=1).astype(np.int64)
-    return _without_zeros(rows, (0, base))
+    return Index(rows + np.array((0, base)), zeros)
 
 
-def _without_zeros(rows: Table, base: tuple[int, int]) -> Index:
-    written = np.flatnonzero(rows.any(axis=1))
-    used = int(written[-1]) + 1 if written.size else 0
-    return Index(rows[:used] + np.array(base), len(rows) - used)
+def _entries(path: Path, entry: int) -> tuple[bytes, int]:
+    """Those that are written, and how many there is room for behind them: of an index that is open,
+    megabytes."""
+    data = _whole(path, entry)
+    end = len(data)
+    while end and data[max(end - ZEROS, 0) : end] == bytes(min(end, ZEROS)):
+        end -= min(end, ZEROS)
+    used = -(-len(data[:end].rstrip(b"\0")) // entry)
+    return data[: used * entry], len(data) // entry - used
 
 
 def _whole(path: Path, entry: int) -> bytes:

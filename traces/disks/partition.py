@@ -182,6 +182,8 @@ class _Judge:
         (LogSegment.recover). How many are needed at least: the interval is below the least distance
         of two entries, unless index.interval.bytes has been raised since.
         """
+        if len(positions) < 2:
+            return
         beside = path.with_suffix(".timeindex")
         try:
             index, times = files.offset_index(path, base), files.time_index(beside, base)
