@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs.own_rules import substitution
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.bug import Bug
+from reference.bugs.bug import BASES, Bug
+from reference.bugs.probing import Consulted, probed
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
@@ -105,7 +106,8 @@ def cover(
     default = [CAMPAIGN_TIER if of_runs else DEFAULT_TIER]
     models = select(covers, names, tiers or ([] if names else default))
     found = substitution(bug_id, rules)
-    replacement, models = _with_bug(found, models, chosen=bool(names))
+    consulted = Consulted()
+    replacement, models = _with_bug(found, models, consulted, chosen=bool(names))
     if folder is not None:
         models = _of_runs(models, folder)
     tools = Tools(find_jar(jar), find_java(java))
@@ -139,6 +141,10 @@ def cover(
         seen = campaigns.read_seen(folder, sieve=Sieve([each.matcher for each in done]))
         code, document["campaign"] = _campaign(seen, done, fill, screen)
         document["campaign"]["folder"] = str(folder)
+    if replacement is not None and not consulted.effective:
+        code = exits.worst([code, exits.UNKNOWN])
+        document["never_met"] = never = _never(consulted)
+        screen.line(f"unknown: {never}")
     document["verdict"] = exits.VERDICTS[code]
     if out is not None:
         artifacts.write_json(out / COVER, document)
@@ -158,9 +164,10 @@ def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
 
 
 def _with_bug(
-    found: Bug | None, models: list[CoverModel], *, chosen: bool
+    found: Bug | None, models: list[CoverModel], consulted: Consulted, *, chosen: bool
 ) -> tuple[type | None, list[CoverModel]]:
-    """What replaces the reference's rules, and the graphs of the bug's protocol.
+    """What replaces the reference's rules, its answers counted, and the graphs of the bug's
+    protocol.
 
     Raises BadInput for a bug that replaces nothing, and for graphs chosen by name that
     are of the other protocol.
@@ -173,7 +180,17 @@ def _with_bug(
     fitting = [model for model in models if model.protocol == found.protocol]
     if not fitting or (chosen and fitting != models):
         raise exits.BadInput(f"{found.id} is a bug of the {found.protocol}: choose graphs of it")
-    return found.replacement, fitting
+    base = found.base
+    assert base is not None
+    return probed(found.replacement, BASES[base].names, base, consulted), fitting
+
+
+def _never(consulted: Consulted) -> str:
+    """What a graph says nothing of: rules that were not asked, or answered as the correct ones."""
+    asked = ", ".join(f"{name} {times:,} times" for name, times in consulted.asked.items() if times)
+    if not asked:
+        return f"nobody asked {', '.join(consulted.asked)}: nothing is said of the change"
+    return f"asked {asked}, always answered as the correct rules: nothing is said of the change"
 
 
 def _of_runs(models: list[CoverModel], folder: Path) -> list[CoverModel]:

@@ -21,6 +21,7 @@ from kraftcheck.known_bugs.trying import OfModel, Tried
 from kraftcheck.screen import Columns, Screen
 from reference.kit.dispatch import snake
 from reference.protocols import PROTOCOLS
+from reference.runner.scenarios import family
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
 from tla_utils.overrides import read_module
 
@@ -190,8 +191,11 @@ def _show_runs(found: OfRuns, screen: Screen) -> None:
     facts = [("distinct steps", each) for each in asked]
     facts += [(words[each.oracle], _finding(each)) for each in (*found.broken, *found.forbidden)]
     facts += [("not the change's", _finding(each)) for each in found.shared]
+    heals = family(found.scenario).manner.heals
     if not found.broken:
-        facts.append(("broken", "no property, no level, no healed cluster"))
+        facts.append(("broken", "no property, no level" + (", no healed cluster" * heals)))
+    if not heals:
+        facts.append(("not asked", f"progress: runs of {found.scenario} do not heal"))
     if not found.forbidden:
         facts.append(("steps the spec forbids", "none"))
     for at, each in enumerate(found.measures):

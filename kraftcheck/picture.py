@@ -26,7 +26,7 @@ from reference.protocols import (
     nodes_of,
     protocol_of,
 )
-from reference.runner.narrate import narrate, render_input, render_options, says_nothing
+from reference.runner.narrate import narrate, render_input, render_options, says_nothing, told
 from reference.runner.run import Run, Taken
 from reference.sim.family import brief
 from tla_utils import Record, Value
@@ -235,7 +235,7 @@ def _letter(message: Any) -> Letter:
     ends: tuple[int, ...] = () if log is None else (log.address,)
     if isinstance(message, MESSAGES):
         ends = message.source, message.destination
-    return Letter(message, render_input(message), ends)
+    return Letter(message, render_input(message, told), ends)
 
 
 def _fields(item: msgspec.Struct, path: str = "") -> dict[str, str]:

@@ -3,10 +3,12 @@ proved, and under which abstraction."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict
+from functools import wraps
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -86,12 +88,18 @@ def prove(
         screen.line(f"interrupted: {proved} of {len(tasks)} obligations were proved by then")
         raise
     code = exits.worst(CODES[done.status] for done in found)
+    never = ""
+    if given is not None and not any(done.asked for done in found):
+        code = exits.worst([code, exits.UNKNOWN])
+        assert own is not None
+        never = f"no obligation asks {', '.join(own.replaces)}: nothing is said of the change"
     document = {
         "verdict": exits.VERDICTS[code],
         "properties": chosen,
         "nodes": nodes,
         "bug": bug_id,
         "rules": None if rules is None else str(rules),
+        "never_met": never,
         "seconds": round(monotonic() - begin, 3),
         "z3": z3.get_version_string(),
         "obligations": [
@@ -103,7 +111,9 @@ def prove(
     proved = sum(done.status == "proved" for done in found)
     said = f"{proved} of {len(found)} obligations proved for {nodes} nodes"
     screen.line(f"{said}, {monotonic() - begin:.1f} s")
-    if code != exits.HOLDS:
+    if never:
+        screen.line(f"unknown: {never}")
+    elif code != exits.HOLDS:
         screen.line("an obligation that fails is no counterexample: its state may be unreachable")
     screen.document(document)
     return code
@@ -184,7 +194,31 @@ def _begin(rules: Path | None) -> None:
 
 
 def _one(task: Task) -> Obligation:
-    return PROOFS[task.part].discharge(task.nodes, task.name, task.rules, task.timeout_ms)
+    asked: set[str] = set()
+    rules = task.rules
+    if rules not in RULES[task.part]:
+        rules = _listened(rules, asked)
+    done = PROOFS[task.part].discharge(task.nodes, task.name, rules, task.timeout_ms)
+    done.asked = sorted(asked)
+    return done
+
+
+def _listened(rules: type, asked: set[str]) -> type:
+    """The same rules, which note that they were asked. What they answer may be symbols, so nothing
+    is compared.
+    """
+
+    def listen(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(rule)
+        def ask(*arguments: Any) -> Any:
+            asked.add(name)
+            return rule(*arguments)
+
+        return ask
+
+    own = {name: rule for name, rule in vars(rules).items() if inspect.isfunction(rule)}
+    listened = {name: listen(name, rule) for name, rule in own.items()}
+    return type(rules.__name__, (rules,), {"__slots__": (), **listened})
 
 
 def _show(task: Task, done: Obligation, columns: Columns, screen: Screen) -> None:

@@ -72,8 +72,9 @@ def _show(found: Shrunk, before: Run, path: Path, screen: Screen) -> None:
         facts.append(("", SENTENCES[violates]))
     facts += [("because", each.explanation) for each in found.run.result.violations[:1]]
     made = sum(choice.value > 0 for choice in found.schedule.choices)
+    was, now = len(before.steps), len(found.run.steps)
     facts += [
-        ("steps", f"{len(before.steps):,}, now {len(found.run.steps):,}"),
+        ("steps", f"{was:,}, now {now:,}" + (" of simpler choices" if now > was else "")),
         ("choices", f"{made:,} that are not the simplest, after {found.attempts:,} attempts"),
         ("schedule", str(path)),
         ("next", command("replay", path)),

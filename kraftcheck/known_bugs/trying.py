@@ -178,8 +178,10 @@ def concluded(
     """The verdict on all of it. chosen: somebody said how far it is to look."""
     broken = [f"{each.property} (model {each.model})" for each in models if _breaks(each)]
     undecided = [f"model {m.model}: {_why(m)}" for m in models if m.verdict == UNKNOWN]
-    if models and not undecided and not any(each.differs for each in models):
-        undecided.append(f"models: {NEVER_THERE}: they have the states of the correct protocol")
+    ended = [each for each in models if each.verdict != UNKNOWN]
+    if ended and not any(each.differs for each in ended):
+        which = "they" if len(ended) == len(models) else "those that ended"
+        undecided.append(f"models: {NEVER_THERE}: {which} have the states of the correct protocol")
     if runs is not None:
         broken += [f"{each.what} ({each.oracle})" for each in runs.broken]
         undecided += runs.undecided

@@ -33,8 +33,10 @@ def probed(
     replacement: type[T], names: Iterable[str], correct: object, consulted: Consulted
 ) -> type[T]:
     """A subclass of `replacement` that counts its answers under these names, and beside each of
-    them asks `correct`, which has the same methods without the bug.
+    them asks `correct`, which has the same methods without the bug: another object, or a class,
+    whose methods are asked of the probed object itself.
     """
+    of_itself = isinstance(correct, type)
 
     def probe(name: str, replaced: Callable[..., Any]) -> Callable[..., Any]:
         consulted.asked.setdefault(name, 0)
@@ -43,7 +45,8 @@ def probed(
         def ask(self: T, *arguments: Any) -> Any:
             answer = replaced(self, *arguments)
             consulted.asked[name] += 1
-            consulted.differed[name] += answer != getattr(correct, name)(*arguments)
+            at = (self, *arguments) if of_itself else arguments
+            consulted.differed[name] += answer != getattr(correct, name)(*at)
             return answer
 
         return ask

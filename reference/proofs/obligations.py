@@ -41,7 +41,7 @@ class Obligation:
     """name: what is to be shown. status. seconds: of processor time, the solver's and the paths'.
     paths: how many were looked at. broken: the parts that fail, if any do, on the first path on
     which one does; state: the counterexample to induction, in readable lines; reason: why it is
-    unknown.
+    unknown. asked: which rules of a bug's it came to.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Obligation:
     broken: str = ""
     state: list[str] = field(default_factory=list)
     reason: str = ""
+    asked: list[str] = field(default_factory=list)
 
     def unknown(self, reason: str) -> None:
         """Notes why it is not known whether it holds."""

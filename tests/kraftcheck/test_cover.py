@@ -87,6 +87,18 @@ def test_a_graph_holds_when_every_edge_was_driven_and_nothing_is_wrong(
 
 
 @pytest.mark.tlc
+def test_nothing_is_said_of_a_change_that_no_graph_meets(tmp_path: Path) -> None:
+    """The graph has no client that asks for offsets."""
+    options = ("--model", "partition-isr", "--bug", "Z48", "--mutants", -1, "--out", tmp_path)
+    result = run(*options, "--quiet")
+    assert result.exit_code == 2, result.output
+    never = "nobody asked list_offsets_error: nothing is said of the change"
+    assert f"unknown: {never}" in result.stdout
+    document = json.loads((tmp_path / "cover.json").read_text("utf-8"))
+    assert (document["verdict"], document["never_met"]) == ("unknown", never)
+
+
+@pytest.mark.tlc
 @pytest.mark.parametrize("how", ["bug", "rules"])
 def test_a_bug_of_the_partition_is_violated_with_the_way_to_it(
     how: str, tmp_path: Path, repo_root: Path

@@ -108,6 +108,19 @@ def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.Mo
     assert "an obligation that fails is no counterexample" in done.output
 
 
+def test_nothing_is_proved_of_a_rule_that_no_obligation_asks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        partition_proof, "partition_obligations", lambda given: ["HandleSendAlterPartition"]
+    )
+    done = run("--bug", "Z48", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    never = "no obligation asks list_offsets_error: nothing is said of the change"
+    assert f"unknown: {never}" in done.output
+    assert json.loads((tmp_path / "proof.json").read_text())["never_met"] == never
+
+
 def test_rules_of_ones_own_fail_as_a_bug_does(
     monkeypatch: pytest.MonkeyPatch, repo_root: Path
 ) -> None:

@@ -250,6 +250,14 @@ def test_who_never_met_the_change_says_nothing_of_it(
     assert [each.partition(f": {trying.NEVER_THERE}: ")[0] for each in found.reasons] == who
 
 
+def test_models_that_ended_without_it_say_nothing_beside_one_that_did_not_end() -> None:
+    ended = OfModel(model="m", verdict="holds", distinct=5, correct=5)
+    late = OfModel(model="late", verdict="unknown", reason="stopped after the time limit of 1 s")
+    reasons = concluded([ended, late], None, FOUND).reasons
+    assert "the change was never there: those that ended have the states" in "".join(reasons)
+    assert trying.NEVER_THERE not in "".join(concluded([late], None, FOUND).reasons)
+
+
 def test_it_is_known_for_as_long_as_it_is_tried() -> None:
     own = read_rules(EXAMPLES / "serve_before_flush.py")
     with known(own) as entry:

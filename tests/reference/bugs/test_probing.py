@@ -42,6 +42,13 @@ def test_questions_and_differences_are_counted(questions: tuple[int, ...], diffe
     assert consulted.effective == (differed > 0)
 
 
+def test_the_correct_method_can_be_asked_of_the_object_itself() -> None:
+    consulted = Consulted()
+    square = probed(Square, ("of", "other"), Twice, consulted)()
+    assert [square.of(each) for each in (0, 2, 3)] == [0, 4, 9]
+    assert (consulted.asked, consulted.differed) == ({"of": 3}, {"of": 1})
+
+
 def test_replaced_handlers_are_counted_like_rules() -> None:
     consulted = Consulted()
     handlers = broker_handlers_for("Z39", THREE, consulted)
