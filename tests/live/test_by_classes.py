@@ -54,7 +54,8 @@ def test_a_topic_that_is_known_is_not_new_in_a_snapshot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "case"), [("Z107", "orphaned"), ("Z108", "stamped"), ("Z181", "replaced")]
+    ("name", "case"),
+    [("Z107", "orphaned"), ("Z108", "stamped"), ("Z181", "replaced"), ("Z210", "upgraded")],
 )
 def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path: Path) -> None:
     jars = changed.classes(name, tmp_path)
