@@ -53,7 +53,10 @@ def test_a_topic_that_is_known_is_not_new_in_a_snapshot(tmp_path: Path) -> None:
     assert [each["control"] for each in found] == [1, 0, 1, 3]
 
 
-@pytest.mark.parametrize(("name", "case"), [("Z107", "orphaned"), ("Z108", "stamped")])
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [("Z107", "orphaned"), ("Z108", "stamped"), ("Z181", "replaced"), ("Z210", "upgraded")],
+)
 def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path: Path) -> None:
     jars = changed.classes(name, tmp_path)
     [(_, kafkas)], [(_, ours)] = (
@@ -73,6 +76,12 @@ def test_what_comes_late() -> None:
         "marker": ("appended at 3", "InvalidProducerEpochException, open"),
         "batch": ("appended at 2, open", "InvalidProducerEpochException"),
     }
+
+
+def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:
+    """Z200 with its change."""
+    young, ended, *_ = late_for_transactions(changed.classes("Z200", tmp_path))
+    assert young["found"] == young["control"] and ended["found"] == ended["control"]
 
 
 def nobody_leads(jars: Path | None = None) -> set[str]:
