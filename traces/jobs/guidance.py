@@ -11,7 +11,7 @@ generation is put into the corpus in the order of its runs.
 
 * A run *owns* what it was the first to meet; who owns anything is kept, the rarest KEPT of them.
 * A parent is drawn by one of the four kinds of things, each as often, and among the owners of those
-  by rarity: a thing that r runs have met counts 1/r. Who was drawn before counts less.
+  by rarity: a thing that r runs have met counts 1/r.
 * How a run comes about (of a seed, and how long it is; or of kept runs) is a bandit with many arms:
   what a way has brought lately, new classes for each step, against that of the best, and a bonus
   that shrinks the more often it was tried. UCB1, with the largest variance that a share has (Auer,
@@ -214,9 +214,8 @@ class Corpus:
         self._campaign = campaign
         self._recorded_with = recorded_with
         self._owned = dict.fromkeys(TIERS, empty)
-        self._choices: dict[int, bytes] = {}
-        self._stretch: dict[int, int] = {}
-        self._used: Counter[int] = Counter()
+        self._kept: dict[int, tuple[bytes, int]] = {}
+        """By run, its choices and how long it is."""
         self.brought = {way: Brought() for way in WAYS}
         """By way of making runs, fading."""
 
@@ -235,10 +234,8 @@ class Corpus:
         runs: list[int] = genomes["run"].to_pylist()
         for run, choices in zip(runs, genomes["choices"].to_pylist(), strict=True):
             if run in owners:
-                self._choices[run] = choices
-                self._stretch[run] = generation.runs[run - generation.first_run].stretch
-        for made in generation.runs:
-            self._used.update(made.parents)
+                stretch = generation.runs[run - generation.first_run].stretch
+                self._kept[run] = (choices, stretch)
         self._learn(generation, runs, genomes["steps"].to_pylist())
         self._cull()
 
@@ -256,16 +253,15 @@ class Corpus:
     def _weights(self, tier: str) -> tuple[Ints, Ints]:
         """Who owns anything of a tier and is kept, and how much that counts."""
         owned = self._owned[tier]
-        kept = np.fromiter(self._choices, dtype=np.int64, count=len(self._choices))
+        kept = np.fromiter(self._kept, dtype=np.int64, count=len(self._kept))
         counts = np.isin(owned.owner, kept)
         runs, of = np.unique(owned.owner[counts], return_inverse=True)
         weights = np.zeros(len(runs), dtype=np.int64)
         np.add.at(weights, of.reshape(-1), _WHOLE // owned.runs[counts])
-        used = np.array([1 + self._used[run] for run in runs.tolist()], dtype=np.int64)
-        return runs, np.maximum(1, weights // used)
+        return runs, np.maximum(1, weights)
 
     def _cull(self) -> None:
-        if len(self._choices) <= KEPT:
+        if len(self._kept) <= KEPT:
             return
         worth: Counter[int] = Counter()
         for tier in TIERS:
@@ -273,8 +269,8 @@ class Corpus:
             whole = int(weights.sum())
             for run, weight in zip(runs.tolist(), weights.tolist(), strict=True):
                 worth[run] += (weight << 32) // whole
-        ordered = sorted(self._choices, key=lambda run: (-worth[run], run))
-        self._choices = {run: self._choices[run] for run in sorted(ordered[:KEPT])}
+        ordered = sorted(self._kept, key=lambda run: (-worth[run], run))
+        self._kept = {run: self._kept[run] for run in sorted(ordered[:KEPT])}
 
     def generation(self, number: int) -> Generation:
         """The next generation, when all before it were taken."""
@@ -321,7 +317,8 @@ class Corpus:
         return Made(how, (one, other) if how == "splice" else (one,), encode(mutated), stretch)
 
     def _parent(self, run: int) -> Parent:
-        return Parent(_decoded(self._choices[run]), self._stretch[run])
+        choices, stretch = self._kept[run]
+        return Parent(_decoded(choices), stretch)
 
 
 _decoded = lru_cache(maxsize=1024)(decode)
