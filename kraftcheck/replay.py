@@ -43,14 +43,14 @@ def replay(folder: Path, number: int, screen: Screen, page: Path | None = None) 
     entry = part_of(manifest, number, folder)
     campaign = manifest.campaign
     try:
-        chooser = genome_of(folder, campaign, number).chooser()
+        genome = genome_of(folder, campaign, number)
         run = simulate_run(
             campaign.scenario,
             campaign.seed,
             number,
             campaign.bug,
-            dict(campaign.options) or None,
-            chooser=chooser,
+            genome.options(campaign.options),
+            chooser=genome.chooser(),
         )
     except ValueError as error:
         raise BadInput(f"{folder}: {error}") from None

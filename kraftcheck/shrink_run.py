@@ -39,8 +39,9 @@ def shrink(folder: Path, number: int, *, out: Path | None, attempts: int, screen
     manifest = read_manifest(folder)
     part_of(manifest, number, folder)
     campaign = manifest.campaign
-    options = dict(campaign.options)
-    recording = RecordingChooser(genome_of(folder, campaign, number).chooser())
+    genome = genome_of(folder, campaign, number)
+    options = genome.options(campaign.options)
+    recording = RecordingChooser(genome.chooser())
     run = simulate_run(
         campaign.scenario, campaign.seed, number, campaign.bug, options, chooser=recording
     )

@@ -43,10 +43,10 @@ def _again(folder: Path, number: int) -> Run:
     if schedule is not None:
         return recorded(schedules.made(schedule, schedules.load(schedule), skip=False))[0]
     campaign = read_manifest(folder).campaign
-    chooser = genome_of(folder, campaign, number).chooser()
-    options = dict(campaign.options)
+    genome = genome_of(folder, campaign, number)
+    options = genome.options(campaign.options)
     return simulate_run(
-        campaign.scenario, campaign.seed, number, campaign.bug, options, chooser=chooser
+        campaign.scenario, campaign.seed, number, campaign.bug, options, chooser=genome.chooser()
     )
 
 

@@ -119,7 +119,7 @@ def simulate_genomes(
         for run, genome in enumerate(genomes, first_run):
             chooser = RecordingChooser(genome.chooser())
             own = run_seed(seed, run)
-            simulate(found, chooser, memo, recorder, run, own, options or {})
+            simulate(found, chooser, memo, recorder, run, own, genome.options(options))
             made.append(tuple(chooser.choices))
     decided = [step.decided for step in recorder.distinct]
     return recorder.tables(), made, decided

@@ -25,6 +25,7 @@ from reference.sim.choices import Chooser, chance
 from reference.sim.family import ClientLog, Family, Manner
 from reference.sim.memo import Step
 from reference.sim.operations import Operation
+from reference.sim.options import STRETCH
 from reference.sim.plain import (
     MOVE_US,
     PlainMemo,
@@ -73,6 +74,10 @@ def _draw(composition: Composition, chooser: Chooser, requested: Mapping[str, An
     own: dict[str, dict[str, Any]] = {name: {} for name in composition.parts}
     for option, value in requested.items():
         if option == "watched":
+            continue
+        if option == STRETCH:
+            for each in own.values():
+                each[option] = value
             continue
         ends = [name for name in own if option.startswith(f"{name}_")]
         if not ends:
@@ -238,7 +243,8 @@ class ComposedSimulation:
                         return
 
     def _moves(self) -> int:
-        return sum(getattr(self._options, name).moves for name in self.composition.parts)
+        parts = [getattr(self._options, name) for name in self.composition.parts]
+        return sum(each.moves * each.stretch for each in parts)
 
     def _rows(self) -> dict[str, dict[int, Any]]:
         return {name: each.rows() for name, each in self._components.items()}

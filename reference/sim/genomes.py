@@ -1,7 +1,7 @@
-"""Runs made of other runs: their choices are changed, cut, joined to those of another, or go on.
+"""Runs made of other runs: the beginning of one goes on as another, or as a seed and for longer.
 
-A run is its choices (choices.py), so they are what a search keeps, changes and makes runs of, as
-others do with the bytes of an input. Where choices end, those of a seed go on.
+A run is its choices (choices.py), so they are what a search keeps and makes runs of, as others do
+with the bytes of an input. Where choices end, those of a seed go on.
 
 Law of this file: what is made is a function of the choices given and of the stream drawn from.
 """
@@ -10,63 +10,62 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from reference.sim.choices import Choice, Chooser, ReplayChooser, SeededChooser, Stream
+from reference.sim.options import STRETCH
 
 Choices: TypeAlias = tuple[Choice, ...]
 
 FRESH: Final = "fresh"
 """How a run comes about that is made of its seed alone."""
-CHANGED_AT_MOST: Final = 8
-CUT_AT_MOST: Final = 32
+STRETCHES: Final = (1, 2, 4, 8)
+"""How many times as long as others runs may be (options.py)."""
 
 
 class Genome(NamedTuple):
-    """A run: choices in the order in which they were made, and the seed that goes on after them."""
+    """A run: choices in the order in which they were made, the seed that goes on after them, and
+    how many times as long as others it is (options.py)."""
 
     choices: Choices
     seed: int
+    stretch: int = 1
 
     def chooser(self) -> Chooser:
         seeded = SeededChooser(self.seed)
         return ReplayChooser(self.choices, seeded) if self.choices else seeded
 
+    def options(self, fixed: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The options that are not drawn. fixed: by the campaign, which nothing here changes."""
+        return {**({STRETCH: self.stretch} if self.stretch > 1 else {}), **(fixed or {})}
+
 
 # --- Mutations: of one run, with the help of another. Both have made choices.
 
 
-def _changed(one: Choices, other: Choices, stream: Stream) -> Choices:
-    made = list(one)
-    for _ in range(1 + stream.below(CHANGED_AT_MOST)):
-        at = stream.below(len(made))
-        made[at] = made[at]._replace(value=stream.below(made[at].bound))
-    return tuple(made)
+class Parent(NamedTuple):
+    choices: Choices
+    stretch: int
 
 
-def _cut(one: Choices, other: Choices, stream: Stream) -> Choices:
-    at = stream.below(len(one))
-    return (*one[:at], *one[at + 1 + stream.below(CUT_AT_MOST) :])
+def _spliced(one: Parent, other: Parent, stream: Stream) -> Parent:
+    begin = one.choices[: stream.below(len(one.choices))]
+    return Parent((*begin, *other.choices[stream.below(len(other.choices)) :]), one.stretch)
 
 
-def _spliced(one: Choices, other: Choices, stream: Stream) -> Choices:
-    return (*one[: stream.below(len(one))], *other[stream.below(len(other)) :])
+def _continued(one: Parent, other: Parent, stream: Stream) -> Parent:
+    begin = one.choices[: 1 + stream.below(len(one.choices))]
+    return Parent(begin, min(2 * one.stretch, STRETCHES[-1]))
 
 
-def _continued(one: Choices, other: Choices, stream: Stream) -> Choices:
-    return one[: stream.below(len(one))]
-
-
-MUTATIONS: Final[Mapping[str, Callable[[Choices, Choices, Stream], Choices]]] = {
-    "change": _changed,
-    "cut": _cut,
+MUTATIONS: Final[Mapping[str, Callable[[Parent, Parent, Stream], Parent]]] = {
     "splice": _spliced,
     "continue": _continued,
 }
-"""change: some choices are drawn anew. cut: a stretch is left out, and later choices of its streams
-move up. splice: the beginning of one and the rest of another. continue: the beginning of one."""
+"""splice: the beginning of one and the rest of another. continue: the beginning of one, or all of
+it, in a run that lasts twice as long."""
 
 
 # --- As bytes

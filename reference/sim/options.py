@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -24,6 +24,10 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 Palette: TypeAlias = tuple[tuple[int, Any], ...]
 """Weighted values of an option, the simplest first."""
+
+STRETCH: Final = "stretch"
+"""The option that every family has, which no run draws: that it is so many times as long as others.
+What is longer is the load and the trouble, of which the length follows."""
 
 MOST = 100_000
 """No option is larger; a share is at most 1000."""

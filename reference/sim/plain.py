@@ -35,7 +35,7 @@ from reference.sim.family import ClientLog, Family, Manner, brief
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Machine, Memo, Sent, State, Step
 from reference.sim.operations import Operation
-from reference.sim.options import OptionSet, Palette
+from reference.sim.options import STRETCH, OptionSet, Palette
 from reference.sim.recorder import Recorder, Violation
 from traces.schema import OF_OBJECT, PROGRESSED, STOPPED
 
@@ -101,6 +101,7 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     fields = {field.name: field for field in msgspec.structs.fields(protocol.constants)}
     own = [(name, fields[name].type, values[0]) for name, values in world.constants.items()]
     general: list[tuple[str, type, Any]] = [("moves", int, world.moves[0]), ("watched", bool, True)]
+    general.append((STRETCH, int, 1))
     general += [(name, int, values[0]) for name, values in FATES.items()]
     disturbances = _disturbances(world)
     general += [(name, int, values[0]) for name, values in disturbances.items()]
@@ -112,7 +113,8 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
         f"{protocol.name}_options", [*own, *general], frozen=True, kw_only=True
     )
     kinds = {name: (name,) for name in ("lost", "doubled", *disturbances, *late)}
-    return OptionSet(kind, kinds, positive=("moves",), shares=(*FATES, *disturbances, *late))
+    shares = (*FATES, *disturbances, *late)
+    return OptionSet(kind, kinds, positive=("moves", STRETCH), shares=shares)
 
 
 class PlainMachine(Machine):
@@ -234,7 +236,7 @@ class PlainSimulation:
     def execute(self) -> None:
         options = self._options
         network = self._chooser.stream("network")
-        for move in range(options.moves):
+        for move in range(options.moves * options.stretch):
             waiting = self._under_way or self._held
             deliver = bool(waiting) and chance(network, options.delivered)
             step = self._delivered() if deliver else self._own()
@@ -350,7 +352,8 @@ class PlainSimulation:
         return True
 
     def statistics(self) -> dict[str, int]:
-        return {**self._counts, "duration": self._options.moves * MOVE_US}
+        moves = self._options.moves * self._options.stretch
+        return {**self._counts, "duration": moves * MOVE_US}
 
 
 PLAIN_LEGEND = """\

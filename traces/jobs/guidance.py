@@ -11,9 +11,13 @@ generation is put into the corpus in the order of its runs.
 
 * A run *owns* what it was the first to meet; who owns anything is kept, the rarest KEPT of them.
 * A parent is drawn by one of the four kinds of things, each as often, and among the owners of those
-  by rarity: a thing that r runs have met counts 1/r. Who was drawn before counts less.
-* How a run comes about (from its seed alone, or by one of four mutations) is drawn by what that has
-  brought lately: new things for each step. Each keeps a twentieth at least.
+  by rarity: a thing that r runs have met counts 1/r.
+* How a run comes about (of a seed, and how long it is; or of kept runs) is a bandit with many arms:
+  what a way has brought lately, new classes for each step, against that of the best, and a bonus
+  that shrinks the more often it was tried. UCB1, with the largest variance that a share has (Auer,
+  Cesa-Bianchi, Fischer: Finite-time Analysis of the Multiarmed Bandit Problem, Machine Learning 47,
+  2002, theorem 1 and section 4); what was long ago fades (Garivier, Moulines: On Upper-Confidence
+  Bound Policies for Switching Bandit Problems, ALT 2011), since all ways bring less as time goes.
 
 Nothing here knows of a protocol, a bug or a verdict: a run that breaks something is kept as any
 other is.
@@ -24,8 +28,9 @@ generations say, in whole numbers. So who worked on them, and when, does not mat
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -36,7 +41,16 @@ import numpy as np
 import pyarrow as pa
 
 from reference.sim.choices import SeededStream, Stream, run_seed
-from reference.sim.genomes import FRESH, MUTATIONS, Choices, Genome, decode, encode
+from reference.sim.genomes import (
+    FRESH,
+    MUTATIONS,
+    STRETCHES,
+    Choices,
+    Genome,
+    Parent,
+    decode,
+    encode,
+)
 from traces.jobs.arrays import Ints
 from traces.jobs.novelty import CLASS, TIERS, Things
 from traces.schema import TraceError
@@ -45,26 +59,37 @@ from traces.store import Campaign, read_versioned
 
 GUIDED: Final = "guided"
 """The folder of generations in a trace's own."""
-GENERATION_VERSION: Final = 1
+GENERATION_VERSION: Final = 2
 KEPT: Final = 4000
 """So many runs are parents at most."""
-HOWS: Final = (FRESH, *MUTATIONS)
-LEAST: Final = 20
-"""Each way of making runs makes one of so many at least."""
+OF_A_SEED: Final = {f"{FRESH} x{times}" if times > 1 else FRESH: times for times in STRETCHES}
+WAYS: Final = (*OF_A_SEED, *MUTATIONS)
+"""The ways to make runs: of a seed, so many times as long; or of kept ones."""
 FADES: Final = (9, 10)
 """What a way has brought counts so much less with each generation."""
 _WHOLE: Final = 1 << 32
+_UNIT: Final = 1 << 20
+"""Of shares, and of logarithms."""
+_LOG_2: Final = round(math.log(2) * _UNIT)
+_RUN: Final = 1000
+"""Counts are thousandths, since they fade."""
 
 GENOMES: Final = pa.schema([("run", pa.int64()), ("steps", pa.int64()), ("choices", pa.binary())])
 """The choices that a run made (reference/sim/genomes.py), and how many steps that was."""
 
 
 class Made(msgspec.Struct, frozen=True, array_like=True):
-    """How a run comes about: one of HOWS, from which runs, and the choices that it begins with."""
+    """How a run comes about: one of WAYS, from which runs, the choices that it begins with, and how
+    many times as long as others it is."""
 
     how: str = FRESH
     parents: tuple[int, ...] = ()
     choices: bytes = b""
+    stretch: int = 1
+
+    def genome(self, seed: int) -> Genome:
+        """Raises ValueError: its choices are none."""
+        return Genome(decode(self.choices) if self.choices else (), seed, self.stretch)
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +156,7 @@ def genomes_of(trace: Path, campaign: Campaign, first_run: int, runs: int) -> li
         zip(generation.runs[at : at + runs], seeds, strict=True), first_run
     ):
         try:
-            found.append(Genome(decode(made.choices) if made.choices else (), seed))
+            found.append(made.genome(seed))
         except ValueError as error:
             path = generation_path(trace, campaign, number)
             raise TraceError(f"{path}: run {number}: {error}") from None
@@ -173,6 +198,14 @@ class _Lot(NamedTuple):
         return int(self.runs[np.searchsorted(self.sums, at, side="right")])
 
 
+class Brought(NamedTuple):
+    """What runs of one way have brought, in thousandths: new classes, steps, and how many runs."""
+
+    new: int = 0
+    steps: int = 0
+    runs: int = 0
+
+
 class Corpus:
     """What the generations so far have left of one configuration."""
 
@@ -182,10 +215,10 @@ class Corpus:
         self._campaign = campaign
         self._recorded_with = recorded_with
         self._owned = dict.fromkeys(TIERS, empty)
-        self._choices: dict[int, bytes] = {}
-        self._used: Counter[int] = Counter()
-        self.brought = {how: (0, 0) for how in HOWS}
-        """By way of making runs: new classes and steps, fading."""
+        self._kept: dict[int, tuple[bytes, int]] = {}
+        """By run, its choices and how long it is."""
+        self.brought = {way: Brought() for way in WAYS}
+        """By way of making runs, fading."""
 
     def take(self, generation: Generation, met: pa.Table, genomes: pa.Table) -> None:
         """What the ranges of a generation say: MET and GENOMES, in any order."""
@@ -202,9 +235,8 @@ class Corpus:
         runs: list[int] = genomes["run"].to_pylist()
         for run, choices in zip(runs, genomes["choices"].to_pylist(), strict=True):
             if run in owners:
-                self._choices[run] = choices
-        for made in generation.runs:
-            self._used.update(made.parents)
+                stretch = generation.runs[run - generation.first_run].stretch
+                self._kept[run] = (choices, stretch)
         self._learn(generation, runs, genomes["steps"].to_pylist())
         self._cull()
 
@@ -212,26 +244,25 @@ class Corpus:
         owner = self._owned[CLASS].owner
         new = Counter(owner[owner >= generation.first_run].tolist())
         kept, of = FADES
-        brought = {how: [a * kept // of, b * kept // of] for how, (a, b) in self.brought.items()}
+        brought = {way: [each * kept // of for each in was] for way, was in self.brought.items()}
         for run, taken in zip(runs, steps, strict=True):
             own = brought[generation.runs[run - generation.first_run].how]
-            own[0] += new[run] * 1000
-            own[1] += taken
-        self.brought = {how: (a, b) for how, (a, b) in brought.items()}
+            for at, more in enumerate((new[run], taken, 1)):
+                own[at] += _RUN * more
+        self.brought = {way: Brought(*each) for way, each in brought.items()}
 
     def _weights(self, tier: str) -> tuple[Ints, Ints]:
         """Who owns anything of a tier and is kept, and how much that counts."""
         owned = self._owned[tier]
-        kept = np.fromiter(self._choices, dtype=np.int64, count=len(self._choices))
+        kept = np.fromiter(self._kept, dtype=np.int64, count=len(self._kept))
         counts = np.isin(owned.owner, kept)
         runs, of = np.unique(owned.owner[counts], return_inverse=True)
         weights = np.zeros(len(runs), dtype=np.int64)
         np.add.at(weights, of.reshape(-1), _WHOLE // owned.runs[counts])
-        used = np.array([1 + self._used[run] for run in runs.tolist()], dtype=np.int64)
-        return runs, np.maximum(1, weights // used)
+        return runs, np.maximum(1, weights)
 
     def _cull(self) -> None:
-        if len(self._choices) <= KEPT:
+        if len(self._kept) <= KEPT:
             return
         worth: Counter[int] = Counter()
         for tier in TIERS:
@@ -239,8 +270,8 @@ class Corpus:
             whole = int(weights.sum())
             for run, weight in zip(runs.tolist(), weights.tolist(), strict=True):
                 worth[run] += (weight << 32) // whole
-        ordered = sorted(self._choices, key=lambda run: (-worth[run], run))
-        self._choices = {run: self._choices[run] for run in sorted(ordered[:KEPT])}
+        ordered = sorted(self._kept, key=lambda run: (-worth[run], run))
+        self._kept = {run: self._kept[run] for run in sorted(ordered[:KEPT])}
 
     def generation(self, number: int) -> Generation:
         """The next generation, when all before it were taken."""
@@ -251,35 +282,44 @@ class Corpus:
             runs, weights = self._weights(tier)
             if len(runs):
                 lots.append(_Lot(runs, np.cumsum(weights)))
-        shares = self._shares()
+        ways = self._ways(campaign.guided, WAYS if lots else tuple(OF_A_SEED))
         return Generation(
             recorded_with=self._recorded_with,
             scenario=campaign.scenario,
             first_run=first,
-            runs=tuple(
-                [self._made(run, lots, shares) for run in range(first, first + campaign.guided)]
-            ),
+            runs=tuple([self._made(run, how, lots) for run, how in enumerate(ways, first)]),
         )
 
-    def _shares(self) -> list[int]:
-        """Of each way to make runs, how often it is taken."""
-        rates = [1 + (new << 20) // max(1, steps) for new, steps in self.brought.values()]
-        return [max(rate, sum(rates) // LEAST) for rate in rates]
+    def _ways(self, runs: int, among: Sequence[str]) -> Iterator[str]:
+        """How so many runs are to be made: each as UCB1 says, if those before it had brought what
+        others of their way have."""
+        rates = {how: each.new * _UNIT // max(1, each.steps) for how, each in self.brought.items()}
+        best = max(1, *rates.values())
+        tried = {how: self.brought[how].runs for how in among}
 
-    def _made(self, run: int, lots: Sequence[_Lot], shares: Sequence[int]) -> Made:
+        def bound(how: str) -> int:
+            if tried[how] < _RUN:
+                return _WHOLE
+            log = max(1, sum(tried.values()) // _RUN).bit_length() * _LOG_2
+            return rates[how] * _UNIT // best + math.isqrt(_UNIT * log * _RUN // (4 * tried[how]))
+
+        for _ in range(runs):
+            how = max(among, key=bound)
+            tried[how] += _RUN
+            yield how
+
+    def _made(self, run: int, how: str, lots: Sequence[_Lot]) -> Made:
+        if how in OF_A_SEED:
+            return Made(how, stretch=OF_A_SEED[how])
         key = blake2b(f"{self._campaign.seed}/{run}/genome".encode(), digest_size=16).digest()
         stream = SeededStream(key)
-        at = stream.below(_WHOLE) * sum(shares) >> 32
-        how = next(how for n, how in enumerate(HOWS) if at < sum(shares[: n + 1]))
-        if how == FRESH or not lots:
-            return Made()
         one, other = (lots[stream.below(len(lots))].draw(stream) for _ in range(2))
-        mutated = MUTATIONS[how](self._parent(one), self._parent(other), stream)
-        parents = (one, other) if how == "splice" else (one,)
-        return Made(how, parents, encode(mutated))
+        mutated, stretch = MUTATIONS[how](self._parent(one), self._parent(other), stream)
+        return Made(how, (one, other) if how == "splice" else (one,), encode(mutated), stretch)
 
-    def _parent(self, run: int) -> Choices:
-        return _decoded(self._choices[run])
+    def _parent(self, run: int) -> Parent:
+        choices, stretch = self._kept[run]
+        return Parent(_decoded(choices), stretch)
 
 
 _decoded = lru_cache(maxsize=1024)(decode)

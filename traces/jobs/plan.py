@@ -33,7 +33,7 @@ several processors, and little lost when one is killed."""
 
 RANGES: Final = 8
 GENERATIONS: Final = 40
-LEAST_RANGE: Final = 12
+LEAST_RANGE: Final = 4
 """A generation has so many ranges, and a guided campaign about so many generations: a long one has
 more, since a range has RANGE_RUNS at most, and a short one fewer, since it has LEAST_RANGE."""
 

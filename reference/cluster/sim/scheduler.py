@@ -183,11 +183,11 @@ class ClusterSimulation(Joints):
         faulty = self._options.data.faulty_ms
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        self.call(1000 * faulty, self._heal, 0)
+        self.call(1000 * faulty * self._options.data.stretch, self._heal, 0)
         lanes, events = self._lanes, 0
         while not self.over:
             events += 1
-            if events > self._scenario.max_events:
+            if events > self._scenario.max_events * self._options.data.stretch:
                 self.stopped(f"{events - 1} events without an end")
                 break
             due, lane = _NEVER, lanes[0]

@@ -216,7 +216,7 @@ class _Producing:
         self._clients = clients
         self._load = load
         self._batch = options.batch_records
-        self.left = options.appends
+        self.left = options.appends * options.stretch
         self._producer = Producer(
             ProducerConfig(
                 client=client,

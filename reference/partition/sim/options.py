@@ -16,7 +16,7 @@ from reference.partition.messages import CONTROLLER
 from reference.partition.types import PartitionConstants
 from reference.sim.choices import Stream, pick
 from reference.sim.network import Partition
-from reference.sim.options import OptionSet
+from reference.sim.options import STRETCH, OptionSet
 
 ACKS: Final = {"all": -1, "1": 1, "0": 0}
 """As a request says it."""
@@ -95,6 +95,8 @@ class PartitionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How many values each producer sends."""
     faulty_ms: int = 0
     """How long trouble may go on; 0: as long as the scenario says."""
+    stretch: int = 1
+    """Load and trouble last so many times as long as that."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -164,7 +166,7 @@ OPTIONS = _PartitionOptions(
     KINDS,
     positive=(
         *("replicas", "min_insync_replicas", "fetch_max_records", "batch_records"),
-        *("hold_ms", "latency_ms", "slow_node", "metadata_ms", "alter_ms"),
+        *("hold_ms", "latency_ms", "slow_node", "metadata_ms", "alter_ms", STRETCH),
     ),
     shares=(
         *("folding", "loss", "duplication", "reordering", "answers_lost", "one_way"),

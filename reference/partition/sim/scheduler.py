@@ -78,11 +78,11 @@ class PartitionSimulation(PartitionWorld):
         faulty = self._options.faulty_ms
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        self.call(1000 * faulty, self.heal, 0)
+        self.call(1000 * faulty * self._options.stretch, self.heal, 0)
         events = 0
         while not self.over:
             events += 1
-            if events > self._scenario.max_events:
+            if events > self._scenario.max_events * self._options.stretch:
                 self.end(f"{events - 1} events without an end")
                 break
             self.advance()

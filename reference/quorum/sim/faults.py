@@ -13,7 +13,7 @@ import msgspec
 
 from reference.sim.choices import Stream, pick
 from reference.sim.network import Partition
-from reference.sim.options import OptionSet
+from reference.sim.options import STRETCH, OptionSet
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +59,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     watched: bool = True
     """A violated invariant ends the run. Off, nobody looks at invariants and the run goes on, so
     that what its clients see judges alone."""
+    stretch: int = 1
+    """Load and trouble last so many times as long as the scenario says."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -90,7 +92,10 @@ class _QuorumOptions(OptionSet[Options]):
 OPTIONS = _QuorumOptions(
     Options,
     KINDS,
-    positive=("voters", "fetch_max_records", "hold_ms", "latency_ms", "slow_node", "flush_ms"),
+    positive=(
+        *("voters", "fetch_max_records", "hold_ms", "latency_ms", "slow_node", "flush_ms"),
+        STRETCH,
+    ),
     shares=("loss", "duplication", "reordering", "one_way", "lossy", "clock_skew"),
     by_position=21,
 )

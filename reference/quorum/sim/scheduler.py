@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from heapq import heappop
 from typing import Protocol
 
+import msgspec
+
 from reference.quorum.invariants import Invariant, check_step, history_init
 from reference.quorum.messages import Append, CheckQuorumTimeout, Flush, Input
 from reference.quorum.sim.clock import Clock
@@ -77,6 +79,7 @@ class Simulation:
     ) -> None:
         self._scenario = scenario
         self._watched = options.watched
+        self._stretch = options.stretch
         self._chooser = chooser
         self._recorder = recorder
         self._token = recorder.token
@@ -109,7 +112,9 @@ class Simulation:
 
     def make_clients(self, stream: Stream) -> QuorumClients:
         """Who appends to the log."""
-        return Clients(self._scenario.load, stream, self.constants.voters, self)
+        load = self._scenario.load
+        load = msgspec.structs.replace(load, appends=load.appends * self._stretch)
+        return Clients(load, stream, self.constants.voters, self)
 
     # --- The world, as clients, trouble and progress see it ---
 
@@ -142,11 +147,11 @@ class Simulation:
         """Runs to the end: a violation, the progress of the healed core, or a bound."""
         self.begin()
         faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        self.call(1000 * faulty, self._heal, 0)
+        self.call(1000 * faulty * self._stretch, self._heal, 0)
         events = 0
         while not self.over:
             events += 1
-            if events > self._scenario.max_events:
+            if events > self._scenario.max_events * self._stretch:
                 self._end(f"{events - 1} events without an end")
                 break
             self.advance()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reference.runner.run import simulate_run
+from reference.runner.scenarios import FAMILIES
 from reference.sim.choices import Choice, RecordingChooser, SeededChooser, SeededStream
-from reference.sim.genomes import CHANGED_AT_MOST, MUTATIONS, Choices, Genome, decode, encode
+from reference.sim.genomes import MUTATIONS, STRETCHES, Choices, Genome, Parent, decode, encode
 
 
 def made_by(seed: int) -> Choices:
@@ -18,8 +19,8 @@ def made_by(seed: int) -> Choices:
 ONE, OTHER = made_by(1), made_by(2)
 
 
-def mutated(how: str, key: bytes) -> Choices:
-    return MUTATIONS[how](ONE, OTHER, SeededStream(key))
+def mutated(how: str, key: bytes, stretch: int = 1) -> Parent:
+    return MUTATIONS[how](Parent(ONE, stretch), Parent(OTHER, 1), SeededStream(key))
 
 
 def test_a_genome_without_choices_is_its_seed() -> None:
@@ -38,24 +39,48 @@ def test_where_choices_end_those_of_the_seed_go_on() -> None:
 
 @pytest.mark.parametrize("how", MUTATIONS)
 def test_a_mutation_is_a_function_of_its_stream_and_makes_a_run(how: str) -> None:
-    made = {mutated(how, bytes([number])) for number in range(8)}
+    made = {mutated(how, bytes([number])).choices for number in range(8)}
     assert len(made) > 4 and ONE not in made
-    assert mutated(how, b"k") == mutated(how, b"k")
-    run = simulate_run("quorum", 0, 0, chooser=Genome(mutated(how, b"k"), 3).chooser())
+    one = mutated(how, b"k")
+    assert mutated(how, b"k") == one
+    genome = Genome(one.choices, 3, one.stretch)
+    run = simulate_run("quorum", 0, 0, options=genome.options({}), chooser=genome.chooser())
     assert run.steps
 
 
 def test_each_mutation_does_what_it_says() -> None:
-    changed, cut = mutated("change", b"k"), mutated("cut", b"k")
-    assert len(changed) == len(ONE)
-    differ = sum(one != other for one, other in zip(ONE, changed, strict=True))
-    assert 0 < differ <= CHANGED_AT_MOST
-    assert len(cut) < len(ONE) and set(cut) <= set(ONE)
-    continued = mutated("continue", b"k")
-    assert continued == ONE[: len(continued)]
-    spliced = mutated("splice", b"k")
+    continued, stretch = mutated("continue", b"k")
+    assert continued == ONE[: len(continued)] and stretch == 2
+    longest = STRETCHES[-1]
+    assert {mutated(how, b"k", longest).stretch for how in MUTATIONS} == {longest}
+    spliced, stretch = mutated("splice", b"k")
+    assert stretch == 1
     kept = next(at for at in range(len(ONE) + 1) if spliced[: at + 1] != ONE[: at + 1])
     assert spliced[kept:] == OTHER[len(OTHER) - len(spliced) + kept :]
+
+
+def test_a_run_that_is_continued_goes_on_where_it_would_have_ended() -> None:
+    """The same steps until trouble would be over; then more than all there were."""
+    short = simulate_run("quorum", 0, 0, chooser=SeededChooser(1))
+    genome = Genome(ONE, 2, 2)
+    longer = simulate_run("quorum", 0, 0, options=genome.options({}), chooser=genome.chooser())
+    both = zip(short.steps, longer.steps, strict=False)
+    same = next(at for at, (one, other) in enumerate(both) if one != other)
+    assert same > len(short.steps) // 2 and len(longer.steps) > len(short.steps)
+    assert longer.result.options.stretch == 2
+
+
+@pytest.mark.parametrize("scenario", FAMILIES)
+def test_every_family_has_longer_runs(scenario: str) -> None:
+    """Of the same seeds; what a campaign has fixed nothing changes."""
+    genome = Genome((), 1, 4)
+    taken = [
+        sum(len(simulate_run(scenario, 1, run, options=options).steps) for run in range(4))
+        for options in ({}, genome.options({}), genome.options({"stretch": 1}))
+    ]
+    assert taken[1] > 1.5 * taken[0] and taken[2] == taken[0]
+    with pytest.raises(ValueError, match="stretch is 0, not from 1"):
+        simulate_run(scenario, 1, 0, options={"stretch": 0})
 
 
 def test_choices_are_read_back_as_they_were() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from reference.protocols import PROTOCOLS
 from reference.runner import run as sim
 from reference.runner.run import simulate_genomes, simulate_part, simulate_run
 from reference.sim.choices import run_seed
-from reference.sim.genomes import FRESH, Genome, decode
+from reference.sim.genomes import FRESH, MUTATIONS, STRETCHES, Genome, decode
 from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
 from tla_utils.errors import ToolError
 from traces.jobs import campaigns, guidance, novelty
@@ -32,7 +33,15 @@ from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.campaigns import Options, run_campaign
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
-from traces.jobs.guidance import Corpus, Generation, genome_of, genomes_table, read_generation
+from traces.jobs.guidance import (
+    OF_A_SEED,
+    WAYS,
+    Corpus,
+    Generation,
+    genome_of,
+    genomes_table,
+    read_generation,
+)
 from traces.jobs.novelty import CLASS, MET, PAIR, RULE, SOMETIMES, TIERS, conditions_of
 from traces.jobs.plan import Configuration, begin, plan_of, read_plan
 from traces.schema import TraceError
@@ -164,13 +173,16 @@ def test_runs_are_made_of_earlier_ones_and_replay(own: Path) -> None:
         run = entry.first_run
         made = read_generation(trace, campaign, run).runs[run % campaign.guided]
         assert all(parent < run - run % campaign.guided for parent in made.parents)
-        assert (made.how == FRESH) == (not made.parents)
+        assert (made.how in OF_A_SEED) == (not made.parents)
         hows.add(made.how)
-        again = simulate_run("quorum", SEED, run, chooser=genome_of(trace, campaign, run).chooser())
+        genome = genome_of(trace, campaign, run)
+        again = simulate_run(
+            "quorum", SEED, run, options=genome.options({}), chooser=genome.chooser()
+        )
         recorded = read_part(trace, entry).tables["runs"]
         assert recorded["handler_calls"].to_pylist() == [len(again.steps)]
         assert recorded["seed"].to_pylist() == [run_seed(SEED, run)]
-    assert FRESH in hows and len(hows) > 1
+    assert {FRESH, "fresh x8"} < hows and hows & set(MUTATIONS)
 
 
 def test_a_first_generation_is_that_of_a_plain_campaign() -> None:
@@ -199,7 +211,8 @@ def test_who_meets_nothing_new_is_no_parent() -> None:
     campaign = Campaign(scenario="quorum", seed=1, runs=12, guided=4)
     corpus = Corpus(campaign, "this")
     first = corpus.generation(0)
-    assert {made.how for made in first.runs} == {FRESH}
+    assert [made.how for made in first.runs] == [*OF_A_SEED]
+    assert [made.stretch for made in first.runs] == [*STRETCHES]
     _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(4)])
     seen = {0: [(0, 5)], 1: [(0, 5), (1, 8)], 2: [(0, 5)], 3: [(1, 8)]}
     corpus.take(first, met_by(seen), genomes_table(0, [9] * 4, made))
@@ -207,7 +220,27 @@ def test_who_meets_nothing_new_is_no_parent() -> None:
     assert {parent for each in second for parent in each.parents} <= {0, 1}
     assert any(each.parents for each in second)
     for each in second:
-        assert each.how == FRESH or decode(each.choices)
+        assert each.how in OF_A_SEED or decode(each.choices)
+
+
+@pytest.mark.parametrize("pays", [*OF_A_SEED, "splice"])
+def test_what_brings_most_for_a_step_is_done_most(pays: str) -> None:
+    """Which way pays is found out, and found out again when another does; none is given up."""
+    corpus = Corpus(Campaign(scenario="quorum", seed=1, runs=0, guided=32), "this")
+    _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), 1)])
+    for turn, best in enumerate([pays, "continue"]):
+        last: Counter[str] = Counter()
+        for number in range(30 * turn, 30 * turn + 30):
+            generation = corpus.generation(number)
+            first, hows = generation.first_run, [each.how for each in generation.runs]
+            things = {
+                run: [(0, 100 * run + at) for at in range(20 if how == best else 5)]
+                for run, how in enumerate(hows, first)
+            }
+            corpus.take(generation, met_by(things), genomes_table(first, [40] * 32, made * 32))
+            last.update(hows if number % 30 >= 10 else [])
+        assert last.most_common(1)[0][0] == best
+        assert last[best] > last.total() * 0.7 and set(last) == set(WAYS)
 
 
 def test_the_rarest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,12 +298,16 @@ def with_conditions(monkeypatch: pytest.MonkeyPatch, *more: Sometimes) -> None:
     monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario: list(more))
 
 
-def test_what_was_never_reached_is_told(own: Path) -> None:
+def test_what_was_never_reached_is_told(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    never = Sometimes("Never", "It never happens.", (), lambda *given: False)
+    there = [*conditions_of("quorum"), never]
+    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario: there)
     (only,) = guided(own)["configurations"]
     told = only["sometimes"]
     names = [each["name"] for each in [*told["reached"], *told["never"]]]
-    assert sorted(names) == sorted(each.name for each in conditions_of("quorum"))
-    assert told["reached"] and told["never"] and not told["raised"]
+    assert sorted(names) == sorted(each.name for each in there)
+    assert told["reached"] and "Never" in [each["name"] for each in told["never"]]
+    assert not told["raised"]
     first = told["reached"][0]
     assert 1 <= first["runs"] <= RUNS and f"--run {first['first_run']}" in first["replay"]
     assert sum(only["generations"]["ways"].values()) == RUNS
@@ -315,7 +352,7 @@ def changed(directory: Path, **fields: Any) -> Path:
     [
         ({"recorded_with": "of yesterday"}, "made by another version of the reference"),
         ({"scenario": "groups"}, "a generation of groups, not of quorum"),
-        ({"generation_version": 7}, "generation version 7, this kraftcheck reads 1"),
+        ({"generation_version": 7}, "generation version 7, this kraftcheck reads 2"),
         ({"first_run": 16}, "a generation of other runs"),
     ],
 )
@@ -336,7 +373,7 @@ def test_a_corpus_of_another_version_or_protocol_is_named(
 def test_a_genome_that_is_none_is_named(own: Path) -> None:
     trace, campaign = own / "quorum", campaign_of(own)
     runs = list(read_generation(trace, campaign, 8).runs)
-    runs[2] = msgspec.structs.replace(runs[2], how="cut", choices=b"no genome")
+    runs[2] = msgspec.structs.replace(runs[2], how="splice", choices=b"no genome")
     changed(own, runs=tuple(runs))
     with pytest.raises(TraceError, match=r"generation-000001.json: run 10: no choices of a run"):
         genome_of(trace, campaign, 10)
