@@ -98,7 +98,9 @@ def played(
     parts = followed.schedule.parts
     if not followed.made:
         first = followed.left_out[0]
-        raise BadInput(f"{name}: none of its moves is possible on Kafka, the first is {first!r:.120}")
+        raise BadInput(
+            f"{name}: none of its moves is possible on Kafka, the first is {first!r:.120}"
+        )
     for of, part in zip(component.parts, parts, strict=True):
         if not part.lines:
             raise BadInput(f"{name}: its moves take no step of a {of.protocol.name}: add some")
