@@ -81,9 +81,9 @@ def _directory(folder: Path) -> Directory:
         beside = directory.read(whole.parent)
         common = next((each.common for each in beside.places if each.path == whole), Common())
         place = Place(folder, name["topic"], int(name["partition"]), common)
-        return Directory(
-            [place], [each for each in beside.findings if each.invariant == "FilesWhole"]
-        )
+        of_all = [each for each in beside.findings if each.invariant == "FilesWhole"]
+        named = [msgspec.structs.replace(each, file=f"../{each.file}") for each in of_all]
+        return Directory([place], named)
     found = directory.read(folder)
     if not found.places:
         raise BadInput(f"{folder} is no log directory of Kafka's: no folder TOPIC-NUMBER is in it")

@@ -186,10 +186,6 @@ def record(
         own = there is None or not there.records
         cut = watch.cut if watch else None
         records = _dumped(cluster, plan.topic, folder, cut) if own else []
-        if cluster is not None and own:
-            for node in cluster.state.nodes:
-                if "broker" in node.roles:
-                    cluster.keep_logs(node.name, plan.topic, folder / DISKS / node.name)
         recording = msgspec.structs.replace(
             recording,
             complete=complete,
@@ -277,12 +273,16 @@ def _write(recording: Recording, folder: Path) -> None:
 def _dumped(
     cluster: Cluster | None, topic: str, folder: Path, cut: Sequence[txnlog.Cut] | None
 ) -> list[metadata.Record]:
-    """The metadata log; it and the topic's logs as files. Empty where they cannot be had.
+    """The metadata log; it and the topic's logs as files, which are kept as well. Empty where they
+    cannot be had. Raises OSError.
 
     cut: what was kept of the log of transactions; None: there are none.
     """
     if cluster is None:
         return []
+    for node in cluster.state.nodes:
+        if "broker" in node.roles:
+            cluster.keep_logs(node.name, topic, folder / DISKS / node.name)
     try:
         records = metadata.dump(cluster)
         metadata.write(records, folder / metadata.METADATA)
