@@ -17,7 +17,8 @@ import msgspec
 
 NEMESIS = "nemesis"
 HISTORY, RECORDING = "history.jsonl", "recording.json"
-"""Of a recording: what clients asked and were told, and how it was made."""
+ANSWERS = "answers.jsonl"
+"""Of a recording: what clients asked and were told, how it was made, and what brokers said."""
 
 
 class Journal:
