@@ -17,8 +17,7 @@ from experiments.ext4 import disk
 from experiments.tools import JARS, TOPIC, click_errors
 from live import datalog, facts, grouplog, metadata, txnlog
 from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, RECORDING
-from live.polling import ANSWERS
+from live.journal import ANSWERS, HISTORY, RECORDING
 from reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]

@@ -37,8 +37,8 @@ from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.uncommitted_decision import within
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
-from live.polling import ANSWERS, Poller
+from live.journal import ANSWERS, Journal
+from live.polling import Poller
 
 LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
 CLIENT, ADMIN = "client", "admin"

@@ -26,10 +26,8 @@ TOPIC = "t"
 _HERE = Path(__file__).resolve().parent
 ELECT, REASSIGN, READ = (_HERE / f"{name}.java" for name in ("Elect", "Reassign", "Read"))
 TOOLS = "org.apache.kafka.tools"
-NO_JAVA = (
-    "no `java` command: install a JDK of at least 17; without one, what was recorded can be judged "
-    "(tests/live/data)"
-)
+NO_JAVA = "no `java` command: install a JDK of at least 17"
+WITHOUT = "without that, what was recorded can be judged (tests/live/test_finds.py)"
 PATIENT = "request.timeout.ms=120000\ndelivery.timeout.ms=240000\n"
 
 
@@ -47,9 +45,12 @@ def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., Non
             try:
                 click.echo(f"Apache Kafka {version()}")
                 if shutil.which("java") is None:
-                    raise ClusterError(NO_JAVA)
+                    raise ArtifactError(NO_JAVA)
                 main(**options)
-            except (ArtifactError, IslandError, ClusterError) as error:
+            except (ArtifactError, IslandError) as error:
+                click.echo(f"{name}: {error}; {WITHOUT}", err=True)
+                sys.exit(3)
+            except ClusterError as error:
                 click.echo(f"{name}: {error}", err=True)
                 sys.exit(3)
             except KafkaException as error:

@@ -16,12 +16,12 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from live.journal import HISTORY, RECORDING
+from live.journal import ANSWERS, HISTORY, RECORDING
 from reference.protocols import CLUSTER
 from system.files import read_bytes
 from traces.formats import jsonlines
 from traces.history import HistoryError
-from traces.observed import answers, records
+from traces.observed import records
 from traces.observed.verdicts import Defect, Judged
 
 LISTED = 10
@@ -30,7 +30,7 @@ LISTED = 10
 def is_recording(path: Path) -> bool:
     """A folder that a recording was written to, or its metadata log."""
     return path.name == records.NAME or any(
-        (path / name).is_file() for name in (RECORDING, records.NAME, answers.NAME)
+        (path / name).is_file() for name in (RECORDING, records.NAME, ANSWERS)
     )
 
 

@@ -17,7 +17,8 @@ import msgspec
 
 NEMESIS = "nemesis"
 HISTORY, RECORDING, DISKS = "history.jsonl", "recording.json", "disks"
-"""Of a recording: what clients asked and were told, and how it was made."""
+ANSWERS = "answers.jsonl"
+"""Of a recording: what clients asked and were told, how it was made, and what brokers kept and said."""
 
 
 class Journal:

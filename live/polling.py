@@ -41,7 +41,6 @@ from kafka.protocol.metadata import MetadataRequest
 from live.broker import Broker, NoAnswer
 from live.journal import Journal
 
-ANSWERS: Final = "answers.jsonl"
 EVERY_S: Final = 0.2
 QUORUM_EVERY: Final = 5
 """Rounds from one question about the quorum to the next."""

@@ -37,7 +37,7 @@ from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.crew import Crew
 from live.faults import DOWN, Called, Fault, Nemesis, disturb
-from live.journal import DISKS, HISTORY, RECORDING, Journal
+from live.journal import ANSWERS, DISKS, HISTORY, RECORDING, Journal
 from live.libraries import load
 from live.library import ClientError, Configured, Library, LibraryError
 from live.properties import told as written
@@ -224,7 +224,7 @@ def _observed(bootstrap: str, plan: Plan, journal: Journal, folder: Path) -> Ite
     if not plan.observe:
         yield
         return
-    from live.polling import ANSWERS, Poller
+    from live.polling import Poller
 
     admin = AdminClient({**SILENT, "bootstrap.servers": bootstrap})
     known = admin.list_topics(plan.topic, timeout=20).brokers.values()

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from experiments.evidence import begun
-from experiments.tools import TOPIC, Acked, Partition, Program
+from experiments.tools import TOPIC, Acked, Partition, Program, click_errors
+from live.artifacts import ArtifactError
 from live.cluster import Cluster, ClusterError, Node, State
+from live.islands import IslandError
 from live.journal import Journal
 
 BATCH = bytes(8) + (5).to_bytes(4) + b"12345"
@@ -112,3 +114,18 @@ def test_who_does_not_come_to_the_end_has_read_nothing(
         return
     with pytest.raises(ClusterError, match=r"Read.java: a log line 7 8"):
         partition.read("n1")
+
+
+@pytest.mark.parametrize("error", [IslandError("no namespaces"), ArtifactError("no Maven")])
+def test_what_a_machine_lacks_is_one_line_and_what_can_be_done_without(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr("shutil.which", lambda _: "/java")
+    with pytest.raises(SystemExit) as ended:
+        click_errors("name")(fail)()
+    assert ended.value.code == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"name: {error}; without that, what was recorded can be judged")

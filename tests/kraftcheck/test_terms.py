@@ -216,10 +216,10 @@ def test_a_damaged_recording_is_one_line(text: str, complaint: str, tmp_path: Pa
 def test_names_of_a_recording_are_those_that_are_written() -> None:
     recording = pytest.importorskip("live.recording")
     metadata = pytest.importorskip("live.metadata")
-    datalog, polling = pytest.importorskip("live.datalog"), pytest.importorskip("live.polling")
+    datalog, journal = pytest.importorskip("live.datalog"), pytest.importorskip("live.journal")
     grouplog = pytest.importorskip("live.grouplog")
-    beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, polling.ANSWERS}
-    beside |= {grouplog.GROUPS, recording.DISKS}
+    beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, journal.ANSWERS}
+    beside |= {grouplog.GROUPS, journal.DISKS}
     assert beside == terms.BESIDE
 
 

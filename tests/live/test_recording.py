@@ -22,9 +22,9 @@ from kraftcheck.check.options import Options
 from live.confluent import SILENT, ConfluentReader
 from live.crew import Crew
 from live.faults import Called
-from live.journal import HISTORY, RECORDING, Journal
+from live.journal import ANSWERS, HISTORY, RECORDING, Journal
 from live.library import Got
-from live.polling import ANSWERS, Poller
+from live.polling import Poller
 from live.properties import PropertyError, properties
 from live.recording import Plan, RecordingError, record
 from traces.formats import jsonlines
