@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -20,8 +19,8 @@ from msgspec.structs import replace
 from kraftcheck.witness import quorum
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
-from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.driving import Part
+from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA, Kafka
 from kraftcheck.witness.partition import BROKERS, KafkaMemo, is_unsent
 from kraftcheck.witness.partition_graphs import is_cleared

@@ -41,7 +41,9 @@ class Component(NamedTuple):
 
 
 _VOTER: Final = Component("org.apache.kafka.raft.Voter", ("quorum",), all_versions=True)
-_BROKER: Final = Component("kafka.cluster.Broker", ("partition",), all_versions=True, instead="single")
+_BROKER: Final = Component(
+    "kafka.cluster.Broker", ("partition",), all_versions=True, instead="single"
+)
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
