@@ -97,10 +97,8 @@ def played(
     followed = tried(work)
     parts = followed.schedule.parts
     if not followed.made:
-        first = followed.left_out[0]
-        raise BadInput(
-            f"{name}: none of its moves is possible on Kafka, the first is {first!r:.120}"
-        )
+        first = f"the first is {followed.left_out[0]!r:.120}"
+        raise BadInput(f"{name}: none of its moves is possible on Kafka, {first}")
     for of, part in zip(component.parts, parts, strict=True):
         if not part.lines:
             raise BadInput(f"{name}: its moves take no step of a {of.protocol.name}: add some")

@@ -51,6 +51,15 @@ def test_a_version_that_no_profile_is_about_is_named() -> None:
         Kafka("4.0.2", None, "", files=False).allowed("quorum41")
 
 
+def test_each_part_of_a_cluster_has_the_profile_of_its_version() -> None:
+    allowed = Kafka("4.0.2", None, "", files=True).allowed("quorum", "partition")
+    assert allowed is not None and allowed.name == "kafka-4.0 and kafka-4.3"
+    assert [part.protocol for part in allowed.parts] == ["quorum", "partition"]
+    newer = Kafka("4.2.1", None, "", files=True).allowed("quorum41", "partition")
+    assert newer is not None and newer.name == "kafka-4.3"
+    assert {*newer.entries} - {*allowed.entries} >= {newer.entries[-1]}
+
+
 def test_a_profile_is_for_steps_of_another_implementation(tmp_path: Path) -> None:
     result = run("conform", str(tmp_path), "--as", "kafka-4.3")
     assert result.exit_code == BAD_INPUT

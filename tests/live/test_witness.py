@@ -102,9 +102,12 @@ def test_moves_that_are_not_possible_are_refused() -> None:
 def test_classes_that_do_not_load_are_named(tmp_path: Path) -> None:
     broken = tmp_path / "org" / "apache" / "kafka" / "raft" / "QuorumState.class"
     broken.parent.mkdir(parents=True)
-    broken.write_bytes(b"no class")
+    broken.write_bytes(b"no")  # of a longer one the JVM itself says the name
     with (
-        pytest.raises(WitnessError, match=r"4\.3\.1 with .*: java\.lang\.ClassFormatError"),
+        pytest.raises(
+            WitnessError,
+            match=r"4\.3\.1 with .*: org\.apache\.kafka\.raft\.QuorumState: .*ClassFormatError",
+        ),
         running(class_path(own=tmp_path), _said(THREE)) as host,
     ):
         host.ask(["new"])

@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from msgspec import to_builtins
 
-from kraftcheck.witness.cluster import KAFKA_CLUSTER
-from kraftcheck.witness.driving import drive, host_of, traces_of
+from kraftcheck.cli import cli
+from kraftcheck.exits import BAD_INPUT
+from kraftcheck.witness.cluster import KAFKA_CLUSTER, component
+from kraftcheck.witness.driving import all_judged, drive, host_of, traces_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.replaying import played
 from live.sources import VERSION
 from live.witness import jars
-from reference.steered.scripts import Script, read
+from reference.steered.scripts import Script, read, write
 from tests.live.patched import Plant, compiled, seen, sources
 
 pytestmark = [
@@ -126,6 +130,43 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
         assert all(len(part.places) > 100 for part in driven.parts)
         texts.append([each.read_bytes() for each in traces_of(path, KAFKA_CLUSTER)])
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("version", [each for each in jars.versions() if each != VERSION])
+def test_a_cluster_of_another_release_is_judged_by_its_profile(
+    version: str, tmp_path: Path
+) -> None:
+    """In the run of 4.0.2 a controller takes over that counts on a fenced broker."""
+    kafka, trace = Kafka(version, None, "", files=True), tmp_path / "trace.jsonl"
+    cluster = component(kafka)
+    driven = drive(trace, kafka, cluster, 3, runs=1, first=1, seed=5, moves=200)
+    assert all(part.places for part in driven.parts)
+    rules = [part.protocol.name for part in cluster.parts]
+    own = all_judged(cluster, trace, kafka.allowed(*rules))
+    assert [of.found.rejections for of in own] == [[], []]
+    newest = Kafka(VERSION, None, "", files=True).allowed("quorum41", "partition")
+    [of_partition] = all_judged(cluster, trace, newest)[1:]
+    refused = [each.action for each in of_partition.found.rejections]
+    assert refused == (["HandleControllerFailover"] if version.startswith("4.0.") else [])
+
+
+@pytest.mark.parametrize(
+    ("moves", "said"),
+    [
+        (["quorum: 0 Fly"], "none of its moves is possible on Kafka, the first is 'quorum: 0 Fly'"),
+        (["quorum: 0 ElectionTimeout"], "its moves take no step of a partition"),
+    ],
+)
+def test_a_schedule_of_which_nothing_can_be_judged(
+    moves: list[str], said: str, tmp_path: Path
+) -> None:
+    options = KAFKA_CLUSTER.settings(3, 5)
+    schedule = tmp_path / "few.moves"
+    script = Script(machine="cluster", moves=tuple(moves), options=to_builtins(options))
+    schedule.write_text(write(script), "utf-8")
+    result = CliRunner().invoke(cli, ["witness", "replay", str(schedule), "--quiet"])
+    assert (result.exit_code, result.output.count("\n")) == (BAD_INPUT, 1), result.output
+    assert said in result.output
 
 
 @pytest.mark.parametrize(

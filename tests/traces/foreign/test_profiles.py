@@ -240,6 +240,9 @@ def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.0", "kafka-4.3"]
     assert profile_of("4.2.1", "quorum41") == PROFILE
     assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum41"]
-    assert profile_of("4.0.2", "partition") == PROFILE
+    of_40 = profile_of("4.0.2", "partition")
+    assert of_40 is not None and of_40.name == PROFILE.name
+    later = {entry.name for entry in PROFILE.entries} - {entry.name for entry in of_40.entries}
+    assert later == {"session-of-unfenced"} == {e.name for e in PROFILE.entries if e.since}
     assert profile_of("4.0.2", "quorum41") is None
     assert profile_of("3.9.2", "partition") is None

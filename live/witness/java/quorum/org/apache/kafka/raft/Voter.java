@@ -267,6 +267,9 @@ public final class Voter extends Node {
         } catch (Refusal e) {
             throw e;
         } catch (RuntimeException e) {
+            if (client != null && client.quorum() == null) {
+                throw e;  // it has not even begun
+            }
             fault = thrown = e;
             collect();
         }

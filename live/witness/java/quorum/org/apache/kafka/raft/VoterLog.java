@@ -138,8 +138,8 @@ final class VoterLog {
         int bytes = 0, count = 0;
         for (var batch : found.records.batches()) {
             if (count++ == most) {
-                return SIZED ? read(offset, bytes) : Mirror.made(LogFetchInfo.class,
-                        Mirror.<Object>call(found.records, "slice", 0, bytes), found.startOffsetMetadata);
+                return SIZED || MEMORY.isInstance(found.records) ? read(offset, bytes)
+                        : Mirror.made(LogFetchInfo.class, inMemory(found.records, bytes), found.startOffsetMetadata);
             }
             bytes += batch.sizeInBytes();
         }
@@ -237,10 +237,15 @@ final class VoterLog {
     static void send(FetchResponseData.PartitionData fetched) {
         Object records = Mirror.call(fetched, "records");
         if (records != null && !MEMORY.isInstance(records)) {
-            ByteBuffer bytes = ByteBuffer.allocate(Mirror.<Integer>call(records, "sizeInBytes"));
-            Mirror.call(records, "readInto", bytes, 0);
-            Mirror.call(fetched, "setRecords", Mirror.<Object>called(MEMORY, "readableRecords", bytes));
+            Mirror.call(fetched, "setRecords", inMemory(records, Mirror.<Integer>call(records, "sizeInBytes")));
         }
+    }
+
+    /** The first of records in a file; 4.0 makes no slice of a slice (FileRecords.availableBytes). */
+    private static Object inMemory(Object records, int size) {
+        ByteBuffer bytes = ByteBuffer.allocate(size);
+        Mirror.call(records, "readInto", bytes, 0);
+        return Mirror.called(MEMORY, "readableRecords", bytes);
     }
 
     /** Records as entries; one that opens an epoch has the value 0, another the number that it begins with. */
