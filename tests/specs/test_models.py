@@ -26,7 +26,7 @@ MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
     "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
-    "PartitionProperties": ("MCPartition", "MCPartitionReduced"),
+    "PartitionProperties": ("MCPartition", "MCPartitionDeposed", "MCPartitionReduced"),
     "TransactionProperties": ("MCTransactions",),
     "GroupProperties": ("MCGroups",),
     "GroupCommitsProperties": ("MCGroupCommits",),
