@@ -14,6 +14,7 @@ values with the same abstraction are equal, so a verdict on the abstraction is o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -34,11 +35,13 @@ class Abstraction:
         self.constants = constants
         self._nodes = peers_of(constants)
         # Logs, caches and connections of thousands of rows are a few hundred values.
-        self._known: dict[tuple[Kind | None, object], Value] = {}
+        self._known: dict[Kind | None, dict[tuple[object, ...], Value]] = {None: {}}
+        self._known |= {many: {} for many in (Kind.SET, Kind.BY_NODE)}
+        self._structs: dict[msgspec.Struct, Value] = {}
 
     def row(self, row: Any) -> Value:
         """The row as the spec's record."""
-        return self._value(row)
+        return self._record(row) if isinstance(row, msgspec.Struct) else self._value(row)
 
     def input(self, input: Any) -> Value:
         """A message, a timer or another input as a record; None is the input of an Init step."""
@@ -54,27 +57,33 @@ class Abstraction:
         if isinstance(value, tuple):
             return tuple([self._value(item) for item in value])
         if isinstance(value, msgspec.Struct):
-            return self._record(value)
+            return self._struct(value)
         raise ToolError(f"a recorded value of type {type(value).__name__} has no form in the spec")
 
-    def _record(self, struct: msgspec.Struct) -> Value:
-        fields: dict[str, Value] = {}
-        config = struct.__struct_config__
-        if config.tag is not None:
-            fields[str(config.tag_field)] = str(config.tag)
-        for field in fields_of(type(struct)):
-            fields[field.spec_name] = self._field(field, getattr(struct, field.name))
-        if not fields:
-            raise ToolError(f"{type(struct).__name__} has no fields, so it is no record")
-        return Record(fields)
-
-    def _field(self, field: Field, value: object) -> Value:
-        if not isinstance(value, tuple):
-            return self._value(value)
-        known = self._known.get((field.many, value))
+    def _struct(self, struct: msgspec.Struct) -> Value:
+        if not struct.__struct_config__.frozen:
+            return self._record(struct)
+        known = self._structs.get(struct)
         if known is None:
-            known = self._known[field.many, value] = self._tuple(field, value)
+            known = self._structs[struct] = self._record(struct)
         return known
+
+    def _record(self, struct: msgspec.Struct) -> Value:
+        tag, plan = _plan(type(struct))
+        fields: dict[str, Value] = {**tag}
+        for field, name, spec in plan:
+            value = getattr(struct, name)
+            kind = type(value)
+            if kind is int or kind is str or kind is bool:
+                fields[spec] = value
+            elif not isinstance(value, tuple):
+                fields[spec] = self._value(value)
+            else:
+                known = self._known[field.many].get(value)
+                if known is None:
+                    known = self._known[field.many][value] = self._tuple(field, value)
+                fields[spec] = known
+        return Record(fields)
 
     def _tuple(self, field: Field, value: tuple[object, ...]) -> Value:
         items = [self._value(item) for item in value]
@@ -92,6 +101,19 @@ class Abstraction:
                 )
             return function(zip(self._nodes, items, strict=True))
         return tuple(items)
+
+
+@cache
+def _plan(of: type[msgspec.Struct]) -> tuple[dict[str, Value], tuple[tuple[Field, str, str], ...]]:
+    """What the record has that stands for a struct of this type: its tag, and of each field what it
+    is and its name here and in the spec. Raises ToolError: nothing.
+    """
+    config = of.__struct_config__
+    tag = {} if config.tag is None else {str(config.tag_field): str(config.tag)}
+    plan = tuple([(field, field.name, field.spec_name) for field in fields_of(of)])
+    if not tag and not plan:
+        raise ToolError(f"{of.__name__} has no fields, so it is no record")
+    return {**tag}, plan
 
 
 def constant_values(constants: msgspec.Struct) -> dict[str, str]:
