@@ -106,8 +106,7 @@ def cover(
     default = [CAMPAIGN_TIER if of_runs else DEFAULT_TIER]
     models = select(covers, names, tiers or ([] if names else default))
     found = substitution(bug_id, rules)
-    consulted = Consulted()
-    replacement, models = _with_bug(found, models, consulted, chosen=bool(names))
+    replacement, models, consulted = _with_bug(found, models, chosen=bool(names))
     if folder is not None:
         models = _of_runs(models, folder)
     tools = Tools(find_jar(jar), find_java(java))
@@ -141,14 +140,12 @@ def cover(
         seen = campaigns.read_seen(folder, sieve=Sieve([each.matcher for each in done]))
         code, document["campaign"] = _campaign(seen, done, fill, screen)
         document["campaign"]["folder"] = str(folder)
-    if replacement is not None and not consulted.effective:
-        code = exits.worst([code, exits.UNKNOWN])
-        document["never_met"] = never = _never(consulted)
-        screen.line(f"unknown: {never}")
+    document["never_met"] = never = _never(consulted) if found else ""
+    code = exits.worst([code, exits.UNKNOWN]) if never else code
     document["verdict"] = exits.VERDICTS[code]
     if out is not None:
         artifacts.write_json(out / COVER, document)
-    screen.line(_summary(done, monotonic() - begin))
+    screen.line(_summary(done, monotonic() - begin) + (f"\nunknown: {never}" if never else ""))
     screen.document(document)
     return code
 
@@ -164,16 +161,17 @@ def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
 
 
 def _with_bug(
-    found: Bug | None, models: list[CoverModel], consulted: Consulted, *, chosen: bool
-) -> tuple[type | None, list[CoverModel]]:
-    """What replaces the reference's rules, its answers counted, and the graphs of the bug's
-    protocol.
+    found: Bug | None, models: list[CoverModel], *, chosen: bool
+) -> tuple[type | None, list[CoverModel], Consulted]:
+    """What replaces the reference's rules, the graphs of the bug's protocol, and where the answers
+    of the replacement are counted.
 
     Raises BadInput for a bug that replaces nothing, and for graphs chosen by name that
     are of the other protocol.
     """
+    consulted = Consulted()
     if found is None:
-        return None, models
+        return None, models, consulted
     if found.replacement is None:
         why = found.scope or "it is a configuration"
         raise exits.BadInput(f"{found.id} cannot be replayed: {why}")
@@ -182,15 +180,20 @@ def _with_bug(
         raise exits.BadInput(f"{found.id} is a bug of the {found.protocol}: choose graphs of it")
     base = found.base
     assert base is not None
-    return probed(found.replacement, BASES[base].names, base, consulted), fitting
+    return probed(found.replacement, BASES[base].names, base, consulted), fitting, consulted
 
 
 def _never(consulted: Consulted) -> str:
-    """What a graph says nothing of: rules that were not asked, or answered as the correct ones."""
+    """What graphs say nothing of: rules that were not asked, or answered as the correct ones; empty
+    where some answer was another one.
+    """
+    if consulted.effective:
+        return ""
     asked = ", ".join(f"{name} {times:,} times" for name, times in consulted.asked.items() if times)
+    said = f"asked {asked}, always answered as the correct rules"
     if not asked:
-        return f"nobody asked {', '.join(consulted.asked)}: nothing is said of the change"
-    return f"asked {asked}, always answered as the correct rules: nothing is said of the change"
+        said = f"nobody asked {', '.join(consulted.asked)}"
+    return f"{said}: nothing is said of the change"
 
 
 def _of_runs(models: list[CoverModel], folder: Path) -> list[CoverModel]:

@@ -62,7 +62,8 @@ def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     page = (out / "report.html").read_text()
     title = " ".join(page.partition("<title>")[2].partition("</title>")[0].split())
-    assert title == "kraftcheck: holds – models, and runs of quorum, partition, cluster"  # noqa: RUF001
+    assert title.startswith("kraftcheck: holds ")
+    assert title.endswith(" models, and runs of quorum, partition, cluster")
     links = re.findall('<a href="([^"]+)"', page)
     assert links == [f"{each}/report.html" for each in ("partition", "cluster", "canary")]
     assert all((out / each).is_file() for each in links)

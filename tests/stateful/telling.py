@@ -38,7 +38,11 @@ class Telling:
             now = monotonic()
             text = f"chaos: {self._told()}, {now - self._begun:.0f} s"
             if self._screen.isatty():
-                print(f"\r\x1b[K{text} ", end="", file=self._screen, flush=True)
+                self._say(f"\r\x1b[K{text} ")
             elif now - self._last >= GROWTH * (self._last - self._begun):
                 self._last = now
-                print(f"\n{text}", file=self._screen, flush=True)
+                self._say(f"\n{text}\n")
+
+    def _say(self, text: str) -> None:
+        self._screen.write(text)
+        self._screen.flush()

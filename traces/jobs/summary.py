@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from reference.kit.protocol import NodeKind
 from reference.protocols import KINDS, components_of, kind_of, nodes_of
-from reference.runner.scenarios import family
+from reference.runner.scenarios import FAMILIES
 from system.commands import command
 from tla_utils import find_jar, find_java
 from traces.jobs.checks import CHECKS, Finding
@@ -266,10 +266,12 @@ def _invariants(evidence: Evidence) -> dict[str, Any]:
 
 
 def _progress(evidence: Evidence) -> dict[str, Any]:
+    # None: runs that were made by hand.
+    of = FAMILIES.get(evidence.manifest.campaign.scenario)
     verdicts = _counted((PROGRESSED, STOPPED), (f.verdicts for f in evidence.facts))
     unprogressed = [note for f in evidence.facts for note in f.unprogressed]
     return {
-        "asked": family(evidence.manifest.campaign.scenario).manner.heals,
+        "asked": of is None or of.manner.heals,
         "progressed": verdicts[PROGRESSED],
         "stopped": verdicts[STOPPED],
         "unprogressed": len(unprogressed),
