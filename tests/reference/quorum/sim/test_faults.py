@@ -54,7 +54,9 @@ def test_every_fault_option_belongs_to_a_kind() -> None:
     """Except what is no fault, and what only shapes others."""
     of_kinds = {name for names in KINDS.values() for name in names}
     rest = set(Options.__struct_fields__) - of_kinds
-    assert rest == {"voters", "fetch_max_records", "start", "hold_ms", "calm_ms", "watched"}
+    assert rest == {
+        *("voters", "fetch_max_records", "start", "hold_ms", "calm_ms", "watched", "stretch"),
+    }
 
 
 def test_the_simplest_choices_are_no_fault() -> None:
