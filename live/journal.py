@@ -18,7 +18,7 @@ import msgspec
 NEMESIS = "nemesis"
 HISTORY, RECORDING, DISKS = "history.jsonl", "recording.json", "disks"
 ANSWERS = "answers.jsonl"
-"""Of a recording: what clients asked and were told, how it was made, and what brokers kept and said."""
+"""Of a recording: what clients asked and were told, how it was made, what brokers kept and said."""
 
 
 class Journal:
