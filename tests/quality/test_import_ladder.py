@@ -93,6 +93,7 @@ RULES = {
         "reference.partition", "reference.protocols", "reference.storage.rules"
     ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
+    "reference.quorum41.bugs.*": _pure("reference.quorum", "reference.quorum41", "reference.bugs"),
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),

@@ -35,6 +35,7 @@ from tests.reference.quorum.walks import walk
 
 INVARIANTS = {
     "quorum": INVARIANT_NAMES,
+    "quorum41": INVARIANT_NAMES,
     "partition": PARTITION_INVARIANT_NAMES,
     "transactions": tuple([each.name for each in OF_TRANSACTIONS]),
     "groups": tuple([each.name for each in OF_GROUPS]),

@@ -39,6 +39,7 @@ EXTENTS = {
     "snapshots": Extent(4, (3, 5), 6, 1),
     "reassignment": Extent(4, (3, 5), 6, 1),
     "hosting": Extent(4, (3, 5), 6, 1),
+    "quorum41": Extent(4, (3, 5), 6, 1),
 }
 
 REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(extent.replayed)]
