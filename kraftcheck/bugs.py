@@ -24,6 +24,7 @@ from kraftcheck.screen import Columns, Screen, room_on_screen
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, OF_STORAGE, bug
 from reference.protocols import parts_of
+from reference.storage.bugs import SEEDS, STATES
 from system.commands import command, near
 
 FINDERS = ("invariants", "progress", "histories", "steps")
@@ -114,7 +115,10 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
     if found.configuration:
         instead = [f"nothing: {found.configuration}"]
     if found in OF_STORAGE:
-        look = command("storage", "crash", "--bug", found.id, "--states", 20000)
+        by_hand = "a story told by hand, in tests/reference/storage/test_bugs.py"
+        seed = SEEDS.get(found.id)
+        asked = ("--bug", found.id, "--seed", seed, "--states", STATES)
+        look = command("storage", "crash", *asked) if seed is not None else by_hand
         return [*facts, ("replaces", ", ".join(instead)), ("find it", look)]
     runs = ("--runs", 300) if _is_own(found) else ()
     return [

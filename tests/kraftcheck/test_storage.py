@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
@@ -33,11 +35,13 @@ def test_a_bug_is_violated_and_says_where() -> None:
     assert "verdict  violated" in done.stdout
 
 
-def test_a_bug_is_shown() -> None:
-    done = asked("bugs", "show", "Z142")
+@pytest.mark.parametrize("bug", ["Z140", "Z142", "Z162"])
+def test_a_bug_is_shown_and_found_as_it_says(bug: str) -> None:
+    done = asked("bugs", "show", bug)
     assert done.exit_code == 0
-    assert "storage crash --bug Z142" in done.stdout
-    assert "-    return True" in done.stdout
+    assert "\n-    return " in done.stdout
+    [words] = re.findall(r"^find it +kraftcheck (.*)$", done.stdout, re.MULTILINE)
+    assert asked(*words.split()).exit_code == 1
 
 
 def test_the_bug_of_another_is_one_line() -> None:

@@ -8,28 +8,13 @@ import pytest
 
 from reference.bugs.catalog import OF_STORAGE, bug
 from reference.storage.batches import data_batch, marker_batch
+from reference.storage.bugs import SEEDS, STATES
 from reference.storage.crashing import Story, judged_start
 from reference.storage.histories import FIRST_TIME, Operation
 from reference.storage.judging import judge_all
 from reference.storage.promises import batches_in, in_order
 from reference.storage.rules import Config, StorageRules
 
-SEEDS = {
-    "Z140": 283,
-    "Z141": 0,
-    "Z142": 56,
-    "Z143": 5,
-    "Z145": 0,
-    "Z146": 4,
-    "Z148": 2,
-    "Z151": 0,
-    "Z152": 14,
-    "Z153": 10,
-    "Z154": 4,
-    "Z161": 6,
-    "Z162": 3,
-}
-"""Of a history by chance that shows the bug."""
 COMPACT = Config(segment_bytes=400, index_interval=0, compact=True, delete_retention=0)
 
 
@@ -41,9 +26,9 @@ def rules_of(id: str) -> type[StorageRules]:
 
 @pytest.mark.parametrize("id", SEEDS)
 def test_a_bug_is_found_by_chance(id: str) -> None:
-    found = judge_all(rules_of(id), SEEDS[id], 20).found
+    found = judge_all(rules_of(id), SEEDS[id], STATES).found
     assert bug(id).property in {each.promise for each in found}
-    assert not judge_all(StorageRules, SEEDS[id], 20).found
+    assert not judge_all(StorageRules, SEEDS[id], STATES).found
 
 
 class Told:
