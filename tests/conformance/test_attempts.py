@@ -77,7 +77,8 @@ def test_attempts_know_every_protocol(protocol: Protocol, monkeypatch: pytest.Mo
     for name, few in (("RUNS", 6), ("ROWS", 16), ("CHANGES", 2)):
         monkeypatch.setattr(attempts, name, few)
     [rules, *_] = protocol.rules
-    planted = next(each.id for each in bugs_of(protocol.name) if replaces(each, rules))
+    seen = [each for each in bugs_of(protocol.name) if "steps" in each.detectors]
+    planted = next(each.id for each in seen if replaces(each, rules))
     found = attempts.differing(rules.__name__, planted)
     assert found.tried > len(found.steps) > 0
 

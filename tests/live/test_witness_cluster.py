@@ -185,7 +185,7 @@ def test_a_bugs_schedule_does_harm_only_where_kafka_has_the_bug(
     """What is left out are answers of the quorum that say otherwise since 4.1, and few."""
     path = CORPUS / f"cluster-{bug}.moves"
     script, _ = read(path.read_text("utf-8"))
-    profile = KAFKA.allowed(KAFKA_CLUSTER.parts[0].protocol.name)
+    profile = KAFKA.allowed(*(part.protocol.name for part in KAFKA_CLUSTER.parts))
     made = played(KAFKA_CLUSTER, script, path.name, KAFKA, tmp_path / "trace.jsonl", profile)
     assert (made.violates, made.refused) == (violates, {})
     assert {met.name for met in made.met if met.of == "bug"} == bugs

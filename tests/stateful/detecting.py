@@ -57,8 +57,16 @@ SHARES: Final = {"quorum": 0.45, "partition": 0.45, "cluster": 0.1}
 """Of the examples with the correct reference, by machine: one of a cluster costs as much as five of
 the others.
 """
+_OF_TWO_CONTROLLERS: Final = ("Z22", "Z194")
+"""Rules that nobody asks who has one controller, as the machine of a partition."""
 BUGS: Final = {
-    name: tuple([bug.id for bug in bugs_of(name) if bug.in_scope and not bug.configuration])
+    name: tuple(
+        [
+            bug.id
+            for bug in bugs_of(name)
+            if bug.in_scope and not bug.configuration and bug.id not in _OF_TWO_CONTROLLERS
+        ]
+    )
     for name in MACHINES
 }
 """By machine, the bugs that can be put into its reference. Configurations that promise less are no

@@ -46,7 +46,7 @@ REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(ext
 
 DIGESTS = """
 from reference.runner.run import simulate_part
-from traces.schema import parquet_bytes
+from traces.store import parquet_bytes
 import hashlib, json, sys
 found = {}
 for name, runs in json.loads(sys.argv[1]).items():

@@ -177,4 +177,4 @@ def test_a_run_can_be_told() -> None:
     told = [line for line in lines if line[:5].strip().isdigit()]
     assert len(told) == len(run.steps)
     assert "ElectLeaders" in told[0] and " C " in told[0]
-    assert lines[-1].endswith(f"s: {PROGRESSED}")
+    assert f" s: {PROGRESSED}: " in lines[-1]
