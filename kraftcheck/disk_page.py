@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Final
 
 from traces.disks.found import Found, Judged, verdict_of
-from traces.disks.replicas import partings
 from traces.report.disk import Box, Mark, Partition, Replica, render
 
 LETTERS: Final = {
@@ -27,9 +26,9 @@ def page(judged: Sequence[Judged], verdict: str, said: Sequence[str], asked: Seq
 
 def _partition(of: Judged) -> Partition:
     parted: dict[int, list[str]] = {}
-    for each in partings(of.replicas):
+    for each in of.parted:
         parted.setdefault(each.offset, []).append(
-            f"{each.one.folder} and {each.other.folder} part at {each.offset:,}: epochs "
+            f"{' and '.join(each.folders)} part at {each.offset:,}: epochs "
             f"{each.epochs[0]} and {each.epochs[1]}"
         )
     return Partition(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, groupby
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from traces.disks import directory, files
 from traces.disks.directory import Directory, Place
 from traces.disks.found import Common, Finding, Found, Judged, verdict_of
 from traces.disks.partition import judge
-from traces.disks.replicas import compare
+from traces.disks.replicas import judged as together
 
 TOLD = 5
 Beside: TypeAlias = Mapping[Path, Sequence[Finding]]
@@ -48,12 +48,19 @@ def run(
             f"no partition of {', '.join(topics)} is there" if topics else "no partition"
         )
     before = _sizes(chosen)
-    replicas: dict[tuple[str, int], list[Found]] = defaultdict(list)
-    with screen.progress("partitions", len(chosen)) as meter:
-        for done, each in enumerate(chosen, 1):
-            replicas[each.topic, each.partition].append(judge(each.path, each.common))
-            meter.update(done, each.path.name)
-    judged = [Judged(*key, found, compare(found)) for key, found in sorted(replicas.items())]
+    partitions: dict[tuple[str, int], list[Place]] = defaultdict(list)
+    for each in chosen:
+        partitions[each.topic, each.partition].append(each)
+    judged: list[Judged] = []
+    number = count(1)
+    # Of a partition the batches are kept for as long as it takes to compare its replicas.
+    with screen.progress("directories", len(chosen)) as meter:
+        for key, of in sorted(partitions.items()):
+            replicas: list[Found] = []
+            for each in of:
+                replicas.append(judge(each.path, each.common))
+                meter.update(next(number), each.path.name)
+            judged.append(together(*key, replicas))
     beside = {folder: found.findings for folder, found in asked.items() if found.findings}
     held = [str(folder) for folder in folders if _is_held(folder)]
     if _sizes(chosen) != before:

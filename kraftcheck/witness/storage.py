@@ -217,22 +217,39 @@ class Compared(msgspec.Struct):
 
 def compare(host: Host, folder: Path, seed: int, total: Compared, operations: int = 40) -> None:
     """A history of this seed, told to both. At its end every fiftieth is dumped as well."""
-    chance = Random(seed)
-    config = configured(chance)
-    both = Both(host, folder, config)
-    client = Client(chance, config, follows=chance.random() < 0.4)
     total.histories += 1
+    try:
+        tell(host, folder, Random(seed), total, operations, dumps=seed % 50 == 0)
+    except Differs as error:
+        total.differ = [*total.differ, f"seed {seed}: {error}"]
+
+
+def tell(
+    host: Host,
+    folder: Path,
+    chance: Random,
+    total: Compared,
+    operations: int,
+    *,
+    dumps: bool,
+    rules: type[StorageRules] = AsKafka,
+) -> None:
+    """A history that is drawn so, told to both. dumps: whether Kafka's tool reads its end.
+
+    Raises Differs.
+    """
+    config = configured(chance)
+    both = Both(host, folder, config, rules=rules)
+    client = Client(chance, config, follows=chance.random() < 0.4)
     try:
         both.open(client.time)
         for _ in range(operations):
             both.perform(client.next(both.log))
             total.operations += 1
-        if seed % 50 == 0:
+        if dumps:
             total.dumped += both.dump()
     except Ended:
         pass
-    except Differs as error:
-        total.differ = [*total.differ, f"seed {seed}: {error}"]
 
 
 def compare_crashes(host: Host, folder: Path, seed: int, crashes: int, total: Compared) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kraftcheck.witness.storage import (
     FOLDER,
@@ -17,6 +19,7 @@ from kraftcheck.witness.storage import (
     compare,
     compare_crashes,
     hosted,
+    tell,
 )
 from live.witness.host import Host
 from reference.storage.as_kafka import AsKafka
@@ -54,6 +57,49 @@ def test_the_same_operations_lead_to_the_same_bytes(host: Host, tmp_path: Path) 
     assert total.differ == []
     assert total.operations > 100
     assert total.dumped > 0
+
+
+DRAWN = settings(
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
+)
+
+
+def test_histories_that_are_drawn_lead_to_the_same_bytes(host: Host, tmp_path: Path) -> None:
+    """By Hypothesis, which makes one that does not small; so many as its profile says."""
+    total = Compared()
+
+    @DRAWN
+    @given(chance=st.randoms(use_true_random=False), operations=st.integers(1, 40))
+    def told(chance: Random, operations: int) -> None:
+        tell(host, tmp_path / "t", chance, total, operations, dumps=True)
+
+    told()
+    assert total.operations > 100
+    assert total.dumped > 100
+
+
+def test_a_difference_is_made_small(host: Host, tmp_path: Path) -> None:
+    """Planted: an entry of the index for each batch."""
+    made: list[int] = []
+
+    @DRAWN
+    @given(chance=st.randoms(use_true_random=False), operations=st.integers(1, 40))
+    def told(chance: Random, operations: int) -> None:
+        total = Compared()
+        try:
+            tell(host, tmp_path / "t", chance, total, operations, dumps=False, rules=IndexesMore)
+        except Differs:
+            made.append(total.operations)
+            raise
+
+    with pytest.raises(Differs, match="index"):
+        told()
+    assert made[-1] < 4
 
 
 def test_what_crashes_leave_is_recovered_alike(host: Host, tmp_path: Path) -> None:

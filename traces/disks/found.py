@@ -113,12 +113,30 @@ class Found(msgspec.Struct, frozen=True):
     quorum: Quorum | None = None
 
 
+class Parting(NamedTuple):
+    """Two replicas, by their folders, have something else at an offset. marks: the high watermarks
+    that were written down. epochs: of what either has there."""
+
+    folders: tuple[str, str]
+    marks: tuple[int | None, int | None]
+    offset: int
+    epochs: tuple[int, int]
+
+    @property
+    def is_committed(self) -> bool:
+        """By the least high watermark of both; if either has none, nothing is known."""
+        return all(mark is not None and self.offset < mark for mark in self.marks)
+
+
 class Judged(msgspec.Struct, frozen=True):
-    """A partition. replicas: each directory of it; together: what is wrong between them."""
+    """A partition. replicas: each directory of it, without the batches by which they were compared;
+    parted: of any two of them the first offset where they are not the same; together: what is wrong
+    between them."""
 
     topic: str
     partition: int
     replicas: list[Found]
+    parted: list[Parting]
     together: list[Finding]
 
     @property

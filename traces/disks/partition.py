@@ -360,8 +360,8 @@ def judge(folder: Path, common: Common) -> Found:
         ],
         findings=found.findings,
         common=found.common,
-        batches=np.array(found.kept, dtype=np.int64).reshape(-1, 4),
-        ended=np.array(found.ended, dtype=np.int64).reshape(-1, 4),
+        batches=np.asarray(found.kept, dtype=np.int64).reshape(-1, 4),
+        ended=np.asarray(found.ended, dtype=np.int64).reshape(-1, 4),
         layout=found.layout,
         quorum=quorum,
     )

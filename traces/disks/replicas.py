@@ -10,29 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from traces.disks import compacted
 from traces.disks.files import Table
-from traces.disks.found import Finding, Found, Weight
+from traces.disks.found import Finding, Found, Judged, Parting, Weight
 from traces.disks.voters import electable
 
 
-class Parting(NamedTuple):
-    """Two replicas have something else at an offset. epochs: of what either has there."""
-
-    one: Found
-    other: Found
-    offset: int
-    epochs: tuple[int, int]
-
-    @property
-    def is_committed(self) -> bool:
-        """By the least high watermark of both; if either has none, nothing is known."""
-        marks = [each.common.high_watermark for each in (self.one, self.other)]
-        return all(mark is not None and self.offset < mark for mark in marks)
+def judged(topic: str, partition: int, replicas: Sequence[Found]) -> Judged:
+    """All that there is to say of a partition. What it took to compare them is forgotten."""
+    parted = partings(replicas)
+    together = _wrong(replicas, parted)
+    none = np.empty((0, 4), dtype=np.int64)
+    lean = [msgspec.structs.replace(each, batches=none) for each in replicas]
+    return Judged(topic, partition, lean, parted, together)
 
 
 def partings(replicas: Sequence[Found]) -> list[Parting]:
@@ -52,9 +46,12 @@ def _topic_ids(pair: Sequence[Found]) -> set[str]:
 
 def compare(replicas: Sequence[Found]) -> list[Finding]:
     """What is wrong between them; nothing of one alone."""
-    parted = partings(replicas)
-    found = [*_mixed(replicas), *(_finding(each) for each in parted)]
-    apart = {(each.one.folder, each.other.folder) for each in parted}
+    return _wrong(replicas, partings(replicas))
+
+
+def _wrong(replicas: Sequence[Found], parted: Sequence[Parting]) -> list[Finding]:
+    found = [*_mixed(replicas), *map(_finding, parted)]
+    apart = {each.folders for each in parted}
     together = [
         (one, other) for one, other in _pairs(replicas) if (one.folder, other.folder) not in apart
     ]
@@ -91,7 +88,12 @@ def _parting(one: Found, other: Found) -> Parting | None:
 
 
 def _parted(one: Found, other: Found, ours: Table, theirs: Table) -> Parting:
-    return Parting(one, other, int(min(ours[0], theirs[0])), (int(ours[2]), int(theirs[2])))
+    return Parting(
+        (one.folder, other.folder),
+        (one.common.high_watermark, other.common.high_watermark),
+        int(min(ours[0], theirs[0])),
+        (int(ours[2]), int(theirs[2])),
+    )
 
 
 def _parting_cleaned(one: Found, other: Found, ours: Table, theirs: Table) -> Parting | None:
@@ -124,9 +126,8 @@ def _committed(one: Found, other: Found) -> int | None:
 
 
 def _finding(parting: Parting) -> Finding:
-    one, other = parting.one, parting.other
-    marks = [each.common.high_watermark for each in (one, other)]
-    least = None if None in marks else min(mark for mark in marks if mark is not None)
+    marks = [mark for mark in parting.marks if mark is not None]
+    least = min(marks) if len(marks) == len(parting.marks) else None
     weight: Weight = "violated" if parting.is_committed else "report"
     where = "below" if weight == "violated" else "not below"
     return Finding(
@@ -134,7 +135,7 @@ def _finding(parting: Parting) -> Finding:
         "LogMatching",
         "",
         -1,
-        f"{one.folder} and {other.folder} part at offset {parting.offset} (epochs "
+        f"{' and '.join(parting.folders)} part at offset {parting.offset} (epochs "
         f"{parting.epochs[0]} and {parting.epochs[1]}), {where} the least high watermark "
         f"{'of both' if least is None else least}",
     )

@@ -27,6 +27,7 @@ TIMEOUT_S = 120
 
 in_a_browser = [
     pytest.mark.skipif(BROWSER is None, reason=f"no browser: none of {', '.join(NAMES)} on PATH"),
+    pytest.mark.acceptance,
     pytest.mark.xdist_group("browser"),
     pytest.mark.slow,
 ]
