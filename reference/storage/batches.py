@@ -221,8 +221,8 @@ def zigzag(value: int) -> bytes:
     return bytes(out)
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number, and where it ends. Raises IndexError."""
+def unsigned(data: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and where it ends. Raises IndexError."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -230,7 +230,13 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
+            return value, at
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """A zigzag number, and where it ends. Raises IndexError."""
+    value, at = unsigned(data, at)
+    return (value >> 1) ^ -(value & 1), at
 
 
 def skip(data: bytes, at: int) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from reference.storage.batches import Undecodable, header_of, records_of
+from reference.storage.batches import Undecodable, header_of, records_of, unsigned
 from system.files import open_file, read_text
 from traces.disks.batches import Batch, batches
 from traces.disks.files import META, TEXT_MAX, segments_of
@@ -98,29 +98,18 @@ def _voters(value: bytes) -> list[Voter]:
 
 def _count(value: bytes, at: int) -> tuple[int, int]:
     """A length of the compact form, which is one more, and where it ends."""
-    told, at = _unsigned(value, at)
+    told, at = unsigned(value, at)
     return told - 1, at
 
 
 def _tags(value: bytes, at: int) -> int:
     """Behind the tagged fields."""
-    fields, at = _unsigned(value, at)
+    fields, at = unsigned(value, at)
     for _ in range(fields):
-        _, at = _unsigned(value, at)
-        size, at = _unsigned(value, at)
+        _, at = unsigned(value, at)
+        size, at = unsigned(value, at)
         at += size
     return at
-
-
-def _unsigned(value: bytes, at: int) -> tuple[int, int]:
-    told = shift = 0
-    while True:
-        byte = value[at]
-        at += 1
-        told |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return told, at
 
 
 def electable(replicas: Sequence[Found]) -> list[Finding]:
