@@ -40,6 +40,8 @@ def first(choices: Sequence[Any]) -> Any:
 class Quorum41Handlers(QuorumHandlers):
     """The handlers, for one set of constants and one set of rules."""
 
+    rules: Quorum41Rules
+
     def __init__(self, constants: Constants, rules: Quorum41Rules | None = None) -> None:
         super().__init__(constants, rules or Quorum41Rules(constants))
         self.choose: Callable[[Sequence[Any]], Any] = first
@@ -76,9 +78,8 @@ class Quorum41Handlers(QuorumHandlers):
         if error != "NONE":
             return self.finish(n, row, row, self.fetch_error_response(row, m, error))
         diverges = self.rules.fetch_diverges(row, m)
-        noted = self.note_fetch(n, row, m, diverges)
-        # Handlers of the quorum know their rules by the class that these extend.
-        known = self.rules.high_watermark_after_fetch(noted, m)  # type: ignore[attr-defined]
+        noted: Any = self.note_fetch(n, row, m, diverges)
+        known = self.rules.high_watermark_after_fetch(noted, m)
         if known != noted.high_watermark:
             noted = replace(noted, high_watermark=known)
         if diverges:
@@ -87,8 +88,7 @@ class Quorum41Handlers(QuorumHandlers):
                 n, row, noted, self.fetch_response(noted, m, (), diverging, noted.high_watermark)
             )
         after, replies = self._telling(row, noted)
-        # As above.
-        news = self.rules.knows_less(after, m)  # type: ignore[attr-defined]
+        news = self.rules.knows_less(after, m)
         if news or self.fetched_records(after, m):
             answer = self.fetch_answer(after, m)
             return self.finish(n, row, after, *replies, *(() if answer in replies else (answer,)))
@@ -113,8 +113,7 @@ class Quorum41Handlers(QuorumHandlers):
     # --- Changes of role.
 
     def become_resigned(self, n: int, row: Any, successors: Peers) -> Any:
-        # As above.
-        known = self.rules.resigned_high_watermark(row)  # type: ignore[attr-defined]
+        known = self.rules.resigned_high_watermark(row)
         return replace(super().become_resigned(n, row, successors), high_watermark=known)
 
     def successor_list(self, n: int, row: Any) -> Peers:
