@@ -27,13 +27,14 @@ MAVEN_MANUAL = " -> [Help"
 
 class Artifacts(NamedTuple):
     """What a project file asks for. name: of its folder in the cache; checksums: lines of sha256
-    and file name, as `sha256sum` writes them; version: of Kafka.
+    and file name, as `sha256sum` writes them; version: of Kafka; more: what else Maven is told.
     """
 
     name: str
     pom: Path
     checksums: Path
     version: str
+    more: tuple[str, ...] = ()
 
     @property
     def place(self) -> Path:
@@ -43,8 +44,14 @@ class Artifacts(NamedTuple):
     def libraries(self) -> Path:
         """The folder with the jars, filled the first time.
 
-        Raises ArtifactError: no Maven, it failed, or a jar is not the one that is known.
+        Raises ArtifactError: no such version, no Maven, it failed, or a jar is not the one that is
+        known.
         """
+        if not self.checksums.is_file():
+            known = ", ".join(sorted(path.stem for path in self.checksums.parent.glob("*.txt")))
+            raise ArtifactError(
+                f"no hashes are known of Apache Kafka {self.version}; known are {known}"
+            )
         if not self.place.is_dir():
             partial = self.place.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)
@@ -77,7 +84,9 @@ def broker(version: str) -> Artifacts:
     return Artifacts("kafka", POM, KNOWN / f"{version}.txt", version)
 
 
-KAFKA = broker(version_of(POM))
+VERSION = "KRAFTCHECK_KAFKA"
+"""The environment variable that names another version of Kafka for clusters, clients and tools."""
+KAFKA = broker(os.environ.get(VERSION) or version_of(POM))
 """The one that clusters of ours run."""
 CHECKSUMS = KAFKA.checksums
 
@@ -97,12 +106,12 @@ def libraries() -> Path:
     return KAFKA.libraries()
 
 
-def class_path(own: Path | None = None) -> str:
+def class_path(own: Path | None = None, of: Artifacts = KAFKA) -> str:
     """Of the broker and its tools. own: a folder with jars or classes that come before theirs.
 
     Raises ArtifactError as `libraries` does, or: neither is in that folder.
     """
-    return ":".join([*first(own), f"{libraries()}/*"])
+    return ":".join([*first(own), f"{of.libraries()}/*"])
 
 
 def first(own: Path | None) -> list[str]:
@@ -137,7 +146,7 @@ def check(folder: Path, known: Path = CHECKSUMS) -> None:
 
 def _download(what: Artifacts, into: Path) -> None:
     maven(
-        *("-f", str(what.pom), f"-Dkafka.version={what.version}"),
+        *("-f", str(what.pom), f"-Dkafka.version={what.version}", *what.more),
         *("dependency:copy-dependencies", f"-DoutputDirectory={into}"),
     )
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from live.artifacts import class_path, version
+from live.artifacts import broker, class_path, version
 from live.islands import Islands
 from live.witness.jars import program
 from system import children
@@ -377,7 +377,7 @@ class Cluster:
 
     def _class_path(self) -> str:
         own = self._state.own
-        return class_path(Path(own) if own else None)
+        return class_path(Path(own) if own else None, broker(self._state.version))
 
     def _save(self, state: State) -> None:
         self._state = state

@@ -163,7 +163,7 @@ def parse(lines: Iterable[str]) -> dict[Path, list[Row]]:
                 key = json.loads(record[3])["data"]["transactionalId"]
                 head = {"offset": int(record[1]), "epoch": epoch, "time": int(record[2])}
                 rows.append({**head, "id": key, **_said(record[4])})
-            except (KeyError, ValueError, IndexError) as error:
+            except (KeyError, ValueError, IndexError, TypeError) as error:
                 raise ClusterError(f"{TOPIC}: {line[:200]}: {error}") from None
     return found
 
@@ -174,8 +174,10 @@ def _said(text: str) -> Row:
         return {}
     value = json.loads(text)["data"]
     topics = value.get("transactionPartitions") or ()
+    state = value["transactionStatus"]
     return {
-        "state": STATES[value["transactionStatus"]],
+        # Since 4.4 by name.
+        "state": state if state in STATES else STATES[state],
         "producer": value["producerId"],
         "producer_epoch": value["producerEpoch"],
         "previous": value.get("previousProducerId", -1),

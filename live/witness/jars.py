@@ -11,10 +11,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from live.artifacts import KAFKA, ArtifactError, Artifacts, broker, cache, first, version_of
+from live.artifacts import ArtifactError, Artifacts, broker, cache, first, version_of
 from system.java import NoJava, launcher
 
 _HERE: Final = Path(__file__).resolve().parent
@@ -30,7 +31,7 @@ class Component(NamedTuple):
     """What is driven of Kafka: the classes under folders of `java`, with those of `java/host`.
 
     node: the class whose `nodes` makes them. host: the program. all_versions: whether it can be
-    compiled against all that are known, and not only that of our clusters. instead: the folder of
+    compiled against all that are known, and not only the default. instead: the folder of
     classes that take the place of Kafka's, of a user's build as well: threads and connections.
     """
 
@@ -57,6 +58,16 @@ COMPONENTS: Final = {
 }
 """By protocol or composition, and the log on disk."""
 
+_MOCKS_OF: Final = {"4.4.0": "4.3.1"}
+"""Of a release without jars of its tests: the one from the sources of whose tests its mocks are."""
+_MOCKS: Final = (
+    "common/utils/MockTime",
+    "raft/MockLog",
+    "raft/MockQuorumStateStore",
+    "snapshot/MockRawSnapshotReader",
+    "snapshot/MockRawSnapshotWriter",
+)
+
 _MOVED: Final = (
     ("4.1", "org.apache.kafka.server.replica.", "kafka.cluster."),
     (
@@ -72,8 +83,41 @@ _MOVED: Final = (
         "org.apache.kafka.metadata.KRaftMetadataCache;",
         "kafka.server.metadata.KRaftMetadataCache;",
     ),
+    *(
+        (
+            "4.4",
+            f"org.apache.kafka.common.utils.internals.{name};",
+            f"org.apache.kafka.common.utils.{name};",
+        )
+        for name in (
+            "AbstractIterator",
+            "BufferSupplier",
+            "ByteBufferOutputStream",
+            "CloseableIterator",
+            "Exit",
+            "LogContext",
+            "ProducerIdAndEpoch",
+        )
+    ),
+    (
+        "4.4",
+        "org.apache.kafka.server.partition.AlterPartitionManager;",
+        "kafka.server.AlterPartitionManager;",
+    ),
+    (
+        "4.4",
+        "org.apache.kafka.server.partition.DefaultAlterPartitionManager;",
+        "kafka.server.DefaultAlterPartitionManager;",
+    ),
+    ("4.4", "org.apache.kafka.server.quota.QuotaFactory;", "kafka.server.QuotaFactory;"),
+    (
+        "4.4",
+        "org.apache.kafka.server.quota.ReplicationQuotaManager;",
+        "kafka.server.ReplicationQuotaManager;",
+    ),
+    ("4.4", "org.apache.kafka.storage.internals.log.LogManager;", "kafka.log.LogManager;"),
 )
-"""Classes that are elsewhere in versions before one: since when, where they are now, and were."""
+"""Classes that moved: since when, where they are since then, and were before."""
 
 
 class ClassPath(NamedTuple):
@@ -108,25 +152,49 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
     """
     check_version(version)
     component = COMPONENTS[of]
-    if not component.all_versions and version != KAFKA.version:
-        raise ArtifactError(f"a {of} of Apache Kafka {KAFKA.version} only, not of {version}")
-    checksums = _HERE / "checksums" / f"{version}.txt"
-    of_tests = Artifacts("witness", _POM, checksums, version)
-    jars = [f"{artifacts.libraries()}/*" for artifacts in (of_tests, broker(version))]
+    if not component.all_versions and version != DEFAULT:
+        raise ArtifactError(f"a {of} of Apache Kafka {DEFAULT} only, not of {version}")
+    of_tests = _tests(version).libraries()
+    jars = [f"{folder}/*" for folder in (of_tests, broker(version).libraries())]
+    if version in _MOCKS_OF:
+        jars.insert(0, str(_compiled(version, _mocks(version, of_tests), jars)))
     instead = [component.instead] if component.instead else []
-    before = [str(_compiled(version, [each], jars)) for each in instead]
-    host = _compiled(version, ["host", *component.folders], [*before, *jars])
+    before = [str(_compiled(version, _sources(version, [each]), jars)) for each in instead]
+    sources = _sources(version, ["host", *component.folders])
+    host = _compiled(version, sources, [*before, *jars])
     entries = (*before, *first(own), str(host), *jars)
     return ClassPath(version, entries, own, component.node, component.host)
 
 
-def _compiled(version: str, folders: list[str], jars: list[str]) -> Path:
-    """The folder with the classes of these folders of sources, for this version."""
-    sources = {
+def _tests(version: str) -> Artifacts:
+    """What is driven, with the jars of its tests, or with the sources of another version's."""
+    other = _MOCKS_OF.get(version)
+    more = (f"-Dtests.version={other}", "-Dtests=test-sources") if other else ()
+    return Artifacts("witness", _POM, _HERE / "checksums" / f"{version}.txt", version, more)
+
+
+def _sources(version: str, folders: list[str]) -> dict[Path, str]:
+    """Of these folders, as they are for this version."""
+    return {
         path.relative_to(_SOURCES): _as_of(version, path.read_text(encoding="utf-8"))
         for name in folders
         for path in sorted((_SOURCES / name).rglob("*.java"))
     }
+
+
+def _mocks(version: str, folder: Path) -> dict[Path, str]:
+    """Those of Kafka's own tests, from the jars of sources in that folder."""
+    found = {}
+    for jar in sorted(folder.glob("*-test-sources.jar")):
+        with zipfile.ZipFile(jar) as packed:
+            for name in (f"org/apache/kafka/{each}.java" for each in _MOCKS):
+                if name in packed.namelist():
+                    found[Path(name)] = _as_of(version, packed.read(name).decode())
+    return found
+
+
+def _compiled(version: str, sources: dict[Path, str], jars: list[str]) -> Path:
+    """The folder with the classes of these sources, for this version."""
     digest = hashlib.sha256()
     for path, text in sources.items():
         digest.update(f"{path}\0{text}".encode())
@@ -142,10 +210,15 @@ def _compiled(version: str, folders: list[str], jars: list[str]) -> Path:
 
 
 def _as_of(version: str, text: str) -> str:
-    """A source file that imports classes from where they are in this version."""
+    """A source file, written for the default version, that imports classes from where they are in
+    this one.
+    """
+    here, written = version.split(".")[:2], DEFAULT.split(".")[:2]
     for since, now, then in _MOVED:
-        if version.split(".")[:2] < since.split("."):
+        if here < since.split(".") <= written:
             text = text.replace(f"import {now}", f"import {then}")
+        elif written < since.split(".") <= here:
+            text = text.replace(f"import {then}", f"import {now}")
     return text
 
 
@@ -155,7 +228,7 @@ def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Pat
     for path, text in sources.items():
         (place / "java" / path).parent.mkdir(parents=True, exist_ok=True)
         (place / "java" / path).write_text(text, encoding="utf-8")
-    words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-d", str(place / "classes")]
+    words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-sourcepath", str(place / "java"), "-d", str(place / "classes")]
     words += ["-cp", ":".join(jars), *(str(place / "java" / path) for path in sources)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -65,6 +65,12 @@ public final class Mirror {
                 .anyMatch(m -> m.getName().equals(name) && m.getParameterCount() == arguments);
     }
 
+    /** Whether the public methods of this name return something of this type. */
+    public static boolean returns(Class<?> type, String name, Class<?> what) {
+        return Arrays.stream(type.getMethods())
+                .allMatch(m -> !m.getName().equals(name) || what.isAssignableFrom(m.getReturnType()));
+    }
+
     /** What a public method returns, which is the only one of its name with so many arguments. */
     public static <T> T call(Object owner, String name, Object... arguments) {
         return called(owner.getClass(), owner, name, arguments);
@@ -87,6 +93,11 @@ public final class Mirror {
         }
         Method known = alike[count];
         return (T) tried(() -> known.invoke(owner, arguments));
+    }
+
+    /** Closes a log as it is, as when its process is gone; since 4.4 indexes are cut to what is in them. */
+    public static void drop(Object log) {
+        call(log, has(log, "closeHandlers", 0) ? "closeHandlers" : "closeQuietly");
     }
 
     /** The first of these classes that there is. */

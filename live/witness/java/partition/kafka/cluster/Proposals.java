@@ -3,6 +3,7 @@ package kafka.cluster;
 import com.fasterxml.jackson.databind.JsonNode;
 import kafka.server.DefaultAlterPartitionManager;
 import kraftcheck.witness.Json;
+import kraftcheck.witness.Mirror;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionRequestData.BrokerState;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
@@ -55,12 +56,12 @@ final class Proposals {
             @Override
             public void resizeThreadPool(int size) { }
         };
-        manager = new DefaultAlterPartitionManager(channel, scheduler, time, id, brokerEpoch::get);
+        manager = Mirror.made(DefaultAlterPartitionManager.class, channel, scheduler, time, id, brokerEpoch);
     }
 
     /** Whether a proposal has been submitted and not been answered. */
     boolean has() {
-        return !manager.unsentIsrUpdates().isEmpty();
+        return !Mirror.<Map<?, ?>>get(manager, "unsentIsrUpdates").isEmpty();
     }
 
     boolean canSend() {

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.ScheduledFuture;
@@ -95,10 +96,11 @@ final class Replicas {
         config = CONFIGS.computeIfAbsent(folder + " " + minInSync, each -> config(id, folder, minInSync, lagMs));
         Metrics metrics = new Metrics(time);
         LogDirFailureChannel channel = new LogDirFailureChannel(1);
-        Object nothing = CollectionConverters.asScala(List.of()).toSeq();
-        logs = Mirror.has(LogManager.class, "apply", 7)
-                ? Mirror.called(LogManager.class, "apply", config, nothing, image.cache, AT_ONCE, time, STATS, channel)
-                : Mirror.called(LogManager.class, "apply", config, nothing, image.cache, AT_ONCE, time, STATS, channel, true);
+        Class<?> maker = Mirror.type("kafka.log.LogManager");
+        Object nothing = maker == LogManager.class ? CollectionConverters.asScala(List.of()).toSeq() : Set.of();
+        logs = Mirror.has(maker, "apply", 7)
+                ? Mirror.called(maker, "apply", config, nothing, image.cache, AT_ONCE, time, STATS, channel)
+                : Mirror.called(maker, "apply", config, nothing, image.cache, AT_ONCE, time, STATS, channel, true);
         ReplicationQuotaManager all = new ReplicationQuotaManager(new ReplicationQuotaManagerConfig(), metrics,
                 QuotaType.FOLLOWER_REPLICATION, time);
         List<Object> parts = new ArrayList<>(List.of(config, metrics, time, AT_ONCE, logs, image.cache, channel, STATS,
@@ -159,7 +161,12 @@ final class Replicas {
      * it first, is one that is not used: its log is there, with the high watermark it will have.
      */
     Partition load(Time time) {
-        logs.startup(CollectionConverters.asScala(java.util.Set.<String>of()), logs.startup$default$2());
+        Set<String> topics = Set.of();
+        if (Mirror.has(logs, "startup", 1)) {
+            Mirror.call(logs, "startup", topics);
+        } else {
+            Mirror.call(logs, "startup", CollectionConverters.asScala(topics), Mirror.call(logs, "startup$default$2"));
+        }
         Partition partition = untouched(time);
         partition.createLogIfNotExists(true, false, (folder, topic) -> checkpointed(), new Some<>(Broker.TOPIC_ID), Option.empty());
         PartitionLog.tried(() -> {
@@ -205,15 +212,16 @@ final class Replicas {
     /** The process stops, as it is told to. */
     void stop(long brokerEpoch) {
         manager.shutdown(true);
-        logs.shutdown(brokerEpoch);
+        Mirror.call(logs, "shutdown", brokerEpoch);
     }
 
     /** The process is gone. */
     void drop(PartitionLog log) {
         manager.replicaFetcherManager().shutdown();
         logs.checkpointLogStartOffsets();
-        log.kafka.closeHandlers();
-        CollectionConverters.asJava(Mirror.<scala.collection.Seq<?>>get(logs, "dirLocks"))
-                .forEach(each -> Mirror.call(each, "destroy"));
+        Mirror.drop(log.kafka);
+        Object locks = Mirror.get(logs, "dirLocks");
+        List<?> all = locks instanceof List<?> list ? list : CollectionConverters.asJava((scala.collection.Seq<?>) locks);
+        all.forEach(each -> Mirror.call(each, "destroy"));
     }
 }

@@ -3,6 +3,7 @@ package kraftcheck.storage;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import kraftcheck.witness.Mirror;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.server.common.TransactionVersion;
@@ -99,7 +100,7 @@ public final class Logs {
                 log.close();
             }
             case "drop" -> {
-                log.closeHandlers();
+                Mirror.drop(log);
                 later = new Later();
             }
             case "dump" -> {

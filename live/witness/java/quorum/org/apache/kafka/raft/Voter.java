@@ -60,12 +60,11 @@ public final class Voter extends Node {
     /** A request that is being handled; a fetch may be so for long, until its wait expires. */
     private static final class Held {
         final Message message;
-        final RaftRequest.Inbound request;
+        CompletableFuture<RaftResponse.Outbound> answer;
         CompletableFuture<?> wait;
 
-        Held(Message message, RaftRequest.Inbound request) {
+        Held(Message message) {
             this.message = message;
-            this.request = request;
         }
     }
 
@@ -78,8 +77,7 @@ public final class Voter extends Node {
     private final Machine machine;
     private final MockQuorumStateStore store = new MockQuorumStateStore();
     private KafkaRaftClient<String> client;
-    private MockMessageQueue inbox;
-    private MockNetworkChannel channel;
+    private Wire wire;
     private LeaderAndEpoch announced;
     private long consumed;
     private final AtomicInteger numbers = new AtomicInteger();
@@ -156,13 +154,13 @@ public final class Voter extends Node {
         Sent sent = (Sent) message.what();
         ApiMessage data = (ApiMessage) sent.data().duplicate();
         if (sent.answers() == null) {
-            RaftRequest.Inbound request = new RaftRequest.Inbound(channel.listenerName(), 0,
+            RaftRequest.Inbound request = new RaftRequest.Inbound(Wire.listener(), 0,
                     ApiKeys.forId(data.apiKey()).latestVersion(), data, time.milliseconds());
             return () -> {
-                Held held = new Held(message, request);
+                Held held = new Held(message);
                 newWait = null;
                 parked.add(held);
-                client.handle(request);
+                held.answer = Wire.ask(client, request);
                 pollOnce();
                 held.wait = newWait;
             };
@@ -177,7 +175,7 @@ public final class Voter extends Node {
         ignored = expects(request) ? "" : "NotAwaited";
         RaftResponse.Inbound response =
                 new RaftResponse.Inbound(request.correlationId(), data, sent.outbound().destination());
-        return () -> inbox.add(response);
+        return () -> wire.inbox.add(response);
     }
 
     @Override
@@ -276,7 +274,7 @@ public final class Voter extends Node {
     }
 
     private List<Object> progress() {
-        return List.of(state(), sent.size(), searches, log.end(), consumed, announced, inbox.isEmpty());
+        return List.of(state(), sent.size(), searches, log.end(), consumed, announced, wire.isEmpty());
     }
 
     private void pollOnce() {
@@ -296,11 +294,11 @@ public final class Voter extends Node {
 
     /** What was sent, with the answers to requests that were held until now. */
     private void collect() {
-        channel.drainSendQueue().forEach(this::asks);
+        wire.drain().forEach(this::asks);
         for (Held held : List.copyOf(parked)) {
-            if (held.request.completion.isDone()) {
+            if (held.answer != null && held.answer.isDone()) {
                 parked.remove(held);
-                answers(held.message, held.request.completion.join().data());
+                answers(held.message, held.answer.join().data());
             }
         }
     }
@@ -350,9 +348,8 @@ public final class Voter extends Node {
         machine.begins();
         asked.clear();
         searches = 0;
-        inbox = new MockMessageQueue();
         // Numbers go on: an answer to what asked before a restart never reaches the new process.
-        channel = new MockNetworkChannel(numbers);
+        wire = new Wire(numbers);
         announced = LeaderAndEpoch.UNKNOWN;
         consumed = 0;
         Map<Integer, InetSocketAddress> addresses = new TreeMap<>();
@@ -375,8 +372,8 @@ public final class Voter extends Node {
             }
         };
         client = Mirror.made(KafkaRaftClient.class, OptionalInt.of(id), new Uuid(7, id), new StringSerde(),
-                channel, inbox, log.kafka, MEMORY, time, expiration, 500, true, "cluster", List.of(),
-                Endpoints.fromInetSocketAddresses(Map.of(channel.listenerName(), addresses.get(id))),
+                wire.channel, wire.inbox, log.kafka, MEMORY, time, expiration, 500, true, "cluster", List.of(),
+                Endpoints.fromInetSocketAddresses(Map.of(Wire.listener(), addresses.get(id))),
                 new SupportedVersionRange((short) 0, (short) 1), new LogContext(), random, CONFIG);
         client.register((RaftClient.Listener<String>) Proxy.newProxyInstance(getClass().getClassLoader(),
                 new Class<?>[] {RaftClient.Listener.class}, this::heard));

@@ -166,7 +166,7 @@ final class VoterLog {
             log.reopen();
         } else {
             // What is open is left as it is, and nothing is written any more.
-            Mirror.call(Mirror.get(real, "log"), "closeHandlers");
+            Mirror.drop(Mirror.get(real, "log"));
             real = opened();
             if (end < end()) {
                 Mirror.call(real, "truncateTo", end);
@@ -180,7 +180,7 @@ final class VoterLog {
         if (folder != null && !touched) {
             UNTOUCHED.put(folder, real);
         } else if (folder != null) {
-            Mirror.call(Mirror.get(real, "log"), "closeHandlers");
+            Mirror.drop(Mirror.get(real, "log"));
             try {
                 Utils.delete(folder);
             } catch (IOException e) {
