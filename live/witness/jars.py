@@ -228,7 +228,9 @@ def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Pat
     for path, text in sources.items():
         (place / "java" / path).parent.mkdir(parents=True, exist_ok=True)
         (place / "java" / path).write_text(text, encoding="utf-8")
-    words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-sourcepath", str(place / "java"), "-d", str(place / "classes")]
+    words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-d", str(place / "classes")]
+    # Else the sources of tests that lie among the jars would be compiled, too.
+    words += ["-sourcepath", str(place / "java")]
     words += ["-cp", ":".join(jars), *(str(place / "java" / path) for path in sources)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
