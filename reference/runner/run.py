@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from reference.runner.scenarios import family
 from reference.runner.watching import rules_of, watched
 from reference.sim.choices import Chooser, RecordingChooser, SeededChooser, run_seed
-from reference.sim.family import Family
+from reference.sim.family import Family, Simulated
 from reference.sim.genomes import Choices, Genome
 from reference.sim.recorder import Recorder, RunResult
 from traces.schema import PartTables
@@ -91,7 +91,7 @@ def simulate_part(
     for run in range(first_run, first_run + runs):
         own = run_seed(seed, run)
         over = simulate(found, SeededChooser(own), known, recorder, run, own, options or {})
-        _take_apart(over)
+        over.take_apart()
     return recorder.tables()
 
 
@@ -153,7 +153,7 @@ def simulate(
     run: int,
     seed: int,
     requested: Mapping[str, Any],
-) -> Any:
+) -> Simulated:
     """One run into a recorder. The simulation is returned as it ended."""
     options = of.draw(chooser, requested)
     simulation = of.simulation(of.scenario, options, chooser, memo, recorder)
@@ -169,19 +169,9 @@ def simulate(
             violations=simulation.violations,
             history=simulation.clients.history,
             statistics=simulation.statistics(),
-            batches=getattr(simulation, "batches", ()),
         )
     )
     return simulation
-
-
-def _take_apart(over: Any) -> None:
-    """A run, its events and its clients refer to each other in circles: what nobody takes apart
-    waits, with all that it holds, until garbage is looked for."""
-    if hasattr(over, "queue"):
-        over.queue.heap.clear()
-    vars(over.clients).clear()
-    vars(over).clear()
 
 
 def _memo(of: Family, bug: str | None, watched: bool = False) -> Any:

@@ -158,7 +158,6 @@ def recorded(replayed: Replayed) -> tuple[Run, Recorder]:
             violations=violations,
             history=_history(schedule),
             statistics=_statistics(schedule),
-            batches=schedule.batches if isinstance(schedule, ClusterSchedule) else (),
         )
     )
     return Run(recorder.results[0], taken(recorder)), recorder
