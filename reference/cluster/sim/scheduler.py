@@ -282,6 +282,12 @@ class ClusterSimulation(Joints, Circular):
     def queues(self) -> list[Queue]:
         return [lane.queue for lane in self._lanes]
 
+    def take_apart(self) -> None:
+        parts = (self.quorum, *self.partitions, self.brokers, self.controllers)
+        super().take_apart()
+        for part in parts:
+            vars(part).clear()
+
     def statistics(self) -> dict[str, int]:
         """What happened, counted over all components; what promises ask for, at its worst."""
         trouble, link = self._trouble, self._link
