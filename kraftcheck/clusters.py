@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "LAYOUTS", "act", "down", "record", "status", "up"]
 
-DEFAULT = Path("runs/cluster")
 PLAIN = "PLAINTEXT"
 
 
