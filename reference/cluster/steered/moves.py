@@ -49,8 +49,7 @@ from reference.quorum.messages import (
     Restart,
 )
 from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.schedule import RATES, WELL, Link
-from reference.quorum.steered.schedule import cut_words as voters_cut_words
+from reference.quorum.steered.schedule import RATES, WELL, Link, cut_words as voters_cut_words
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Row
 from reference.runner.narrate import render_input

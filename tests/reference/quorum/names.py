@@ -12,8 +12,7 @@ from msgspec.structs import fields
 
 from reference.bugs.bug import BASES
 from reference.kit import log
-from reference.quorum import handlers as quorum
-from reference.quorum import messages, rules, types
+from reference.quorum import handlers as quorum, messages, rules, types
 from reference.quorum.handlers import HANDLERS, QuorumHandlers
 from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.properties import INVARIANTS

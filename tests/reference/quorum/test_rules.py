@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from reference.bugs.bug import BASES

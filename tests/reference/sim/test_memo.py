@@ -14,8 +14,7 @@ from reference.quorum import invariants
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.invariants import first_violated
 from reference.quorum.messages import FetchRequest, FetchResponse
-from reference.quorum.sim import machine as quorum_machine
-from reference.quorum.sim import scheduler
+from reference.quorum.sim import machine as quorum_machine, scheduler
 from reference.quorum.types import Constants, Outcome, Row
 from reference.runner import run as run_module
 from reference.runner.run import forget, simulate_part, simulate_run
