@@ -1,14 +1,39 @@
-"""Histories that were made up, one operation after the other, each answered at once."""
+"""Histories that were made up, one operation after the other, each answered at once; and what it
+costs to judge them as they grow.
+
+Times are processor times of one run: from operations to columns, from columns to a verdict, and the
+whole of `check_history` (the logs by themselves as well). Memory is what the columns and their
+judgement take beside the operations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import argparse
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, Final, NamedTuple
 
+from benchmarks._memory import peak_memory
+from reference.clients.promises import Configuration
+from traces.checkers.check import check_history
 from traces.history import OK, History, Operation
 
+LENGTHS: Final = (10_000, 100_000, 1_000_000)
 Event = tuple[int, str, dict[str, Any]]
 """A process, what it asks, and further fields of the operation."""
+
+
+class Cost(NamedTuple):
+    """Seconds, and KiB that the peak rose by. things: what a verdict is about."""
+
+    operations: int
+    things: int
+    columns: float
+    verdict: float
+    whole: float
+    memory: int
 
 
 def history_of(events: Iterable[Event]) -> History:
@@ -27,3 +52,42 @@ def history_of(events: Iterable[Event]) -> History:
         operations=tuple(found),
         model="partition-log",
     )
+
+
+def cost_of(
+    history: History,
+    configuration: Configuration,
+    columns: Callable[[History], Any],
+    judged: Callable[[Any], Any],
+    things: Callable[[Any, Any], int],
+) -> Cost:
+    """columns: made of a history. judged: of them. things: how many, of both.
+
+    Raises ValueError: a valid history was not found to be one.
+    """
+    before, begin = peak_memory(), time.process_time()
+    found = columns(history)
+    if found is None:
+        raise ValueError("nothing to judge")
+    between = time.process_time()
+    said = judged(found)
+    after, memory = time.process_time(), peak_memory()
+    if said.anomalies:
+        raise ValueError(f"a valid history was refused: {said.anomalies[0]}")
+    check_history(history, configuration=configuration)
+    whole = time.process_time() - after
+    seconds = (between - begin, after - between, whole)
+    return Cost(len(history.operations), things(found, said), *seconds, memory - before)
+
+
+def tell(title: str, things: str, cost: Callable[[int], Cost]) -> None:
+    """A line for each length, each measured in a process of its own. things: what they are."""
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
+    context = multiprocessing.get_context("spawn")
+    print(f"operations  {things:>15}   columns   verdict     whole   memory")
+    for length in parser.parse_args().lengths:
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            each = pool.submit(cost, length).result()
+        seconds = f"{each.columns:8.2f}s {each.verdict:8.2f}s {each.whole:8.2f}s"
+        print(f"{each.operations:10,}  {each.things:15,} {seconds} {each.memory // 1024:5} MB")

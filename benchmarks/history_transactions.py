@@ -2,48 +2,28 @@
 
 Made-up and valid: eight producers whose transactions overlap, each with three records in eight
 partitions, every third of which reads what others wrote; every tenth is aborted. Consumers read all
-partitions in turn. Times are processor times of one run: from operations to columns, from columns
-to a verdict, and the whole of `check_history` (the logs by themselves as well). Memory is what the
-columns and their judgement take beside the operations.
+partitions in turn. What the columns mean _made.py says.
 
     python -m benchmarks.history_transactions [--lengths N ...]
 """
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
 import random
-import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from benchmarks._made import Event, history_of
-from benchmarks._memory import peak_memory
+from benchmarks._made import Cost, Event, cost_of, history_of, tell
 from reference.clients.promises import Configuration, promised
 from traces.checkers.atomicity import judged
-from traces.checkers.check import check_history
 from traces.checkers.transactions import transactions_of
 from traces.history import ABORT, COMMIT, History
 
-LENGTHS: Final = (10_000, 100_000, 1_000_000)
 PRODUCERS: Final = 8
 PARTITIONS: Final = 8
 POLLED: Final = 20
 """Records of a fetch."""
 CONFIGURATION: Final = Configuration(transactions=True, isolation="read_committed")
-
-
-class Cost(NamedTuple):
-    """Seconds, and KiB that the peak rose by."""
-
-    operations: int
-    transactions: int
-    columns: float
-    verdict: float
-    whole: float
-    memory: int
 
 
 def made(operations: int, seed: int = 1) -> History:
@@ -104,34 +84,17 @@ def _events(count: int, draw: random.Random) -> Iterator[Event]:
 
 def cost(operations: int) -> Cost:
     """Raises ValueError: a valid history was not found to be one."""
-    history = made(operations)
-    before, begin = peak_memory(), time.process_time()
-    found = transactions_of(history)
-    if found is None:
-        raise ValueError("no transactions")
-    between = time.process_time()
-    said = judged(found, promised(CONFIGURATION))
-    after, memory = time.process_time(), peak_memory()
-    if said.anomalies:
-        raise ValueError(f"a valid history was refused: {said.anomalies[0]}")
-    check_history(history, configuration=CONFIGURATION)
-    whole = time.process_time() - after
-    seconds = (between - begin, after - between, whole)
-    return Cost(len(history.operations), said.transactions, *seconds, memory - before)
+    return cost_of(
+        made(operations),
+        CONFIGURATION,
+        transactions_of,
+        lambda found: judged(found, promised(CONFIGURATION)),
+        lambda found, said: said.transactions,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
-    context = multiprocessing.get_context("spawn")
-    print("operations  transactions   columns   verdict     whole   memory")
-    for length in parser.parse_args().lengths:
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
-            each = pool.submit(cost, length).result()
-        seconds = f"{each.columns:8.2f}s {each.verdict:8.2f}s {each.whole:8.2f}s"
-        print(
-            f"{each.operations:10,}  {each.transactions:12,} {seconds} {each.memory // 1024:5} MB"
-        )
+    tell(__doc__.split("\n", 1)[0], "transactions", cost)
 
 
 if __name__ == "__main__":

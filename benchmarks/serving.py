@@ -25,8 +25,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kraftcheck.serve.admin import Cluster, Process
 from live.artifacts import ArtifactError
-from live.cluster import Cluster as KafkaCluster
-from live.cluster import ClusterError
+from live.cluster import Cluster as KafkaCluster, ClusterError
 
 ROUNDS = 3
 BATCHES = 2000

@@ -23,9 +23,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -128,19 +126,16 @@ def sent(setting: Setting, acks: str) -> int | None:
     return value if told.error is None else None
 
 
-@evidence.options("cleared_proposal", control="Metadata arrives before the next proposal.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether metadata that says nothing new lets a leader ack too early."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        guests=(ADMIN,),
-        shown="an acked record was lost",
-        otherwise="no acked record was lost",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether metadata that says nothing new lets a leader ack too early.",
+    control="Metadata arrives before the next proposal.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(ADMIN,),
+    shown="an acked record was lost",
+    otherwise="no acked record was lost",
+)
 
 
 if __name__ == "__main__":

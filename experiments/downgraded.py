@@ -22,9 +22,7 @@ Ends with 1 if the last producer cannot begin, with 0 if it can.
 from __future__ import annotations
 
 import threading
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -75,18 +73,15 @@ def begun(cluster: Cluster, *steps: str) -> str:
     return "can begin"
 
 
-@evidence.options("downgraded", control="transaction.version is set to 1.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a transactional id can be used after a downgrade of transaction.version."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="the id cannot be used",
-        otherwise="it can be used",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a transactional id can be used after a downgrade of transaction.version.",
+    control="transaction.version is set to 1.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="the id cannot be used",
+    otherwise="it can be used",
+)
 
 
 if __name__ == "__main__":

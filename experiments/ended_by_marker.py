@@ -22,9 +22,7 @@ if it could not be tried.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -89,19 +87,16 @@ def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
     return ABORTED in read
 
 
-@evidence.options("ended_by_marker", control="The feature transaction.version stays 2.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a marker that comes again commits the next transaction."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        guests=(CLIENT, ADMIN),
-        shown="a record of an aborted transaction is read as committed",
-        otherwise="what was read is what was committed",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a marker that comes again commits the next transaction.",
+    control="The feature transaction.version stays 2.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(CLIENT, ADMIN),
+    shown="a record of an aborted transaction is read as committed",
+    otherwise="what was read is what was committed",
+)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
@@ -160,3 +163,24 @@ def settle(
         count = repeated(run, repeat, out or Path(name), layout, settings, reasons, **how)
     click.echo(f"VIOLATED: {shown}" if count else otherwise)
     sys.exit(int(count > 0))
+
+
+def experiment(
+    run: Callable[..., bool],
+    says: str,
+    *,
+    control: str,
+    layout: str = "one-controller",
+    settings: Mapping[str, str] = MappingProxyType({}),
+    reasons: Sequence[str] = (),
+    **ends: Any,
+) -> click.Command:
+    """The command of a script that has no options of its own. run: is told whether it is the
+    control. says: its help. ends: as `settle` has it, and guests and disks as `repeated`.
+    """
+
+    def main(control: bool, **how: Any) -> None:
+        settle(partial(run, control=control), layout, settings, reasons, **ends, **how)
+
+    main.__doc__ = says
+    return options(Path(inspect.getfile(run)).stem, control)(main)

@@ -22,9 +22,7 @@ Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not 
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -101,19 +99,16 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return bool(acked) and not values
 
 
-@evidence.options("folded_reelection", control="A hears of each election when it happens.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a leader that missed another leader acks what it should not."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        guests=(PRODUCER, ADMIN),
-        shown="an acked record was lost",
-        otherwise="no acked record was lost",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a leader that missed another leader acks what it should not.",
+    control="A hears of each election when it happens.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(PRODUCER, ADMIN),
+    shown="an acked record was lost",
+    otherwise="no acked record was lost",
+)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,7 @@ Ends with 1 if the broker does not start, with 0 if it does, with 3 if it could 
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from confluent_kafka import Producer
@@ -89,18 +87,15 @@ def segments(cluster: Cluster) -> list[int]:
     return sorted(int(file.stem) for file in folder.glob("*.log"))
 
 
-@evidence.options("full_index", control="The broker is stopped, not killed.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a broker starts after a kill, where an index is full."""
-    evidence.settle(
-        partial(run, control=control),
-        "single",
-        {},
-        REASONS,
-        shown="the broker does not start",
-        otherwise="the broker starts",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a broker starts after a kill, where an index is full.",
+    control="The broker is stopped, not killed.",
+    layout="single",
+    reasons=REASONS,
+    shown="the broker does not start",
+    otherwise="the broker starts",
+)
 
 
 if __name__ == "__main__":

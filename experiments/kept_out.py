@@ -22,9 +22,7 @@ Ends with 1 if the second one gives up after max.block.ms (a minute), with 0 if 
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -58,18 +56,15 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return bool(told["second"] != "initialised")
 
 
-@evidence.options("kept_out", control="transaction.version is 1.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a producer that was replaced can keep its successor out."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="the second producer is kept out",
-        otherwise="it can begin",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a producer that was replaced can keep its successor out.",
+    control="transaction.version is 1.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="the second producer is kept out",
+    otherwise="it can begin",
+)
 
 
 if __name__ == "__main__":

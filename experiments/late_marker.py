@@ -34,9 +34,7 @@ import math
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -121,19 +119,16 @@ def third(cluster: Cluster, partition: Partition, writer: Program) -> str:
     return "committed"
 
 
-@evidence.options("late_marker", control="The second transaction has a part in t-0 too.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a marker that comes again has a later transaction refused."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        guests=(CLIENT, ADMIN),
-        shown="a transaction is aborted for nothing",
-        otherwise="committed",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a marker that comes again has a later transaction refused.",
+    control="The second transaction has a part in t-0 too.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(CLIENT, ADMIN),
+    shown="a transaction is aborted for nothing",
+    otherwise="committed",
+)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,8 @@ from __future__ import annotations
 
 import re
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -76,19 +75,15 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return outlived
 
 
-@evidence.options("leads_on", control="The other one has the new set in time.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a controller that was removed goes on leading."""
-    evidence.settle(
-        partial(run, control=control),
-        "voters",
-        {},
-        (),
-        guests=("client",),
-        shown="who was removed leads on",
-        otherwise="who was removed resigned",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a controller that was removed goes on leading.",
+    control="The other one has the new set in time.",
+    layout="voters",
+    guests=("client",),
+    shown="who was removed leads on",
+    otherwise="who was removed resigned",
+)
 
 
 if __name__ == "__main__":

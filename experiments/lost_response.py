@@ -23,9 +23,7 @@ Ends with 1 if what was committed is not read, with 0 if it is.
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from confluent_kafka.admin import AdminClient
@@ -83,18 +81,15 @@ def limit(admin: AdminClient, size: int) -> None:
     time.sleep(2)
 
 
-@evidence.options("lost_response", control="The setting is as it was before the commit.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a transaction ends whose marker is refused for an odd reason."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="what was committed is not read",
-        otherwise="as committed",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a transaction ends whose marker is refused for an odd reason.",
+    control="The setting is as it was before the commit.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="what was committed is not read",
+    otherwise="as committed",
+)
 
 
 if __name__ == "__main__":

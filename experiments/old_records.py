@@ -21,9 +21,7 @@ Ends with 1 if a record was written twice, with 0 if not.
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from confluent_kafka import Producer
@@ -86,18 +84,16 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return len(set(values)) < len(values)
 
 
-@evidence.options("old_records", control="The records' timestamps are of now.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a retry of old records is recognised."""
-    evidence.settle(
-        partial(run, control=control),
-        "single",
-        SETTINGS,
-        REASONS,
-        shown="a record was written twice",
-        otherwise="each record is there once",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a retry of old records is recognised.",
+    control="The records' timestamps are of now.",
+    layout="single",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="a record was written twice",
+    otherwise="each record is there once",
+)
 
 
 if __name__ == "__main__":

@@ -30,9 +30,7 @@ from __future__ import annotations
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -125,18 +123,15 @@ def parts(of: Application) -> str:
     return ", ".join(f"{numbers.count(at)} of {TOPIC}-{at}" for at in sorted({*numbers})) or "none"
 
 
-@evidence.options("released_early", control="No broker is stopped.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a partition that a member is taking is given to another one."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="records were copied twice",
-        otherwise="each was copied once",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a partition that a member is taking is given to another one.",
+    control="No broker is stopped.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="records were copied twice",
+    otherwise="each was copied once",
+)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,7 @@ Ends with 1 if both were given a record, with 0 if not, with 3 if it could not b
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from experiments import evidence
 from experiments.forgotten_rebalance import CONFIGURATION
@@ -101,18 +99,15 @@ def given_to_both(*members: Member) -> set[tuple[int, int]]:
     return given[0] & given[1]
 
 
-@evidence.options("restarted_as_classic", control="M has given the partition up before.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a static member is given what another one has yet to give up."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        QUICK,
-        REASONS,
-        shown="both were given a record",
-        otherwise="no record was given to both",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a static member is given what another one has yet to give up.",
+    control="M has given the partition up before.",
+    settings=QUICK,
+    reasons=REASONS,
+    shown="both were given a record",
+    otherwise="no record was given to both",
+)
 
 
 if __name__ == "__main__":

@@ -33,9 +33,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from confluent_kafka.admin import AdminClient
@@ -122,19 +120,15 @@ def tell(quorum: Quorum, name: str) -> None:
     click.echo(f"         {name}: voters {', '.join(voters)}, at offset {at}")
 
 
-@evidence.options("stale_voters", control="Who cut its tail is started anew.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a controller goes on with voters that were replaced."""
-    evidence.settle(
-        partial(run, control=control),
-        "voters",
-        {},
-        (),
-        guests=("client",),
-        shown="what was committed is gone",
-        otherwise="all is there",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a controller goes on with voters that were replaced.",
+    control="Who cut its tail is started anew.",
+    layout="voters",
+    guests=("client",),
+    shown="what was committed is gone",
+    otherwise="all is there",
+)
 
 
 if __name__ == "__main__":

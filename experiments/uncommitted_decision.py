@@ -33,7 +33,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -126,19 +125,16 @@ def within(there: Callable[[], bool], seconds: float) -> bool:
     return True
 
 
-@evidence.options("uncommitted_decision", control="Nobody leads who holds what is not committed.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a coordinator acts on a decision that is not committed."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        guests=(CLIENT, ADMIN),
-        shown="what was committed is not read",
-        otherwise="as committed",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a coordinator acts on a decision that is not committed.",
+    control="Nobody leads who holds what is not committed.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(CLIENT, ADMIN),
+    shown="what was committed is not read",
+    otherwise="as committed",
+)
 
 
 if __name__ == "__main__":

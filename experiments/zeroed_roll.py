@@ -27,9 +27,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -98,19 +96,16 @@ def await_recovery_point(cluster: Cluster, wanted: int) -> None:
         time.sleep(0.05)
 
 
-@evidence.options("zeroed_roll", control="All is written to the disk before the power cut.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether records that were synced outlive a roll and a power cut."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        disks=(B1,),
-        shown="acknowledged records are gone",
-        otherwise="all are there",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether records that were synced outlive a roll and a power cut.",
+    control="All is written to the disk before the power cut.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    disks=(B1,),
+    shown="acknowledged records are gone",
+    otherwise="all are there",
+)
 
 
 if __name__ == "__main__":

@@ -28,9 +28,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -97,19 +95,14 @@ def tell(cluster: Cluster, host: str) -> None:
             click.echo(f"         {host}: {line[:200]}")
 
 
-@evidence.options("zeroed_time", control="All is written to the disk before the power cut.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether records outlive a clean stop and a power cut."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        {},
-        (),
-        disks=(B1,),
-        shown="acknowledged records are gone",
-        otherwise="all are there",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether records outlive a clean stop and a power cut.",
+    control="All is written to the disk before the power cut.",
+    disks=(B1,),
+    shown="acknowledged records are gone",
+    otherwise="all are there",
+)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
@@ -32,6 +34,20 @@ SPECS = "specs.json"
 # Says that a folder is ours from the first moment on, before there is any result in it.
 MARK = ".kraftcheck"
 OURS = (MARK, SUMMARY, SPECS, "manifest.json")
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def stored(path: Path, of: type[S]) -> S:
+    """What stands in a JSON file of the kit's own; without one, nothing yet.
+
+    Raises BadInput: it is damaged.
+    """
+    try:
+        return msgspec.json.decode(read_bytes(path), type=of)
+    except FileNotFoundError:
+        return of()
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
 
 
 def claim(folder: Path) -> Path:

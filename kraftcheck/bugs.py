@@ -18,8 +18,7 @@ from kraftcheck.known_bugs.oracles import models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.schedules import FOLDER
 from kraftcheck.known_bugs.violations import Counterexample
-from kraftcheck.known_bugs.witnesses import hunt_of
-from kraftcheck.known_bugs.witnesses import stored as stored_witnesses
+from kraftcheck.known_bugs.witnesses import hunt_of, stored as stored_witnesses
 from kraftcheck.screen import Columns, Screen, room_on_screen
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, OF_STORAGE, bug

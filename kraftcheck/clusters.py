@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "LAYOUTS", "act", "down", "record", "status", "up"]
 
-DEFAULT = Path("runs/cluster")
 PLAIN = "PLAINTEXT"
 
 
@@ -86,8 +85,7 @@ def record(
 ) -> int:
     """Records a history into `out`; faults need a cluster of ours, or a command that does them."""
     from live.journal import HISTORY
-    from live.recording import Plan, RecordingError
-    from live.recording import record as work
+    from live.recording import Plan, RecordingError, record as work
 
     try:
         given = properties(plan.pop("config"), plan.pop("config_files"))

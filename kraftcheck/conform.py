@@ -28,8 +28,7 @@ from tla_utils import find_jar, find_java
 from tla_utils.jar import JAR_VARIABLE
 from tla_utils.java_home import java_home
 from traces.jobs.backends import Backend, Pool, Spark
-from traces.jobs.conform import ConformOptions
-from traces.jobs.conform import conform as conform_trace
+from traces.jobs.conform import ConformOptions, conform as conform_trace
 from traces.jobs.simulate import simulate as simulate_trace
 from traces.report.evidence import patterns_of
 from traces.schema import PROGRESSED, STOPPED

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kraftcheck.artifacts import checkout
-from kraftcheck.known_bugs import matrix
-from kraftcheck.known_bugs import mutants as mutant_list
+from kraftcheck.known_bugs import matrix, mutants as mutant_list
 from reference.bugs.catalog import bugs_of
 from reference.clients.promises import (
     ANYTHING_CLEAN,

@@ -18,8 +18,7 @@ from kraftcheck.screen import Screen
 from reference.protocols import PROTOCOLS
 from reference.runner.narrate import narrate
 from reference.runner.run import Run, simulate_run
-from reference.runner.shrink import Shrunk, failure_of, replayed
-from reference.runner.shrink import shrink as shrink_schedule
+from reference.runner.shrink import Shrunk, failure_of, replayed, shrink as shrink_schedule
 from reference.sim.choices import RecordingChooser
 from reference.sim.schedules import Schedule, read, write
 from system.commands import command

@@ -24,7 +24,6 @@ from reference.classic.protocol import CLASSIC
 from reference.cluster.types import ClusterConstants
 from reference.groups.protocol import GROUPS
 from reference.hosting.protocol import HOSTING
-from reference.kit.dispatch import action_name
 from reference.kit.fields import has_form
 from reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
 from reference.partition.protocol import PARTITION
@@ -334,8 +333,3 @@ def may_have(action: str, constants: RunConstants, other: RunConstants) -> bool:
         return False
     relisted = protocol_of(other).relisted.get(action)
     return relisted is not None and relisted(constants, other)
-
-
-def actions() -> tuple[str, ...]:
-    """Of all protocols, each once."""
-    return tuple(dict.fromkeys(action_name(of) for kind in KINDS for of in kind.inputs))

@@ -306,14 +306,6 @@ def _unescape(text: str) -> str:
     return kept.replace("\0", "\\")
 
 
-def edge_counts(dump: Dump) -> dict[str, int]:
-    """How many edges there are of each label, sorted by label."""
-    counts = [0] * len(dump.labels)
-    for number in dump.label:
-        counts[number] += 1
-    return dict(sorted(zip(dump.labels, counts, strict=True)))
-
-
 def shortest_ways(
     states: int, initial: Sequence[int], source: Sequence[int], target: Sequence[int]
 ) -> list[int]:

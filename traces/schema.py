@@ -17,7 +17,7 @@ import hashlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,9 +32,6 @@ STOPPED = "stopped at a violation"
 
 OPERATIONS = ("append", "fetch", "latest", "earliest")
 OUTCOMES = ("ok", "fail", "indeterminate")
-
-
-T = TypeVar("T")
 
 
 class TraceError(Exception):

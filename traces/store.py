@@ -23,8 +23,7 @@ import pyarrow.parquet as pq
 
 from system.files import read_bytes
 from traces.schema import SCHEMAS, TABLES, PartTables, TraceError, problem_of
-from traces.sealed import DocumentError, read_document, sealed
-from traces.sealed import digest as sha256_of
+from traces.sealed import DocumentError, digest as sha256_of, read_document, sealed
 
 SCHEMA_VERSION = 4
 MANIFEST = "manifest.json"

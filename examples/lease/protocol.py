@@ -219,7 +219,6 @@ SERVER_KIND = NodeKind(
     inputs=(AcquireRequest, WriteRequest, ServerTick),
     initial=lambda constants: Server(),
     first_row="InitialServer",
-    is_running=lambda row: True,
     role=lambda row: "Server",
 )
 CLIENT_KIND = NodeKind(
@@ -229,7 +228,6 @@ CLIENT_KIND = NodeKind(
     inputs=(Granted, WriteResponse, ClientTick, Acquire, Write),
     initial=lambda constants: Client(),
     first_row="InitialClient",
-    is_running=lambda row: True,
     role=lambda row: "Holder" if row.left else "Waiting",
 )
 

@@ -9,8 +9,6 @@ from reference.quorum.types import Row
 
 
 class CountBeforeFlush(QuorumRules):
-    __slots__ = ()
-
     def servable_end_offset(self, row: Row) -> int:
         return len(row.log)
 

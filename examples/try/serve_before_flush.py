@@ -9,7 +9,5 @@ from reference.quorum.types import Row
 
 
 class ServeBeforeFlush(QuorumRules):
-    __slots__ = ()
-
     def servable_end_offset(self, row: Row) -> int:
         return len(row.log)

@@ -142,7 +142,7 @@ def _python(name: str, chosen: Sequence[Rule]) -> str:
     return (
         f'"""What is changed, and why it should be safe."""\n\n'
         f"from __future__ import annotations\n\n{chr(10).join(lines)}\n\n\n"
-        f"class {name}({base.__name__}):\n    __slots__ = ()\n\n{body}"
+        f"class {name}({base.__name__}):\n{body}"
     )
 
 

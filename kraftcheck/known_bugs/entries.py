@@ -9,14 +9,11 @@ from pathlib import Path
 from kraftcheck.exits import BadInput
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, OF_STORAGE, bug, replayable
-from reference.protocols import CLUSTER, parts_of
+from reference.protocols import parts_of
 from reference.runner.scenarios import SCENARIOS
 from specs import SPECS
 from system.commands import command
 from tla_utils import Manifest, read_manifest
-
-WHOLE = CLUSTER
-"""The scenario of the quorum and partitions together: it asks the rules of both."""
 
 
 def selected(ids: Sequence[str]) -> list[Bug]:

@@ -19,8 +19,6 @@ from pathlib import Path
 import msgspec
 
 from kraftcheck import artifacts
-from kraftcheck.exits import BadInput
-from system.files import read_bytes
 
 STORED = Path(__file__).resolve().with_name("measured.json")
 CAMPAIGNS = 20
@@ -50,12 +48,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 def load(path: Path = STORED) -> Measured:
     """The stored figures, or none. Raises BadInput: the file is damaged."""
-    try:
-        return msgspec.json.decode(read_bytes(path), type=Measured)
-    except FileNotFoundError:
-        return Measured()
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{path} is damaged: {error}") from None
+    return artifacts.stored(path, Measured)
 
 
 def store(measured: Measured, path: Path = STORED) -> None:

@@ -17,8 +17,7 @@ from kraftcheck.known_bugs import figures, schedules, violations
 from kraftcheck.known_bugs.detecting import expected
 from kraftcheck.known_bugs.oracles import ORACLES, models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
-from kraftcheck.known_bugs.witnesses import Witness
-from kraftcheck.known_bugs.witnesses import stored as stored_witnesses
+from kraftcheck.known_bugs.witnesses import Witness, stored as stored_witnesses
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG
 from specs import SPECS

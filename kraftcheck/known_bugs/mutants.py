@@ -28,10 +28,8 @@ from pathlib import Path
 import msgspec
 
 from kraftcheck import artifacts
-from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.campaigns import machine
 from kraftcheck.known_bugs.equivalents import EQUIVALENT
-from system.files import read_bytes
 from tla_utils import Manifest
 from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
@@ -155,12 +153,7 @@ def load(path: Path = STORED) -> dict[str, Result]:
 
 def stored(path: Path = STORED) -> Stored:
     """The file; an empty one if there is none. Raises BadInput: it is damaged."""
-    try:
-        return msgspec.json.decode(read_bytes(path), type=Stored)
-    except FileNotFoundError:
-        return Stored()
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{path} is damaged: {error}") from None
+    return artifacts.stored(path, Stored)
 
 
 def store(results: Mapping[str, Result], path: Path = STORED) -> None:

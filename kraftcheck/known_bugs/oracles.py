@@ -34,8 +34,7 @@ from traces.jobs.backends import Backend, Pool
 from traces.jobs.conform import ConformOptions, conform
 from traces.jobs.promised import has_clients
 from traces.schema import PROGRESSED, STOPPED
-from traces.store import part_path
-from traces.store import read_manifest as read_trace
+from traces.store import part_path, read_manifest as read_trace
 
 Oracle: TypeAlias = Literal["tlc", "steps", "invariants", "histories", "progress"]
 ORACLES: tuple[Oracle, ...] = ("tlc", "steps", "invariants", "histories", "progress")

@@ -14,8 +14,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs.detecting import Asked, Detection, detect, expected, wanted_of
 from kraftcheck.known_bugs.entries import selected
 from kraftcheck.known_bugs.oracles import Oracle
-from kraftcheck.known_bugs.retelling import chosen
-from kraftcheck.known_bugs.retelling import told as told_again
+from kraftcheck.known_bugs.retelling import chosen, told as told_again
 from kraftcheck.known_bugs.witnesses import stored
 from kraftcheck.screen import Columns, Screen
 from reference.runner.scenarios import family

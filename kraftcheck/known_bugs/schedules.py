@@ -20,8 +20,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED
 from reference.protocols import CLUSTER
 from reference.runner.run import Run
-from reference.runner.scripted import ImpossibleMove, Replayed, recorded
-from reference.runner.scripted import replay as replay_script
+from reference.runner.scripted import ImpossibleMove, Replayed, recorded, replay as replay_script
 from reference.steered.scripts import Script, read, write
 from system.files import SCHEDULE_MAX, read_text
 from traces.jobs.steered import broken_promise, write_trace

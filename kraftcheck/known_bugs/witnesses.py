@@ -17,11 +17,10 @@ from typing import Any
 
 import msgspec
 
-from kraftcheck.exits import BadInput
+from kraftcheck import artifacts
 from kraftcheck.known_bugs.entries import scenario_of
 from kraftcheck.known_bugs.runs import Hunt
 from reference.bugs.bug import Bug
-from system.files import read_bytes
 
 STORED = Path(__file__).resolve().with_name("witnesses.json")
 
@@ -97,17 +96,12 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Stored(msgspec.Struct, frozen=True):
     """The file: by bug, by oracle."""
 
-    witnesses: dict[str, dict[str, Witness]]
+    witnesses: dict[str, dict[str, Witness]] = {}
 
 
 def stored(path: Path = STORED) -> dict[str, dict[str, Witness]]:
     """The stored runs. Raises BadInput: the file is damaged."""
-    try:
-        return msgspec.json.decode(read_bytes(path), type=Stored).witnesses
-    except FileNotFoundError:
-        return {}
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{path} is damaged: {error}") from None
+    return artifacts.stored(path, Stored).witnesses
 
 
 def store(witnesses: Mapping[str, Mapping[str, Witness]], path: Path = STORED) -> None:

@@ -29,7 +29,6 @@ FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
 UNSERVED_MAX: Final = 100
 _HEADER: Final = struct.Struct(">hhi")
-_LENGTH: Final = struct.Struct(">i")
 
 
 class Effect(NamedTuple):

@@ -28,6 +28,7 @@ from reference.groups.messages import (
     LEAVE_EPOCH,
     LOADER,
     MIGRATION,
+    OFFSETS as OFFSETS_NODE,
     Given,
     GroupCommit,
     GroupHeartbeat,
@@ -37,7 +38,6 @@ from reference.groups.messages import (
     MemberRecord,
     RebalanceTimeout,
 )
-from reference.groups.messages import OFFSETS as OFFSETS_NODE
 from reference.groups.properties import PROPERTIES
 from reference.groups.rules import GroupRules, as_set
 from reference.groups.types import (

@@ -20,8 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
-from typing import Protocol as Interface
+from typing import Any, NamedTuple, Protocol as Interface
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
-from typing import Protocol as Interface
+from typing import Any, NamedTuple, Protocol as Interface
 
 import msgspec
 

@@ -30,8 +30,7 @@ from reference.quorum.sim.words import move_words
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
 from reference.quorum41.handlers import Quorum41Handlers, outcomes
-from reference.quorum41.types import Constants as Constants41
-from reference.quorum41.types import initial_row as initial_row_41
+from reference.quorum41.types import Constants as Constants41, initial_row as initial_row_41
 from reference.steered.moves import Names, NodeStep
 from traces.counterexamples.moves import alike
 

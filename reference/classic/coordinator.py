@@ -35,8 +35,6 @@ from reference.kit.dispatch import handlers_of
 from reference.kit.fields import NOBODY
 from reference.kit.protocol import Outcome
 
-Records = tuple[ClassicRecord, ...]
-
 
 def waiting(member: ClassicRecord) -> ClassicRecord:
     return replace(member, joined=False, syncing=False, correlation=0)

@@ -44,7 +44,6 @@ COORDINATOR_KIND: Final = NodeKind(
     inputs=COORDINATOR_INPUTS,
     initial=initial_coordinator,
     first_row="InitialCoordinator",
-    is_running=lambda row: True,
     role=lambda row: row.state,
 )
 MEMBER_KIND: Final = NodeKind(
@@ -54,7 +53,6 @@ MEMBER_KIND: Final = NodeKind(
     inputs=MEMBER_INPUTS,
     initial=lambda constants: INITIAL_MEMBER,
     first_row="InitialMember",
-    is_running=lambda row: True,
     role=lambda row: row.state,
 )
 

@@ -101,7 +101,6 @@ COORDINATOR_KIND: Final = NodeKind(
     inputs=COORDINATOR_INPUTS,
     initial=lambda constants: GroupCoordinator(1, initial_log(initial_group(constants)), ()),
     first_row="InitialCoordinator",
-    is_running=lambda row: True,
     role=lambda row: "Committed" if not row.log.leader else "Appended",
 )
 MEMBER_KIND: Final = NodeKind(
@@ -111,7 +110,6 @@ MEMBER_KIND: Final = NodeKind(
     inputs=MEMBER_INPUTS,
     initial=lambda constants: INITIAL_MEMBER,
     first_row="InitialMember",
-    is_running=lambda row: True,
     role=lambda row: row.state,
 )
 LOADER_KIND: Final = NodeKind(
@@ -121,7 +119,6 @@ LOADER_KIND: Final = NodeKind(
     inputs=LOADER_INPUTS,
     initial=initial_loader,
     first_row="InitialLoader",
-    is_running=lambda row: True,
     role=lambda row: row.state,
 )
 OFFSETS_KIND: Final = NodeKind(
@@ -131,7 +128,6 @@ OFFSETS_KIND: Final = NodeKind(
     inputs=OFFSETS_INPUTS,
     initial=lambda constants: INITIAL_OFFSETS,
     first_row="InitialOffsets",
-    is_running=lambda row: True,
     role=lambda row: row.group,
 )
 
@@ -142,7 +138,6 @@ MIGRATION_KIND: Final = NodeKind(
     inputs=MIGRATION_INPUTS,
     initial=initial_migration,
     first_row="InitialMigration",
-    is_running=lambda row: True,
     role=lambda row: row.type,
 )
 ALONE: Final = {

@@ -8,16 +8,15 @@ declarations; a protocol with a shared log or free choices has one of its own, i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 RowLike: TypeAlias = Any
 """A row of the protocol: immutable, hashable, equal by content."""
 InputLike: TypeAlias = Any
 RecordLike: TypeAlias = Any
 """A record of the log that nodes share, where there is one."""
-Spent: TypeAlias = tuple[int, ...]
-"""How much of each budget has been used, in the order of `Composition.budgets`."""
 
 
 class Result(NamedTuple):
@@ -36,90 +35,76 @@ class LocalMove(NamedTuple):
     budget: str | None
 
 
-class Composition(Protocol):
+class Composition(ABC):
     """The rule book. Besides rows, a state has a network, what has been spent of the budgets, and
     perhaps a log that nodes share: records are appended by sending them and never go away.
+
+    places: the dump's variables that hold rows, each with whose; together they are `nodes`. shared:
+    the dump's variable that holds the shared log; empty: there is none. moves: the actions that may
+    happen, by name. budgets: how much may be spent of what. messages: the types of what somebody
+    must have sent.
     """
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    constants: Any
+    nodes: tuple[int, ...]
+    places: Sequence[tuple[str, tuple[int, ...]]]
+    shared: str = ""
+    moves: frozenset[str]
+    budgets: Mapping[str, int]
+    messages: tuple[type[Any], ...]
 
-    @property
-    def constants(self) -> Any: ...
-
-    @property
-    def nodes(self) -> tuple[int, ...]: ...
-
-    @property
-    def places(self) -> Sequence[tuple[str, tuple[int, ...]]]:
-        """The dump's variables that hold rows, each with whose; together they are `nodes`."""
-        ...
-
-    @property
-    def shared(self) -> str:
-        """The dump's variable that holds the shared log; empty: there is none."""
-        ...
-
-    @property
-    def moves(self) -> frozenset[str]:
-        """The actions that may happen, by name."""
-        ...
-
-    @property
-    def budgets(self) -> Mapping[str, int]:
-        """How much may be spent of what."""
-        ...
-
+    @abstractmethod
     def initial(self) -> Sequence[RowLike]:
         """The rows at first, in the order of `nodes`."""
-        ...
 
     def first_log(self) -> tuple[RecordLike, ...]:
         """What the shared log holds at first."""
-        ...
+        return ()
 
     def receiver(self, message: InputLike) -> int | None:
         """The node that a message in the network may be delivered to; None: nobody of these."""
-        ...
+        node: int = message.destination
+        return node if node in self.nodes else None
 
     def available(
         self, input: InputLike, network: Set[InputLike], shared: tuple[RecordLike, ...]
     ) -> bool:
         """Whether an input may come: not a message that nobody sent, nor what the shared log does
         not say."""
-        ...
+        return not isinstance(input, self.messages) or input in network
 
     def split(
         self, sent: tuple[InputLike, ...]
     ) -> tuple[tuple[InputLike, ...], tuple[RecordLike, ...]]:
         """Of what was sent, the messages to the network and the records for the shared log."""
-        ...
+        return sent, ()
 
+    @abstractmethod
     def local_moves(
         self, node: int, row: RowLike, spent: Mapping[str, int], shared: tuple[RecordLike, ...]
     ) -> Iterator[LocalMove]:
         """What a node may try that is no delivery; a handler may still find it disabled."""
-        ...
 
     def within(self, row: RowLike) -> bool:
         """Whether a step may lead to this row: the bounds that are no budgets."""
-        ...
+        return True
 
+    @abstractmethod
     def outcomes(self, node: int, row: RowLike, input: InputLike) -> Sequence[Result]:
         """All outcomes that the reference has for this input, its own first; none: disabled."""
-        ...
 
+    @abstractmethod
     def attempts(
         self, node: int, row: RowLike, incoming: Sequence[InputLike], shared: tuple[RecordLike, ...]
     ) -> Iterator[InputLike]:
         """Inputs that nobody of these nodes sends, to be attempted at a row whether or not it has a
         use for them. incoming: the messages that its node may be sent. shared: a longest log.
         """
-        ...
 
+    @abstractmethod
     def mutants(self, message: InputLike) -> Iterator[InputLike]:
         """A message with one thing changed: what nobody sends."""
-        ...
 
 
 def tell(input: InputLike) -> str:

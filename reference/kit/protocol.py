@@ -60,7 +60,7 @@ class NodeKind(NamedTuple):
     name: no two kinds have one. module: of the specification, with an operator for each action.
     row: the type of its rows. inputs: the types of what it receives. initial: the first row under
     these constants; first_row: the same in the spec, of node n. is_running: whether messages reach
-    it; running: the spec's operator for that, empty if they always do. role: in a word, for
+    it; unsaid, they always do; running: the spec's operator for that. role: in a word, for
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
     from nothing begin with `first_position`. hidden: of foreign traces that tell rows in part.
@@ -73,9 +73,9 @@ class NodeKind(NamedTuple):
     row: type[msgspec.Struct]
     inputs: tuple[type[msgspec.Struct], ...]
     initial: Callable[[Any], Any]
-    is_running: Callable[[Any], bool]
     role: Callable[[Any], str]
     first_row: str = "InitialRow(n)"
+    is_running: Callable[[Any], bool] = lambda row: True
     running: str = ""
     cases: tuple[Case, ...] = ()
     shifted: frozenset[str] = frozenset()

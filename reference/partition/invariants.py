@@ -24,7 +24,7 @@ from reference.kit.properties import Invariant
 from reference.partition.broker import BrokerHandlers
 from reference.partition.messages import Message, MetadataRecord, ProduceResponse
 from reference.partition.properties import (
-    PARTITION_INVARIANTS,
+    PARTITION_INVARIANTS as PARTITION_INVARIANTS,
     PartitionHistory,
     PartitionState,
     Rows,
@@ -50,13 +50,6 @@ from reference.partition.types import (
     Status,
     initial_image,
 )
-
-__all__ = [
-    "PARTITION_INVARIANTS",
-    "PARTITION_INVARIANT_NAMES",
-    "PartitionChecker",
-    "partition_invariant",
-]
 
 PARTITION_INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in PARTITION_INVARIANTS)
 _BY_NAME = {each.name: each for each in PARTITION_INVARIANTS}

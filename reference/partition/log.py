@@ -15,49 +15,15 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from reference.kit.log import (
-    UNDEFINED,
-    CacheEntry,
+    UNDEFINED as UNDEFINED,
+    CacheEntry as CacheEntry,
     Entry,
-    EpochCache,
-    EpochEnd,
-    cache_append,
-    cache_assign,
-    cache_truncate,
+    EpochCache as EpochCache,
+    EpochEnd as EpochEnd,
+    cache_append as cache_append,
+    cache_assign as cache_assign,
+    cache_truncate as cache_truncate,
 )
-
-__all__ = [
-    "CORRUPT",
-    "GONE",
-    "NO_DIVERGENCE",
-    "UNDEFINED",
-    "Batch",
-    "CacheEntry",
-    "EpochCache",
-    "EpochEnd",
-    "Produced",
-    "ProducerState",
-    "Producers",
-    "Record",
-    "RecordLog",
-    "batches_from",
-    "batches_up_to",
-    "cache_append",
-    "cache_assign",
-    "cache_trimmed",
-    "cache_truncate",
-    "duplicate_in",
-    "empty_log_at",
-    "end_offset_for",
-    "ends_batch",
-    "last_epoch_of",
-    "last_sequence",
-    "producers_after_append",
-    "producers_from",
-    "producers_of",
-    "sequence_error",
-    "state_of",
-    "trimmed",
-]
 
 
 class Record(Entry, frozen=True, gc=False, array_like=True, cache_hash=True):

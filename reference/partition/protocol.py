@@ -127,7 +127,6 @@ CONTROLLER_KIND: Final = NodeKind(
     row=ControllerRow,
     inputs=CONTROLLER_INPUTS,
     initial=initial_controller,
-    is_running=lambda _: True,
     role=lambda _: "Controller",
     first_row="InitialController",
     hidden=_OF_CONTROLLER,

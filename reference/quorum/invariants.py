@@ -14,27 +14,17 @@ first violation.
 from __future__ import annotations
 
 from reference.kit.log import Log, agree, cache_append, cache_of, is_prefix_of, prefix
-from reference.kit.properties import Invariant
+from reference.kit.properties import (
+    Invariant as Invariant,
+)
 from reference.quorum.properties import (
-    INVARIANTS,
+    INVARIANTS as INVARIANTS,
     Ballot,
-    QuorumHistory,
+    QuorumHistory as QuorumHistory,
     Rows,
-    history_init,
+    history_init as history_init,
 )
 from reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, is_running
-
-__all__ = [
-    "INVARIANTS",
-    "INVARIANT_NAMES",
-    "Invariant",
-    "QuorumHistory",
-    "check_step",
-    "enter_step",
-    "first_violated",
-    "history_init",
-    "invariant",
-]
 
 INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in INVARIANTS)
 _BY_NAME = {each.name: each for each in INVARIANTS}

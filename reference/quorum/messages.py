@@ -15,8 +15,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from reference.kit.fields import Node, NodeOrNobody, Value
 from reference.kit.log import UNDEFINED, EpochEnd, Log
-from reference.kit.messages import Addressed, Tagged
-from reference.kit.messages import canonical as of_set
+from reference.kit.messages import Addressed, Tagged, canonical as of_set
 
 NO_DIVERGENCE = EpochEnd(UNDEFINED, UNDEFINED)
 

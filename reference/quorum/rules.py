@@ -248,11 +248,3 @@ class QuorumRules:
         follower's high watermark never goes back either.
         """
         return max(row.high_watermark, min(offset, log.end_offset(row.log)))
-
-
-RULES: tuple[str, ...] = tuple(
-    name
-    for name, member in vars(QuorumRules).items()
-    if callable(member) and not name.startswith("_")
-)
-"""The names of all decisions, in the order above."""

@@ -18,39 +18,19 @@ import msgspec
 
 from reference.kit.fields import AtLeastOne, ByNode, Node, NodeOrNobody, SetOf
 from reference.kit.log import (
-    LEADER_CHANGE,
-    UNDEFINED,
-    CacheEntry,
-    Entry,
-    EpochCache,
-    EpochEnd,
-    Log,
+    LEADER_CHANGE as LEADER_CHANGE,
+    UNDEFINED as UNDEFINED,
+    CacheEntry as CacheEntry,
+    Entry as Entry,
+    EpochCache as EpochCache,
+    EpochEnd as EpochEnd,
+    Log as Log,
 )
-from reference.quorum.messages import NO_DIVERGENCE, FetchRequest, Message
-
-__all__ = [
-    "AWAITING",
-    "BACKING_OFF",
-    "LEADER_CHANGE",
-    "NOBODY",
-    "NO_DIVERGENCE",
-    "READY",
-    "ROLES",
-    "UNDEFINED",
-    "CacheEntry",
-    "Connection",
-    "Constants",
-    "Entry",
-    "EpochCache",
-    "EpochEnd",
-    "Log",
-    "Outcome",
-    "QuorumStateFile",
-    "Role",
-    "Row",
-    "initial_row",
-    "is_running",
-]
+from reference.quorum.messages import (
+    NO_DIVERGENCE as NO_DIVERGENCE,
+    FetchRequest,
+    Message,
+)
 
 NOBODY = -1
 """No leader known, no vote given: Kafka's sentinel."""

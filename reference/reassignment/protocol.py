@@ -49,7 +49,6 @@ CONTROLLER_KIND: Final = NodeKind(
     row=TopicRow,
     inputs=INPUTS,
     initial=initial_topic_row,
-    is_running=lambda _: True,
     role=lambda _: "Controller",
 )
 

@@ -15,20 +15,16 @@ from typing import Any, NamedTuple
 from reference.runner.scenarios import family
 from reference.runner.watching import rules_of, watched
 from reference.sim.choices import Chooser, RecordingChooser, SeededChooser, run_seed
-from reference.sim.family import Family
+from reference.sim.family import Family, Simulated
 from reference.sim.genomes import Choices, Genome
+from reference.sim.memo import Memos
 from reference.sim.recorder import Recorder, RunResult
 from traces.schema import PartTables
-
-MEMO_STEPS = 400_000
-"""A memo that has grown to so many steps is begun anew: about 400 MB."""
 
 COLLECTED_AT = 200_000
 """New objects after which garbage is looked for: about 30 MB."""
 
-_memos: dict[tuple[object, str | None, bool], Any] = {}
-_forgotten: dict[tuple[object, str | None, bool], int] = {}
-"""How many steps memos knew that were begun anew."""
+_memos = Memos()
 
 
 class Taken(NamedTuple):
@@ -91,7 +87,7 @@ def simulate_part(
     for run in range(first_run, first_run + runs):
         own = run_seed(seed, run)
         over = simulate(found, SeededChooser(own), known, recorder, run, own, options or {})
-        _take_apart(over)
+        over.take_apart()
     return recorder.tables()
 
 
@@ -153,7 +149,7 @@ def simulate(
     run: int,
     seed: int,
     requested: Mapping[str, Any],
-) -> Any:
+) -> Simulated:
     """One run into a recorder. The simulation is returned as it ended."""
     options = of.draw(chooser, requested)
     simulation = of.simulation(of.scenario, options, chooser, memo, recorder)
@@ -169,48 +165,25 @@ def simulate(
             violations=simulation.violations,
             history=simulation.clients.history,
             statistics=simulation.statistics(),
-            batches=getattr(simulation, "batches", ()),
         )
     )
     return simulation
 
 
-def _take_apart(over: Any) -> None:
-    """A run, its events and its clients refer to each other in circles: what nobody takes apart
-    waits, with all that it holds, until garbage is looked for."""
-    if hasattr(over, "queue"):
-        over.queue.heap.clear()
-    vars(over.clients).clear()
-    vars(over).clear()
-
-
 def _memo(of: Family, bug: str | None, watched: bool = False) -> Any:
     """What this process remembers of a scenario's protocol and rules; apart where rules are
     watched, since of a step that was worked out before nothing is told."""
-    key = of.key, bug, watched
-    memo = _memos.get(key)
-    if memo is not None and memo.steps > MEMO_STEPS:
-        _forgotten[key] = _forgotten.get(key, 0) + memo.steps
-        memo.forget()
-        memo = None
-    if memo is None:
-        memo = _memos[key] = of.memo(bug, True)
-    return memo
+    return _memos.of((of.key, bug, watched), lambda: of.memo(bug, True))
 
 
-def steps_worked_out(scenario: str, bug: str | None = None) -> int:
-    """How many steps of a scenario this process has worked out to remember them."""
-    key = family(scenario).key, bug, False
-    memo = _memos.get(key)
-    return _forgotten.get(key, 0) + (0 if memo is None else memo.steps)
+def steps_worked_out(scenario: str) -> int:
+    """How many steps of a scenario without a bug this process has worked out to remember them."""
+    return _memos.steps((family(scenario).key, None, False))
 
 
 def forget() -> None:
-    """Frees what this process remembers of steps; the next part works them out again."""
-    for memo in _memos.values():
-        memo.forget()
-    _memos.clear()
-    _forgotten.clear()
+    """Frees what this process remembers of steps."""
+    _memos.forget()
 
 
 def taken(recorder: Recorder) -> list[Taken]:

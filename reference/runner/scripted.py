@@ -26,8 +26,12 @@ from reference.quorum.types import Constants
 from reference.runner.run import Run, taken
 from reference.sim.plain import options_of
 from reference.sim.recorder import Recorder, RunResult, Violation
-from reference.steered.failures import Failure, NoProgress, PromiseBroken
-from reference.steered.failures import Violation as InvariantViolated
+from reference.steered.failures import (
+    Failure,
+    NoProgress,
+    PromiseBroken,
+    Violation as InvariantViolated,
+)
 from reference.steered.moves import Log
 from reference.steered.plain import PlainSchedule, begun
 from reference.steered.scripts import Script
@@ -158,7 +162,6 @@ def recorded(replayed: Replayed) -> tuple[Run, Recorder]:
             violations=violations,
             history=_history(schedule),
             statistics=_statistics(schedule),
-            batches=schedule.batches if isinstance(schedule, ClusterSchedule) else (),
         )
     )
     return Run(recorder.results[0], taken(recorder)), recorder

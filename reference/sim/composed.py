@@ -22,7 +22,7 @@ from reference.bugs.catalog import replayable
 from reference.clients.promises import Configuration
 from reference.kit.protocol import Composition, Outcome, constants_of
 from reference.sim.choices import Chooser, chance
-from reference.sim.family import ClientLog, Family, Manner
+from reference.sim.family import Circular, ClientLog, Family, Manner
 from reference.sim.memo import Step
 from reference.sim.operations import Operation
 from reference.sim.options import STRETCH
@@ -196,10 +196,8 @@ class ComposedClients:
         return found
 
 
-class ComposedSimulation:
-    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
-
-    batches = ()
+class ComposedSimulation(Circular):
+    """One run of a composition."""
 
     def __init__(
         self, options: Any, chooser: Chooser, memo: ComposedMemo, recorder: Recorder

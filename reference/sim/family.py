@@ -5,14 +5,16 @@ Every scenario is of one family. Families are listed in reference/runner/scenari
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from reference.clients.promises import Configuration, Envelope
 from reference.kit.log import EpochEnd
 from reference.sim.choices import Chooser
+from reference.sim.events import Queue
+from reference.sim.recorder import Violation
 
 
 class Manner(NamedTuple):
@@ -47,6 +49,51 @@ class ClientLog(NamedTuple):
     objects: Callable[[], Sequence[Any | None]] | None = None
 
 
+class Simulated(Protocol):
+    """A run, built; once it was executed, what became of it."""
+
+    @property
+    def constants(self) -> Any: ...
+    @property
+    def clients(self) -> Any:
+        """With their `history`."""
+        ...
+
+    @property
+    def handler_calls(self) -> int: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def violations(self) -> list[Violation]: ...
+
+    def execute(self) -> None: ...
+    def statistics(self) -> dict[str, int]:
+        """What happened, counted."""
+        ...
+
+    def take_apart(self) -> None:
+        """The run is over, and nobody reads it any more."""
+        ...
+
+
+class Circular:
+    """A run that its events and its clients refer to, and it to them: what nobody takes apart
+    waits, with all that it holds, until garbage is looked for.
+    """
+
+    clients: Any
+
+    def queues(self) -> Iterable[Queue]:
+        """Where its events wait."""
+        return ()
+
+    def take_apart(self) -> None:
+        for queue in self.queues():
+            queue.heap.clear()
+        vars(self.clients).clear()
+        vars(self).clear()
+
+
 class Family(NamedTuple):
     """scenario: has name, sentence and palettes. of: the type of a run's options. draw: them, but
     for those that are requested. memo: under a bug or none, enabled or not; key: what
@@ -62,7 +109,7 @@ class Family(NamedTuple):
     draw: Callable[[Chooser, Mapping[str, Any]], Any]
     memo: Callable[[str | None, bool], Any]
     key: object
-    simulation: Callable[..., Any]
+    simulation: Callable[..., Simulated]
     manner: Manner
     log: ClientLog
     fixed: tuple[Mapping[str, Any], ...]

@@ -13,7 +13,8 @@ found out by the next one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -150,6 +151,7 @@ class Machine(ABC):
 
 
 M = TypeVar("M", bound=Machine)
+T = TypeVar("T")
 
 
 class Memo(ABC, Generic[M]):
@@ -181,3 +183,38 @@ class Memo(ABC, Generic[M]):
         """Frees the memory of a memo that nobody uses any more."""
         for machine in self._machines.values():
             machine.forget()
+
+
+class Memos:
+    """One memo for each key, by which it is found again. One that has grown to more than `most`
+    steps is freed and begun anew; 400,000 steps are about 400 MB.
+    """
+
+    def __init__(self, most: int = 400_000) -> None:
+        self._most = most
+        self._known: dict[Hashable, Any] = {}
+        self._freed: Counter[Hashable] = Counter()
+
+    def of(self, key: Hashable, new: Callable[[], T]) -> T:
+        """The memo of this key; the first time, a new one."""
+        memo: Any = self._known.get(key)
+        if memo is not None and memo.steps > self._most:
+            self._freed[key] += memo.steps
+            memo.forget()
+            memo = None
+        if memo is None:
+            memo = self._known[key] = new()
+        found: T = memo
+        return found
+
+    def steps(self, key: Hashable) -> int:
+        """How many were worked out, those included that were freed."""
+        memo = self._known.get(key)
+        return self._freed[key] + (0 if memo is None else memo.steps)
+
+    def forget(self) -> None:
+        """Frees all there is; what is asked next is worked out again."""
+        for memo in self._known.values():
+            memo.forget()
+        self._known.clear()
+        self._freed.clear()

@@ -31,7 +31,7 @@ from reference.kit.protocol import (
 )
 from reference.protocols import ProtocolError, kind_of_row, raised
 from reference.sim.choices import Chooser, chance
-from reference.sim.family import ClientLog, Family, Manner, brief
+from reference.sim.family import Circular, ClientLog, Family, Manner, brief
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Machine, Memo, Sent, State, Step
 from reference.sim.operations import Operation
@@ -202,10 +202,8 @@ class PlainClients:
             asked.completed, asked.outcome = time, told.outcome
 
 
-class PlainSimulation:
-    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
-
-    batches = ()
+class PlainSimulation(Circular):
+    """One run of a protocol."""
 
     def __init__(self, options: Any, chooser: Chooser, memo: PlainMemo, recorder: Recorder) -> None:
         protocol = memo.protocol

@@ -52,7 +52,6 @@ class RunResult(NamedTuple):
     violations: Sequence[Violation]
     history: Sequence[Operation]
     statistics: dict[str, int]
-    batches: Sequence[Batch] = ()
 
 
 class Machine(Protocol):
@@ -104,6 +103,9 @@ class Recorder:
         """Whose step it is, in runs of several components."""
         self.distinct: list[Step] = []
         self.results: list[RunResult] = []
+        self._batches: list[Batch] = []
+        """Of the run that is being recorded."""
+        self._batches_of: list[list[Batch]] = []
         self._rows: list[KnownRow] = []
         self._inputs: list[KnownInput] = []
         # By step id, for counting: 1 if it changed a row or sent something, or was ignored.
@@ -132,17 +134,15 @@ class Recorder:
         number: int = known.number
         return number
 
-    def batch(self, value: int, decided: Mapping[int, Step], log: int) -> list[Batch]:
-        """A decision that was appended to the quorum's log as `value`: by partition, the step that
-        it is to be. log: the address to which it writes.
+    def decided(self, value: int, steps: Mapping[int, Step], log: int) -> None:
+        """A decision was appended to the quorum's log as `value`: by partition, the step that it is
+        to be. log: the address to which it writes.
         """
-        found = []
-        for partition, step in decided.items():
+        for partition, step in steps.items():
             written = [message for to, message in step.sent if to == log]
             records = self._number(written[0], self._inputs) if written else None
             input = self._number(step.input, self._inputs)
-            found.append(Batch(value, 1 + partition, input, records))
-        return found
+            self._batches.append(Batch(value, 1 + partition, input, records))
 
     def close_run(self, result: RunResult) -> None:
         """The run is over: its steps are those recorded since the last one was."""
@@ -157,6 +157,8 @@ class Recorder:
         result.statistics["ignored"] = sum(map(self._ignored.__getitem__, steps))
         result.statistics["changing_or_sending"] = sum(map(self._changing.__getitem__, steps))
         self.results.append(result)
+        self._batches_of.append(self._batches)
+        self._batches = []
 
     def tables(self) -> PartTables:
         """The part. Raises AssertionError where a value is no longer what was recorded (L7)."""
@@ -198,7 +200,7 @@ class Recorder:
             "history": schema.Structs(
                 schema.OPERATION, [[op.fields() for op in r.history] for r in results]
             ),
-            "batches": schema.Structs(schema.BATCH, [r.batches for r in results]),
+            "batches": schema.Structs(schema.BATCH, self._batches_of),
             "statistics": [r.statistics for r in results],
         }
 

@@ -13,8 +13,12 @@ import msgspec
 
 from reference.kit.fields import Node, SetOf
 from reference.kit.log import UNDEFINED
-from reference.voters.types import Constants as VoterConstants
-from reference.voters.types import VoterRow, VotersLog, initial_voter_row
+from reference.voters.types import (
+    Constants as VoterConstants,
+    VoterRow,
+    VotersLog,
+    initial_voter_row,
+)
 
 
 class Constants(VoterConstants, frozen=True, tag="snapshots", tag_field="protocol"):

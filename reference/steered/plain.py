@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from reference.kit.protocol import Protocol
 from reference.sim.choices import StreamName
 from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
+from reference.sim.memo import Memos, Step
 from reference.sim.plain import LATE, MOVE_US, PlainMemo, PlainSimulation, options_of
 from reference.sim.recorder import Recorder
 from reference.steered.failures import Violation
@@ -29,27 +29,9 @@ from reference.steered.moves import Move, NodeStep, recorded_steps
 LOST: Final = ", and nobody hears what it sends"
 AGAIN: Final = ", which comes again"
 HELD: Final = " late"
-REMEMBERED: Final = 400_000
-"""A memo that has grown to so many steps is begun anew, as in reference/runner/run.py."""
 
-_memos: dict[tuple[str, str | None], PlainMemo] = {}
-
-
-def forget() -> None:
-    """Frees what this process remembers of steps."""
-    for memo in _memos.values():
-        memo.forget()
-    _memos.clear()
-
-
-def _memo(protocol: Protocol, bug: str | None) -> PlainMemo:
-    memo = _memos.get((protocol.name, bug))
-    if memo is not None and memo.steps > REMEMBERED:
-        memo.forget()
-        memo = None
-    if memo is None:
-        memo = _memos[protocol.name, bug] = PlainMemo(protocol, bug)
-    return memo
+memos = Memos()
+"""By protocol and bug."""
 
 
 class _Fate:
@@ -76,8 +58,9 @@ class PlainSchedule(PlainSimulation):
         self.options = options
         self.recorder = Recorder(0)
         self._fate = _Fate()
+        memo = memos.of((protocol.name, bug), lambda: PlainMemo(protocol, bug))
         # What may be lost is asked about.
-        super().__init__(replace(options, lost=1), self._fate, _memo(protocol, bug), self.recorder)
+        super().__init__(replace(options, lost=1), self._fate, memo, self.recorder)
         self._protocol = protocol
         self._sentences = {each.name: each for each in self._world.properties}
         self.moves: list[str] = []

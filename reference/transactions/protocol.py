@@ -70,7 +70,6 @@ COORDINATOR_KIND: Final = NodeKind(
     inputs=COORDINATOR_INPUTS,
     initial=initial_coordinators,
     first_row="InitialCoordinators",
-    is_running=lambda row: True,
     role=lambda row: current(row).txn.state if current(row).active else "Loading",
     operators="Node_",
 )
@@ -81,7 +80,6 @@ PARTITION_KIND: Final = NodeKind(
     inputs=PARTITION_INPUTS,
     initial=initial_partition,
     first_row="InitialPartition",
-    is_running=lambda row: True,
     role=lambda row: "Open" if row.producer.open else "Closed",
     operators="Node_",
 )
@@ -98,7 +96,6 @@ PRODUCER_KIND: Final = NodeKind(
     inputs=PRODUCER_INPUTS,
     initial=lambda constants: initial_client(constants, "Ready"),
     first_row="FirstProducer",
-    is_running=lambda row: True,
     role=lambda row: row.status,
     operators="Node_",
 )

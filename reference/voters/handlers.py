@@ -23,8 +23,7 @@ from reference.kit.protocol import Outcome
 from reference.quorum import messages as quorum
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.rules import QuorumRules
-from reference.quorum.types import AWAITING, READY, Row, is_running
-from reference.quorum.types import Outcome as QuorumOutcome
+from reference.quorum.types import AWAITING, READY, Outcome as QuorumOutcome, Row, is_running
 from reference.voters.messages import (
     INPUTS,
     AddVoter,

@@ -13,8 +13,7 @@ import msgspec
 
 from reference.kit.fields import AtLeastOne, Node, SetOf
 from reference.kit.log import UNDEFINED, Entry
-from reference.quorum.types import Constants as QuorumConstants
-from reference.quorum.types import Row, initial_row
+from reference.quorum.types import Constants as QuorumConstants, Row, initial_row
 
 VOTERS_RECORD = -1
 """Value of the control record of a set of voters."""

@@ -43,12 +43,10 @@ from tests.conformance.judged_states import Asked, Variables, answers
 from tests.reference import pairs
 from tests.reference.changes import Pool
 from tests.reference.pairs import Pair, PartitionMoment, QuorumMoment
-from tests.reference.partition import cluster as partition_cluster
-from tests.reference.partition import plants as partition_plants
+from tests.reference.partition import cluster as partition_cluster, plants as partition_plants
 from tests.reference.partition.walks import Moves
 from tests.reference.quorum import plants
-from tla_utils import Record as SpecRecord
-from tla_utils import function, read_manifest
+from tla_utils import Record as SpecRecord, function, read_manifest
 from tla_utils.definitions import definition
 from tla_utils.overrides import read_module
 from traces.jobs.abstraction import Abstraction

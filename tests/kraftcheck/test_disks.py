@@ -24,8 +24,7 @@ from typing import BinaryIO, TypeAlias
 import google_crc32c
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kraftcheck.cli import cli
 from system.files import open_file

@@ -31,6 +31,12 @@ QUIET = Screen(quiet=True, results=False)
 NAMES = [each.name for each in PROTOCOLS if each.name != "quorum41"]
 
 
+@pytest.fixture
+def few_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 60: what is looked at is what the search leads to, and what is made of it."""
+    monkeypatch.setattr(driving, "WALKS", 6)
+
+
 def drive(protocol: str, out: Path, *words: str, command: tuple[str, ...] = ()) -> Result:
     node = command or (sys.executable, str(FOREIGN / "reference_node.py"))
     return CliRunner().invoke(cli, ["drive", protocol, *words, "--out", str(out), "--", *node])
@@ -63,6 +69,7 @@ def driver_of(protocol: str, bug: str | None = None, node: int | None = None) ->
 
 
 @pytest.mark.parametrize("protocol", NAMES)
+@pytest.mark.usefixtures("few_walks")
 def test_a_correct_node_of_every_protocol_holds(protocol: str, tmp_path: Path) -> None:
     done = drive(protocol, tmp_path / "out", "--search", "60", "--json", "--quiet")
     assert done.exit_code == 0, done.output
@@ -137,6 +144,7 @@ def voter(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return "java", "-cp", str(place), "Voter"
 
 
+@pytest.mark.usefixtures("few_walks")
 def test_a_bug_that_its_own_run_never_meets_is_found(
     voter: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -151,6 +159,7 @@ def test_a_bug_that_its_own_run_never_meets_is_found(
     assert "not taken  ElectionTimeout as Unattached: this voter never stands" in done.stdout
 
 
+@pytest.mark.usefixtures("few_walks")
 def test_partial_rows_are_driven_as_well(voter: tuple[str, ...], tmp_path: Path) -> None:
     for options, code in (((), 0), (("--rare-bug",), 1)):
         command = (*voter, "--driven", "--partial", *options)

@@ -16,8 +16,7 @@ from kraftcheck.witness.quorum import VOTERS
 from live.sources import VERSION
 from live.witness import jars
 from tests.live.patched import Plant, compiled, sources
-from tests.live.test_witness_partition import HOSTS
-from tests.live.test_witness_partition import PLANTS as OF_PARTITION
+from tests.live.test_witness_partition import HOSTS, PLANTS as OF_PARTITION
 from tests.live.test_witness_plants import PLANTS as OF_QUORUM
 from traces.foreign.batch import judge_steps
 from traces.foreign.reading import read_foreign

@@ -51,7 +51,7 @@ from tests.stateful.detection_store import (
     store,
     version_of,
 )
-from tests.stateful.partition_schedule import _memos
+from tests.stateful.partition_schedule import memos
 from tests.steady import draw_no_local_constants
 
 EXAMPLES: Final = 400
@@ -147,10 +147,8 @@ def is_missing(piece: Piece, samples: Samples) -> bool:
 def forget_steps() -> None:
     """Frees what the simulator and the machines remember of steps."""
     forget()
-    plain.forget()
-    for memo in _memos.values():
-        memo.forget()
-    _memos.clear()
+    plain.memos.forget()
+    memos.forget()
 
 
 def run_pieces(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reference.partition.steered.schedule import PartitionSchedule, _memos
+from reference.partition.steered.schedule import PartitionSchedule, memos
 from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
 from reference.steered.failures import PromiseBroken
 from traces.jobs.steered import broken_promise
 
-__all__ = ["DISK", "FAILED", "LATE", "PROMPT", "PartitionSchedule", "PromiseBroken", "_memos"]
+__all__ = ["DISK", "FAILED", "LATE", "PROMPT", "PartitionSchedule", "PromiseBroken", "memos"]
 __all__ += ["judge_history"]
 
 

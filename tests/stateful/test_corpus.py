@@ -19,8 +19,7 @@ from reference.steered.failures import REJECTED
 from reference.steered.scripts import read
 from tests.stateful.gifts import KEPT
 from tests.stateful.searching import VERDICTS
-from traces.counterexamples.relation import Relation
-from traces.counterexamples.relation import replayed as replayed_by
+from traces.counterexamples.relation import Relation, replayed as replayed_by
 from traces.jobs.allowed import Allowed
 from traces.jobs.steered import broken_promise
 

@@ -9,8 +9,7 @@ from math import inf
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, settings, strategies as st
 
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from tests.stateful import detecting, detection_store, measure_detection

@@ -11,6 +11,7 @@ from reference.partition.rules import PartitionRules
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered import schedule as steered
 from reference.partition.steered.schedule import PartitionSchedule
+from reference.sim.memo import Memos
 from tests.stateful import reached
 
 DROP = (
@@ -34,7 +35,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Decisions are noted while a test lasts; nothing is remembered from before."""
     monkeypatch.setattr(reached, "counts", {"partition": Counter()})
     monkeypatch.setattr(reached, "_judging", ["partition"])
-    monkeypatch.setattr(steered, "_memos", {})
+    monkeypatch.setattr(steered, "memos", Memos())
     for name in reached._decisions(PartitionRules):
         noted = reached._noted(f"decision PartitionRules.{name}", getattr(PartitionRules, name))
         monkeypatch.setattr(PartitionRules, name, noted)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import networkx as nx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tla_utils import ToolError
 from tla_utils.covering import Problem, certified, cover_edges

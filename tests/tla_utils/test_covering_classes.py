@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import permutations, product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tla_utils import ToolError
 from tla_utils.covering_classes import cover_classes, least_moves

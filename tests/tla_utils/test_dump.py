@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tla_utils import ModuleText, TlcJob, ToolError, run_tlc
-from tla_utils.dump import Dump, Limits, edge_counts, read_dump, shortest_ways, split_value
+from tla_utils.dump import Dump, Limits, read_dump, shortest_ways, split_value
 
 HEAD = "strict digraph DiskGraph {\nsubgraph cluster_graph {\n"
 FIRST = '1 [label="/\\\\ a = {2, 1}\\n/\\\\ b = << [x |-> 1], [x |-> \\"]\\"] >>",style = filled]\n'
@@ -32,7 +32,7 @@ def test_states_are_split_and_edges_kept_as_often_as_they_stand(tmp_path: Path) 
     assert [dict(r) for r in records] == [{"x": 1}, {"x": "]"}]  # type: ignore[union-attr,arg-type]
     assert dump.value(dump.of(1, "b")) == ()
     assert (list(dump.source), list(dump.target)) == ([0, 0], [1, 1])
-    assert edge_counts(dump) == {"Move": 2} and dump.initial == [0]
+    assert dump.labels == ["Move"] and dump.initial == [0]
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_tlc_writes_an_edge_for_every_successor_it_generates(tmp_path: Path) -> 
     result = run_tlc(job)
     assert result.generated == 5
     dump = read_dump(path, edges=result.generated - 1)
-    assert edge_counts(dump) == {"Up": 4} and len(dump.states) == 3
+    assert dump.labels == ["Up"] and len(dump.label) == 4 and len(dump.states) == 3

@@ -7,8 +7,7 @@ import pickle
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tla_utils.runner import ModuleText, TlcJob, run_tlc
 from tla_utils.values import (

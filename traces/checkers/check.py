@@ -28,8 +28,7 @@ from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged
 from traces.checkers.columns import from_history
 from traces.checkers.coordinated import group_log
-from traces.checkers.groups import Rebalancing
-from traces.checkers.groups import judged as rebalanced
+from traces.checkers.groups import Rebalancing, judged as rebalanced
 from traces.checkers.members import members_of
 from traces.checkers.models import Model
 from traces.checkers.transactions import settled, told_in_steps, transactions_of

@@ -20,8 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from reference.kit.cover import Composition
-from reference.protocols import PROTOCOLS as ALL
-from reference.protocols import parts_of
+from reference.protocols import PROTOCOLS as ALL, parts_of
 from specs import SPECS
 from system.files import read_text, read_toml
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc

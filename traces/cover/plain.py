@@ -11,13 +11,13 @@ of the kind's module says, or of one beside the list of graphs, `Inputs_X(n, row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import msgspec
 from msgspec.structs import replace
 
-from reference.kit.cover import LocalMove, Result
+from reference.kit.cover import Composition, LocalMove, Result
 from reference.kit.dispatch import action_name
 from reference.kit.fields import NODES, fields_of
 from reference.kit.protocol import NodeKind, Protocol
@@ -28,15 +28,13 @@ from traces.jobs.abstraction import cfg_constants, constant_definitions
 MODULE = "PlainCover"
 
 
-class PlainComposition:
+class PlainComposition(Composition):
     """The rule book of a protocol, under one set of constants and budgets.
 
     budgets: by name of a local input, how many there may be of it in all; the others never come.
     replacement: rules or handlers of a bug. inputs: a module that says which inputs with fields may
     come, where those of the kinds do not.
     """
-
-    shared = ""
 
     def __init__(
         self,
@@ -48,7 +46,7 @@ class PlainComposition:
     ) -> None:
         self._inputs = inputs
         self.name = protocol.name
-        self.protocol, self.constants = protocol, constants
+        self.protocol, self.constants, self.messages = protocol, constants, protocol.messages
         self.nodes = tuple(sorted(protocol.nodes(constants)))
         self.places = (("rows", self.nodes),)
         self.budgets = dict(budgets)
@@ -70,20 +68,8 @@ class PlainComposition:
     def _kind(self, node: int) -> NodeKind:
         return self.protocol.kind_of(self.constants, node)
 
-    def first_log(self) -> tuple[()]:
-        return ()
-
-    def receiver(self, message: Any) -> int | None:
-        return message.destination if message.destination in self.nodes else None
-
-    def available(self, input: Any, network: Set[Any], shared: tuple[()]) -> bool:
-        return not isinstance(input, self.protocol.messages) or input in network
-
-    def split(self, sent: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[()]]:
-        return sent, ()
-
     def local_moves(
-        self, node: int, row: Any, spent: Mapping[str, int], shared: tuple[()]
+        self, node: int, row: Any, spent: Mapping[str, int], shared: tuple[Any, ...]
     ) -> Iterator[LocalMove]:
         for input in self._local(node, row):
             name = type(input).__name__
@@ -95,7 +81,7 @@ class PlainComposition:
         return self.protocol.world.local(self.constants, node, row)
 
     def attempts(
-        self, node: int, row: Any, incoming: Sequence[Any], shared: tuple[()]
+        self, node: int, row: Any, incoming: Sequence[Any], shared: tuple[Any, ...]
     ) -> Iterator[Any]:
         yield from self._local(node, row)
 
@@ -125,9 +111,6 @@ class PlainComposition:
         if node not in self.nodes:
             return self.protocol.peers(self.constants)
         return [each for each in self.nodes if self._kind(each).name == self._kind(node).name]
-
-    def within(self, row: Any) -> bool:
-        return True
 
     def outcomes(self, node: int, row: Any, input: Any) -> Sequence[Result]:
         message = isinstance(input, self.protocol.messages)

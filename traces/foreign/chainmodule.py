@@ -15,8 +15,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
-from tla_utils import CheckOptions, ModuleText, Record, StepFrame, TlcJob, TlcResult, Value, render
-from tla_utils import run_tlc as start_tlc
+from tla_utils import (
+    CheckOptions,
+    ModuleText,
+    Record,
+    StepFrame,
+    TlcJob,
+    TlcResult,
+    Value,
+    render,
+    run_tlc as start_tlc,
+)
 from tla_utils.errors import ToolError
 from tla_utils.steps import complaint
 from tla_utils.steptable import Batch, StepTable

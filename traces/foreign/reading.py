@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
-from msgspec import UNSET, UnsetType
-from msgspec import inspect as info
+from msgspec import UNSET, UnsetType, inspect as info
 from msgspec.structs import astuple
 
 from reference.kit.fields import NOBODY, NODES, Field, Kind, fields_of
 from reference.kit.protocol import NodeKind, Protocol
 from reference.protocols import PROTOCOLS, AnyConstants, kind_of, nodes_of, peers_of, protocol_of
-from system.files import lines as lines_of
-from system.files import open_file
+from system.files import lines as lines_of, open_file
 from tla_utils import Record, Value, function
 from traces.foreign.forms import LINES, Header
 from traces.schema import TraceError

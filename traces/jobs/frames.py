@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from traces.jobs import coverage
-from traces.jobs import measures as how_runs_went
+from traces.jobs import coverage, measures as how_runs_went
 from traces.jobs.checks import check_runs
 from traces.jobs.columns import Part
 from traces.jobs.coverage import FEATURES

@@ -11,8 +11,7 @@ one epoch, a marker that is missing where nothing was written and one like it wa
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple
 

@@ -24,12 +24,9 @@ from markupsafe import Markup
 from reference.clients.promises import Level
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
 from traces.history import LOG_OPERATIONS, History, Operation
-from traces.report import history_incident
-from traces.report import history_words as words
+from traces.report import history_incident, history_words as words
 from traces.report.history_incident import incident
-from traces.report.history_members import BAR as BAR_OF_MEMBERS
-from traces.report.history_members import ROW as ROW_OF_MEMBERS
-from traces.report.history_members import ownership
+from traces.report.history_members import BAR as BAR_OF_MEMBERS, ROW as ROW_OF_MEMBERS, ownership
 from traces.report.history_order import Order, orders
 from traces.report.history_staleness import lags
 from traces.report.history_timeline import BAR, NOTHING, ROW, WIDTH, timeline

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from traces.checkers.verdict import Anomaly as Anomaly
-from traces.checkers.verdict import Certificate
-from traces.checkers.verdict import Staleness as Staleness
+from traces.checkers.verdict import Anomaly as Anomaly, Certificate, Staleness as Staleness
 
 
 class Object(msgspec.Struct, frozen=True, kw_only=True):

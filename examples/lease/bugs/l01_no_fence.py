@@ -11,8 +11,6 @@ from reference.bugs.bug import NO_CLIENT, declared
 
 
 class L01NoFence(LeaseRules):
-    __slots__ = ()
-
     def may_write(self, row: Server, m: WriteRequest) -> bool:
         return True
 

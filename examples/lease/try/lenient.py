@@ -6,7 +6,5 @@ from lease.protocol import LeaseRules, Server, WriteRequest
 
 
 class Lenient(LeaseRules):
-    __slots__ = ()
-
     def may_write(self, row: Server, m: WriteRequest) -> bool:
         return m.token + 1 >= row.written

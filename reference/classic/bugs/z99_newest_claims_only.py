@@ -12,8 +12,6 @@ from reference.classic.rules import Claims, ClassicRules, claims_of
 
 
 class Z99NewestClaimsOnly(ClassicRules):
-    __slots__ = ()
-
     def owners_by_claim(self, claims: Claims, p: int) -> tuple[int, ...]:
         newest = max(c.generation for c in claims)
         return tuple(sorted(c.member for c in claims_of(claims, p) if c.generation == newest))

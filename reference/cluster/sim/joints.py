@@ -28,7 +28,7 @@ from reference.quorum.messages import Append
 from reference.sim.choices import Stream
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
-from reference.sim.recorder import Batch, Recorder
+from reference.sim.recorder import Recorder
 
 _P = TypeVar("_P", bound=ClusterPartition)
 
@@ -43,7 +43,6 @@ class Joints(ABC):
         self.constants = constants_of(options)
         self.now = 0
         self.recorder = recorder
-        self.batches: list[Batch] = []
         self._first_step = len(recorder.steps.items)
         self._component = QUORUM
         self._entered = 0
@@ -142,4 +141,4 @@ class Joints(ABC):
         """Has a voter take the step. Why that was ignored, or empty."""
 
     def decided(self, value: int, steps: Mapping[int, Step]) -> None:
-        self.batches += self.recorder.batch(value, steps, METADATA_LOG)
+        self.recorder.decided(value, steps, METADATA_LOG)

@@ -33,6 +33,7 @@ from reference.quorum.sim.scheduler import QuorumClients, Simulation
 from reference.quorum.types import Row
 from reference.sim.choices import Chooser, Stream, pick
 from reference.sim.events import CALL, Queue
+from reference.sim.family import Circular
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, Violation
@@ -113,8 +114,8 @@ class _Between:
         what(node)
 
 
-class ClusterSimulation(Joints):
-    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
+class ClusterSimulation(Joints, Circular):
+    """One run of a cluster."""
 
     def __init__(
         self,
@@ -277,6 +278,15 @@ class ClusterSimulation(Joints):
         for partition in self.partitions:
             found += partition.violations
         return sorted(found, key=lambda each: each.step)
+
+    def queues(self) -> list[Queue]:
+        return [lane.queue for lane in self._lanes]
+
+    def take_apart(self) -> None:
+        parts = (self.quorum, *self.partitions, self.brokers, self.controllers)
+        super().take_apart()
+        for part in parts:
+            vars(part).clear()
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted over all components; what promises ask for, at its worst."""

@@ -18,16 +18,13 @@ from reference.partition.sim.options import (
     Outage,
     PartitionOptions,
     Standstill,
-    draw_calm,
     draw_episode,
 )
 from reference.partition.sim.trouble import RESTART_MS, draw_damage
 from reference.partition.types import UNDEFINED
 from reference.sim.choices import Stream, pick
 from reference.sim.network import Network, Partition
-
-FIRST_CALM_MS = 1800
-"""By then most clusters have a controller, and leaders."""
+from reference.sim.trouble import Episodes
 
 
 class World(Protocol):
@@ -35,8 +32,11 @@ class World(Protocol):
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
-class Trouble:
+class Trouble(Episodes):
     """The faults of one run's brokers, other than those of single messages."""
+
+    first_calm_ms = 1800
+    """By then most clusters have a controller, and leaders."""
 
     def __init__(
         self,
@@ -47,25 +47,14 @@ class Trouble:
         partitions: Sequence[ClusterPartition],
         networks: Sequence[Network],
     ) -> None:
+        super().__init__(options.calm_ms, stream, world.call, networks)
         self._options = options
-        self._stream = stream
         self._world = world
         self._brokers = brokers
         self._partitions = partitions
-        self._networks = networks
-        self._over = False
-        self.crashes = self.lossy_crashes = self.partitions = 0
+        self.crashes = self.lossy_crashes = 0
 
-    def start(self) -> None:
-        self._world.call(1000 * FIRST_CALM_MS, self._calm, 0)
-
-    def _calm(self, _: int) -> None:
-        delay = draw_calm(self._stream, self._options)
-        self._world.call(1000 * delay, self._episode, 0)
-
-    def _episode(self, _: int) -> None:
-        if self._over:
-            return
+    def episode(self) -> None:
         world, brokers = self._world, self._brokers
         of = pick(self._stream, self._partitions)
         known = of.controller.partition
@@ -73,12 +62,9 @@ class Trouble:
         episode = draw_episode(self._stream, self._options, brokers.all, leader, known.isr)
         match episode:
             case Partition():
-                self.partitions += 1
                 for partition in self._partitions:
                     partition.losses.cuts += 1
-                for network in self._networks:
-                    network.begin(episode)
-                world.call(1000 * episode.lasts_ms, lambda _: self._mend(episode), 0)
+                self.cut(episode)
             case Outage():
                 for node, lasts in zip(episode.nodes, episode.lasts_ms, strict=True):
                     if brokers.is_running(node):
@@ -91,11 +77,6 @@ class Trouble:
             case _:
                 assert episode is None, f"no cluster has {type(episode).__name__}"
         self._calm(0)
-
-    def _mend(self, partition: Partition) -> None:
-        if not self._over:
-            for network in self._networks:
-                network.end(partition)
 
     def _stop(self, node: int) -> None:
         self.crashes += 1
@@ -122,8 +103,6 @@ class Trouble:
 
     def heal(self) -> None:
         """Ends all trouble for good."""
-        self._over = True
-        for network in self._networks:
-            network.heal()
+        self.end()
         for node in self._brokers.all:
             self._world.call(1000 * RESTART_MS, self._restart, node)

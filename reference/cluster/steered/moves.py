@@ -49,20 +49,20 @@ from reference.quorum.messages import (
     Restart,
 )
 from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.schedule import RATES, WELL, Link
-from reference.quorum.steered.schedule import cut_words as voters_cut_words
+from reference.quorum.steered.schedule import RATES, WELL, Link, cut_words as voters_cut_words
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Row
 from reference.runner.narrate import render_input
 from reference.sim.events import Queue
 from reference.sim.interning import KnownInput
+from reference.sim.memo import Memos
 from reference.sim.recorder import Recorder
 from reference.steered.failures import Violation
 from reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
 
-_memos: dict[str | None, ClusterMemo] = {}
+_memos = Memos(MEMO_STEPS)
 
 
 class _ReplayAgrees(NamedTuple):
@@ -70,14 +70,9 @@ class _ReplayAgrees(NamedTuple):
     sentence: str = "What the metadata log says, replayed, is what its controllers decided."
 
 
-def _memo(bug: str | None) -> ClusterMemo:
-    memo = _memos.get(bug)
-    if memo is None or memo.steps > MEMO_STEPS:
-        of_quorum, of_partition = bugs_of_parts(bug)
-        memo = _memos[bug] = ClusterMemo(
-            QuorumMemo(TIMEOUTS, of_quorum), PartitionMemo(of_partition)
-        )
-    return memo
+def _new_memo(bug: str | None) -> ClusterMemo:
+    of_quorum, of_partition = bugs_of_parts(bug)
+    return ClusterMemo(QuorumMemo(TIMEOUTS, of_quorum), PartitionMemo(of_partition))
 
 
 class ClusterMoves(Joints):
@@ -102,7 +97,7 @@ class ClusterMoves(Joints):
         """Brokers whose turn comes when no other broker has anything to do."""
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
-        memo, stream = memo or _memo(bug), NoChoice()
+        memo, stream = memo or _memos.of(bug, lambda: _new_memo(bug)), NoChoice()
         self.partitions = self.partitions_of(
             self.kind_of_partition, self, options, CLUSTER, memo.partition, (stream, stream)
         )

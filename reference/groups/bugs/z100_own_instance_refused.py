@@ -12,8 +12,6 @@ from reference.groups.rules import GroupRules
 
 
 class Z100OwnInstanceRefused(GroupRules):
-    __slots__ = ()
-
     def join_error(self, member: MemberRecord) -> Error:
         return "UNRELEASED_INSTANCE_ID"
 

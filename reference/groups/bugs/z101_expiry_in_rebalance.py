@@ -12,8 +12,6 @@ from reference.groups.types import GroupOffsets
 
 
 class Z101ExpiryInRebalance(GroupRules):
-    __slots__ = ()
-
     def may_expire(self, row: GroupOffsets) -> bool:
         return row.group != "Stable"
 

@@ -12,8 +12,6 @@ from reference.groups.types import CommittedOffset, GroupOffsets
 
 
 class Z102ExpiryFromCommit(GroupRules):
-    __slots__ = ()
-
     def expiry_base(self, row: GroupOffsets, each: CommittedOffset) -> int:
         return each.time
 

@@ -10,8 +10,6 @@ from reference.groups.rules import GroupRules
 
 
 class Z103LoadStopsEarly(GroupRules):
-    __slots__ = ()
-
     def is_loaded(self, position: int, end_offset: int) -> bool:
         return position > 0 or position == end_offset
 

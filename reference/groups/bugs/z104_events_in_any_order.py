@@ -13,8 +13,6 @@ from reference.groups.types import GroupLoader
 
 
 class Z104EventsInAnyOrder(GroupRules):
-    __slots__ = ()
-
     def is_outdated_event(self, row: GroupLoader, event: LeaderChange) -> bool:
         return False
 

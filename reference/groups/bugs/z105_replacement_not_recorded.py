@@ -10,8 +10,6 @@ from reference.groups.rules import GroupRules
 
 
 class Z105ReplacementNotRecorded(GroupRules):
-    __slots__ = ()
-
     def records_replacement(self) -> bool:
         return False
 

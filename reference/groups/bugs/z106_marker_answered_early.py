@@ -13,8 +13,6 @@ from reference.groups.types import GroupOffsets
 
 
 class Z106MarkerAnsweredEarly(GroupRules):
-    __slots__ = ()
-
     def is_marker_answered(self, row: GroupOffsets) -> bool:
         return True
 

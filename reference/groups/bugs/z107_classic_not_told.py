@@ -13,8 +13,6 @@ from reference.groups.types import GroupMigration, MigratedMember
 
 
 class Z107ClassicNotTold(GroupRules):
-    __slots__ = ()
-
     def tells_to_join(
         self, row: GroupMigration, member: MigratedMember, held: tuple[int, ...]
     ) -> bool:

@@ -13,8 +13,6 @@ from reference.groups.types import GroupOffsets, RequestedCommit
 
 
 class Z108RestampedCommit(GroupRules):
-    __slots__ = ()
-
     def stamped_epoch(self, row: GroupOffsets, request: RequestedCommit) -> int:
         return row.epoch
 

@@ -14,8 +14,6 @@ from reference.groups.types import GroupMember
 
 
 class Z109NotYetOwned(GroupRules):
-    __slots__ = ()
-
     def report(self, row: GroupMember) -> tuple[int, ...]:
         return row.current
 

@@ -13,8 +13,6 @@ from reference.groups.types import GroupMigration
 
 
 class Z180RebalanceForgotten(GroupRules):
-    __slots__ = ()
-
     def downgraded_generation(self, row: GroupMigration) -> int:
         return row.epoch
 

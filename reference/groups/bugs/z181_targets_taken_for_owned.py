@@ -13,8 +13,6 @@ from reference.groups.types import MigratedMember
 
 
 class Z181TargetsTakenForOwned(GroupRules):
-    __slots__ = ()
-
     def assignment_after_downgrade(self, member: MigratedMember) -> tuple[int, ...]:
         return member.target
 

@@ -13,8 +13,6 @@ from reference.groups.types import MigratedMember
 
 
 class Z210LastAssignmentOnly(GroupRules):
-    __slots__ = ()
-
     def pending_after_upgrade(self, member: MigratedMember) -> tuple[int, ...]:
         return ()
 

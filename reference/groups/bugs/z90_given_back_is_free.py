@@ -13,8 +13,6 @@ from reference.groups.rules import GroupRules, as_set, holding
 
 
 class Z90GivenBackIsFree(GroupRules):
-    __slots__ = ()
-
     def held_after(
         self, held: tuple[int, ...], before: MemberRecord, after: MemberRecord
     ) -> tuple[int, ...]:

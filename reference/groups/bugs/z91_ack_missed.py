@@ -12,8 +12,6 @@ from reference.groups.rules import GroupRules
 
 
 class Z91AckMissed(GroupRules):
-    __slots__ = ()
-
     def revocation_blocks(self, member: MemberRecord, m: GroupHeartbeat, retargeted: bool) -> bool:
         return retargeted or not self.has_revoked(member.pending, m)
 

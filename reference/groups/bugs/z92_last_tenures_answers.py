@@ -12,8 +12,6 @@ from reference.groups.rules import GroupRules
 
 
 class Z92LastTenuresAnswers(GroupRules):
-    __slots__ = ()
-
     def waiting_after_move(
         self, waiting: tuple[GroupHeartbeatResponse, ...]
     ) -> tuple[GroupHeartbeatResponse, ...]:

@@ -12,8 +12,6 @@ from reference.groups.rules import GroupRules
 
 
 class Z93MissedRelease(GroupRules):
-    __slots__ = ()
-
     def may_take(self, held_epoch: int, epoch: int) -> bool:
         return held_epoch == UNKNOWN
 

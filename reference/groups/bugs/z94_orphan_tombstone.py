@@ -10,8 +10,6 @@ from reference.groups.rules import GroupRules
 
 
 class Z94OrphanTombstone(GroupRules):
-    __slots__ = ()
-
     def ignores_orphan(self) -> bool:
         return False
 

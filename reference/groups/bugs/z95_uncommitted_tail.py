@@ -12,8 +12,6 @@ from reference.groups.types import GroupCoordinator
 
 
 class Z95UncommittedTail(GroupRules):
-    __slots__ = ()
-
     def waits_for_written(self, row: GroupCoordinator) -> bool:
         return row.waiting != ()
 

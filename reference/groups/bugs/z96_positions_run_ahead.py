@@ -12,8 +12,6 @@ from reference.groups.types import FetchPosition
 
 
 class Z96PositionsRunAhead(GroupRules):
-    __slots__ = ()
-
     def committable(self, position: FetchPosition) -> int:
         return position.fetched
 

@@ -12,8 +12,6 @@ from reference.groups.types import GroupOffsets
 
 
 class Z97LatePartitionReset(GroupRules):
-    __slots__ = ()
-
     def to_reset(self, row: GroupOffsets, rest: tuple[int, ...]) -> tuple[int, ...]:
         return rest
 

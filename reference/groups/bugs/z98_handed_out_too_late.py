@@ -11,8 +11,6 @@ from reference.groups.types import GroupOffsets
 
 
 class Z98HandedOutTooLate(GroupRules):
-    __slots__ = ()
-
     def may_hand_out(self, row: GroupOffsets, p: int) -> bool:
         return True
 

@@ -14,8 +14,6 @@ from reference.hosting.types import HostRow
 
 
 class Z125LeftNotSeenInSnapshot(HostingRules):
-    __slots__ = ()
-
     def has_left(self, row: HostRow, by_snapshot: bool) -> bool:
         return not by_snapshot and super().has_left(row, by_snapshot)
 

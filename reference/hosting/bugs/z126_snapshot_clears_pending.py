@@ -13,8 +13,6 @@ from reference.hosting.types import HostRow
 
 
 class Z126SnapshotClearsPending(HostingRules):
-    __slots__ = ()
-
     def clears_pending(self, row: HostRow, by_snapshot: bool) -> bool:
         return by_snapshot or super().clears_pending(row, by_snapshot)
 

@@ -12,8 +12,6 @@ from reference.hosting.types import HostRow
 
 
 class Z127DeletedTopicLivesOn(HostingRules):
-    __slots__ = ()
-
     def is_of_deleted_topic(self, row: HostRow, by_snapshot: bool) -> bool:
         return not by_snapshot and super().is_of_deleted_topic(row, by_snapshot)
 

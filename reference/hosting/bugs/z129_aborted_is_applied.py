@@ -15,8 +15,6 @@ from reference.kit.log import UNDEFINED
 
 
 class Z129AbortedIsApplied(HostingRules):
-    __slots__ = ()
-
     def reads_aborted(self, row: HostRow, by_snapshot: bool) -> bool:
         followed = row.aborted != UNDEFINED and row.image.partition_epoch > row.aborted
         return followed and not by_snapshot

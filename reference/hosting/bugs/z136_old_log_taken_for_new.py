@@ -12,8 +12,6 @@ from reference.hosting.types import Image, Log
 
 
 class Z136OldLogTakenForNew(HostingRules):
-    __slots__ = ()
-
     def is_stray(self, log: Log, image: Image) -> bool:
         return not image.assigned
 

@@ -12,8 +12,6 @@ from reference.hosting.types import HostRow
 
 
 class Z137CreatedBesideFailed(HostingRules):
-    __slots__ = ()
-
     def may_create(self, row: HostRow) -> bool:
         return True
 

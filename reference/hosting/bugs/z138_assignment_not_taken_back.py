@@ -13,8 +13,6 @@ from reference.hosting.types import HostRow
 
 
 class Z138AssignmentNotTakenBack(HostingRules):
-    __slots__ = ()
-
     def takes_back_assignment(self, row: HostRow) -> bool:
         return False
 

@@ -13,8 +13,6 @@ from reference.hosting.types import HostRow
 
 
 class Z139OfflineNotForgotten(HostingRules):
-    __slots__ = ()
-
     def forgets_offline(self, row: HostRow) -> bool:
         return False
 

@@ -12,8 +12,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z155NobodyLooksAgain(PartitionRules):
-    __slots__ = ()
-
     def recheck_completion(self) -> bool:
         return False
 

@@ -15,8 +15,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z170FencedFetchExpandsIsr(PartitionRules):
-    __slots__ = ()
-
     def fenced_fetch_may_expand_isr(self) -> bool:
         return True
 

@@ -13,8 +13,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z194HearsDeposed(PartitionRules):
-    __slots__ = ()
-
     def hears_deposed(self) -> bool:
         return True
 

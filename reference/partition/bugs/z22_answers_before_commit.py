@@ -12,8 +12,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z22AnswersBeforeCommit(PartitionRules):
-    __slots__ = ()
-
     def answers_before_commit(self) -> bool:
         return True
 

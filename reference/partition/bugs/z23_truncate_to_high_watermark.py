@@ -14,8 +14,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z23TruncateToHighWatermark(PartitionRules):
-    __slots__ = ()
-
     def end_on_become_follower(self, row: BrokerRow) -> int:
         return min(row.high_watermark, len(row.log))
 

@@ -15,8 +15,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z25EndOffsetWithoutEpoch(PartitionRules):
-    __slots__ = ()
-
     def epoch_end_for(self, row: BrokerRow, m: ReplicaFetchRequest) -> EpochEnd:
         end = super().epoch_end_for(row, m)
         return end if end.epoch == UNDEFINED else EpochEnd(m.last_fetched_epoch, end.end_offset)

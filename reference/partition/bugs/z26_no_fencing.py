@@ -15,8 +15,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z26NoFencing(PartitionRules):
-    __slots__ = ()
-
     def fetch_epoch_error(self, row: BrokerRow, m: ReplicaFetchRequest) -> str:
         return "NONE" if row.role == "Leader" else "NOT_LEADER_OR_FOLLOWER"
 

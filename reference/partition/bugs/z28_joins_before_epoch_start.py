@@ -12,8 +12,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z28JoinsBeforeEpochStart(PartitionRules):
-    __slots__ = ()
-
     def is_in_sync(self, row: BrokerRow, r: int) -> bool:
         return row.remotes[self.position[r]].end_offset >= row.high_watermark
 

@@ -13,8 +13,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z29CountsDivergingFetch(PartitionRules):
-    __slots__ = ()
-
     def may_update_fetch_state(self, row: BrokerRow, m: ReplicaFetchRequest) -> bool:
         return True
 

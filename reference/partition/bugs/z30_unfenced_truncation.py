@@ -14,8 +14,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z30UnfencedTruncation(PartitionRules):
-    __slots__ = ()
-
     def fetch_epoch_error(self, row: BrokerRow, m: ReplicaFetchRequest) -> str:
         if row.role == "Leader" and self.is_diverging(row, m):
             return "NONE"

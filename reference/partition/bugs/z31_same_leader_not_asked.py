@@ -14,8 +14,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z31SameLeaderNotAsked(PartitionRules):
-    __slots__ = ()
-
     def last_fetched_on_become_follower(self, row: BrokerRow, partition: Partition) -> int:
         if row.image.partition.leader == partition.leader:
             return UNDEFINED

@@ -15,8 +15,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z32EpochStartNotRecorded(PartitionRules):
-    __slots__ = ()
-
     def cache_on_become_leader(self, row: BrokerRow, epoch: int) -> EpochCache:
         return row.epoch_cache
 

@@ -12,8 +12,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z33CommittedIsrOnly(PartitionRules):
-    __slots__ = ()
-
     def high_watermark_quorum(self, row: BrokerRow) -> tuple[int, ...]:
         return row.isr
 

@@ -12,8 +12,6 @@ from reference.partition.types import NO_PENDING, BrokerRow
 
 
 class Z34EagerShrink(PartitionRules):
-    __slots__ = ()
-
     def maximal_isr(self, row: BrokerRow) -> tuple[int, ...]:
         if row.pending == NO_PENDING:
             return row.isr

@@ -11,8 +11,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z35NoCompareAndSet(PartitionRules):
-    __slots__ = ()
-
     def partition_epoch_error(self, partition: Partition, m: AlterPartitionRequest) -> str:
         return "NONE"
 

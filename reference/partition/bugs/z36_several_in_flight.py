@@ -12,8 +12,6 @@ from reference.partition.types import NO_PENDING, BrokerRow
 
 
 class Z36SeveralInFlight(PartitionRules):
-    __slots__ = ()
-
     def may_send_alter_partition(self, row: BrokerRow) -> bool:
         return row.pending != NO_PENDING and not row.pending.refused
 

@@ -13,8 +13,6 @@ from reference.partition.types import BrokerRow, Registration
 
 
 class Z37InactiveMayJoin(PartitionRules):
-    __slots__ = ()
-
     def is_isr_eligible(self, row: BrokerRow, r: int) -> bool:
         return row.remotes[self.position[r]].broker_epoch != UNDEFINED
 

@@ -13,8 +13,6 @@ from reference.partition.types import Registration
 
 
 class Z38BrokerEpochNotChecked(PartitionRules):
-    __slots__ = ()
-
     def isr_member_epoch_matches(self, registration: Registration, member: Member) -> bool:
         return True
 

@@ -12,8 +12,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z41AdvancesBelowMinIsr(PartitionRules):
-    __slots__ = ()
-
     def enough_in_sync(self, row: BrokerRow) -> bool:
         return True
 

@@ -13,8 +13,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z42UncleanStaysEligible(PartitionRules):
-    __slots__ = ()
-
     def target_elr(
         self, partition: Partition, target_isr: tuple[int, ...], unclean: Collection[int]
     ) -> tuple[int, ...]:

@@ -13,8 +13,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z43DeadLastLeaderElected(PartitionRules):
-    __slots__ = ()
-
     def last_known_leader_electable(
         self,
         partition: Partition,

@@ -12,8 +12,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z45LastEpochLost(PartitionRules):
-    __slots__ = ()
-
     def last_fetched_after(self, row: BrokerRow, records: RecordLog) -> int:
         return records[-1].epoch if records else UNDEFINED
 

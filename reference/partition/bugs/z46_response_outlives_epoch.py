@@ -14,8 +14,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z46ResponseOutlivesEpoch(PartitionRules):
-    __slots__ = ()
-
     def appendable(self, m: ReplicaFetchResponse) -> RecordLog:
         return m.records
 

@@ -11,8 +11,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z48OffsetsGoBack(PartitionRules):
-    __slots__ = ()
-
     def list_offsets_error(self, row: BrokerRow) -> str:
         return "NONE" if row.role == "Leader" else "NOT_LEADER_OR_FOLLOWER"
 

@@ -12,8 +12,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z49HighWatermarkBelowStart(PartitionRules):
-    __slots__ = ()
-
     def high_watermark_after_wipe(self, row: BrokerRow, start: int) -> int:
         return row.high_watermark
 

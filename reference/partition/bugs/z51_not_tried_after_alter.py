@@ -11,8 +11,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z51NotTriedAfterAlter(PartitionRules):
-    __slots__ = ()
-
     def advances_after_alter_partition(self) -> bool:
         return False
 

@@ -12,8 +12,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z52WaitsForIneligible(PartitionRules):
-    __slots__ = ()
-
     def is_waited_for(self, row: BrokerRow, r: int) -> bool:
         remote = row.remotes[self.position[r]]
         return remote.caught_up or remote.end_offset == len(row.log)

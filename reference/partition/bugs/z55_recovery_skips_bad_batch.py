@@ -11,8 +11,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z55RecoverySkipsBadBatch(PartitionRules):
-    __slots__ = ()
-
     def recovered_end(self, row: BrokerRow) -> int:
         return len(row.log)
 

@@ -13,8 +13,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z56IncarnationNotChecked(PartitionRules):
-    __slots__ = ()
-
     def registration_accepted(self, row: BrokerRow, m: RegisterBrokerResponse) -> bool:
         return isinstance(row.controller_request, RegisterBrokerRequest)
 

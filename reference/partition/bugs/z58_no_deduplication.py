@@ -14,8 +14,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z58NoDeduplication(PartitionRules):
-    __slots__ = ()
-
     def produce_error(self, row: BrokerRow, m: ProduceRequest) -> str:
         error = super().produce_error(row, m)
         known = ("NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS")

@@ -11,8 +11,6 @@ from reference.partition.rules import PartitionRules
 
 
 class Z59OneBatchKept(PartitionRules):
-    __slots__ = ()
-
     def batches_kept(self) -> int:
         return 1
 

@@ -13,8 +13,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z60ProducerStateKept(PartitionRules):
-    __slots__ = ()
-
     def producers_after_truncation(self, row: BrokerRow, log: RecordLog) -> Producers:
         return row.producers
 

@@ -15,8 +15,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z67KeepsEndOffsets(PartitionRules):
-    __slots__ = ()
-
     def keeps_end_offsets(self, row: BrokerRow) -> bool:
         return row.role == "Leader"
 

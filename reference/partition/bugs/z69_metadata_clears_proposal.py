@@ -16,8 +16,6 @@ from reference.partition.types import BrokerRow
 
 
 class Z69MetadataClearsProposal(PartitionRules):
-    __slots__ = ()
-
     def clears_pending(self, row: BrokerRow, partition: Partition) -> bool:
         return True
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
-from reference.kit.cover import LocalMove, Result
+from reference.kit.cover import Composition, LocalMove, Result
 from reference.partition.broker import BROKER_HANDLERS, BrokerHandlers
 from reference.partition.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
 from reference.partition.cover.mutants import mutants
@@ -124,7 +124,7 @@ class Clients(NamedTuple):
     idempotent: bool = False
 
 
-class PartitionComposition:
+class PartitionComposition(Composition):
     """The rule book of a partition, for one set of constants, moves, budgets and bounds.
 
     led: whether a leader that everybody knows is there at first. replacement: rules or handlers of
@@ -147,6 +147,7 @@ class PartitionComposition:
         self.nodes = (*constants.brokers, CONTROLLER)
         self.places = (("rows", constants.brokers), ("controller", (CONTROLLER,)))
         self.shared = "metadata"
+        self.messages = MESSAGES
         self.moves = frozenset(moves)
         self.budgets = {name: budgets.get(name, 0) for name in BUDGETS}
         self.bounds = bounds
@@ -183,16 +184,11 @@ class PartitionComposition:
 
     # --- Moves.
 
-    def receiver(self, message: Message) -> int | None:
-        return message.destination if message.destination in self.nodes else None
-
     def available(self, input: Input, network: Set[Message], shared: Log) -> bool:
         if isinstance(input, MetadataUpdate):
             begin = input.offset - INITIAL_OFFSET
             return begin >= 0 and shared[begin : begin + len(input.records)] == input.records
-        return isinstance(input, CLIENT_REQUESTS) or (
-            not isinstance(input, MESSAGES) or input in network
-        )
+        return isinstance(input, CLIENT_REQUESTS) or super().available(input, network, shared)
 
     def split(self, sent: tuple[Message, ...]) -> tuple[tuple[Message, ...], Log]:
         messages = tuple([m for m in sent if not isinstance(m, MetadataRecords)])

@@ -22,12 +22,14 @@ from typing import Any, Final
 
 import z3
 
-from reference.partition import broker as core_broker
-from reference.partition import controller as core_controller
-from reference.partition import isr as core_isr
-from reference.partition import replication as core_replication
-from reference.partition import row as core_row
-from reference.partition import rules as core_rules
+from reference.partition import (
+    broker as core_broker,
+    controller as core_controller,
+    isr as core_isr,
+    replication as core_replication,
+    row as core_row,
+    rules as core_rules,
+)
 from reference.partition.log import EpochEnd
 from reference.partition.messages import Member, Partition
 from reference.proofs.symbolic import (

@@ -269,11 +269,6 @@ OUTAGE_MS = (600, 2000, 100, 3500)
 STANDSTILL_MS = (1300, 2200, 700)
 
 
-def draw_calm(stream: Stream, options: PartitionOptions) -> int:
-    """Milliseconds until the next episode."""
-    return options.calm_ms // 2 + options.calm_ms * stream.below(16) // 15
-
-
 def draw_episode(
     stream: Stream,
     options: PartitionOptions,

@@ -25,13 +25,14 @@ from reference.partition.sim.trouble import Trouble
 from reference.partition.sim.world import PartitionWorld
 from reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from reference.sim.choices import Chooser, chance, pick
-from reference.sim.events import CALL
+from reference.sim.events import CALL, Queue
+from reference.sim.family import Circular
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder
 
 
-class PartitionSimulation(PartitionWorld):
-    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
+class PartitionSimulation(PartitionWorld, Circular):
+    """One run of a partition."""
 
     def __init__(
         self,
@@ -172,6 +173,9 @@ class PartitionSimulation(PartitionWorld):
     def _give_up(self, _: int) -> None:
         if self._progress is not None:
             self.end(self._progress.verdict())
+
+    def queues(self) -> tuple[Queue]:
+        return (self.queue,)
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted; the recorder adds what can be read off the steps."""

@@ -32,14 +32,13 @@ from reference.partition.sim.options import (
     Shutdown,
     Standstill,
     configuration_of,
-    draw_calm,
     draw_episode,
 )
 from reference.partition.types import UNDEFINED, BrokerRow, ControllerRow
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.network import Network, Partition
+from reference.sim.trouble import Episodes
 
-FIRST_CALM_MS = 400
 RESTART_MS = 40
 PATIENCE_MS = 1500
 """So long trouble waits for its moment."""
@@ -66,33 +65,24 @@ class World(Protocol):
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
-class Trouble:
+class Trouble(Episodes):
     """The faults of one run, other than those of single messages."""
+
+    first_calm_ms = 400
 
     def __init__(
         self, options: PartitionOptions, stream: Stream, world: World, network: Network
     ) -> None:
+        super().__init__(options.calm_ms, stream, world.call, (network,))
         self._options = options
-        self._stream = stream
         self._world = world
-        self._network = network
-        self._over = False
         self._held: Episode | None = None
         """What waits for its moment."""
         self.moment = 0
         """Steps of a leader that are notable in this way are one."""
-        self.crashes = self.lossy_crashes = self.partitions = self.shutdowns = 0
+        self.crashes = self.lossy_crashes = self.shutdowns = 0
 
-    def start(self) -> None:
-        self._world.call(1000 * FIRST_CALM_MS, self._calm, 0)
-
-    def _calm(self, _: int) -> None:
-        delay = draw_calm(self._stream, self._options)
-        self._world.call(1000 * delay, self._episode, 0)
-
-    def _episode(self, _: int) -> None:
-        if self._over:
-            return
+    def episode(self) -> None:
         world = self._world
         partition = world.controller.partition
         leader = partition.leader if partition.leader >= 0 else None
@@ -122,10 +112,8 @@ class Trouble:
         world = self._world
         match episode:
             case Partition():
-                self.partitions += 1
                 world.losses.cuts += 1
-                self._network.begin(episode)
-                world.call(1000 * episode.lasts_ms, lambda _: self._mend(episode), 0)
+                self.cut(episode)
             case Outage():
                 for node, lasts in zip(episode.nodes, episode.lasts_ms, strict=True):
                     if world.is_running(node):
@@ -139,10 +127,6 @@ class Trouble:
                 world.give(CONTROLLER, ElectLeaders(episode.election))
             case Failover():
                 world.give(CONTROLLER, ControllerFailover())
-
-    def _mend(self, partition: Partition) -> None:
-        if not self._over:
-            self._network.end(partition)
 
     def _shut_down(self, episode: Shutdown) -> None:
         if self._world.row(episode.node).status == "Running":
@@ -168,8 +152,7 @@ class Trouble:
 
     def heal(self) -> None:
         """Ends all trouble for good."""
-        self._over = True
-        self._network.heal()
+        self.end()
         for node in self._world.brokers:
             self._world.call(1000 * RESTART_MS, self._revive, node)
 

@@ -54,7 +54,7 @@ from reference.partition.types import INITIAL_OFFSET, UNDEFINED
 from reference.quorum.steered.schedule import Link
 from reference.runner.narrate import render_input
 from reference.sim.interning import KnownInput
-from reference.sim.memo import State, Step
+from reference.sim.memo import Memos, State, Step
 from reference.sim.recorder import Recorder
 from reference.steered.failures import Violation
 from reference.steered.moves import Move, NodeStep, recorded_steps
@@ -63,14 +63,8 @@ MOVES_TO_PROGRESS = 1500
 """And so many for what there is to copy."""
 MEMO_STEPS = 200_000
 
-_memos: dict[str | None, PartitionMemo] = {}
-
-
-def _memo(bug: str | None) -> PartitionMemo:
-    memo = _memos.get(bug)
-    if memo is None or memo.steps > MEMO_STEPS:
-        memo = _memos[bug] = PartitionMemo(bug)
-    return memo
+memos = Memos(MEMO_STEPS)
+"""By bug."""
 
 
 class PartitionSchedule(Steering):
@@ -83,7 +77,7 @@ class PartitionSchedule(Steering):
         stream = NoChoice()
         constants = constants_of(options)
         self.recorder = Recorder(0)
-        memo = self._memo = memo or _memo(bug)
+        memo = self._memo = memo or memos.of(bug, lambda: PartitionMemo(bug))
         super().__init__(PARTITION.paces, options, constants, memo, self.recorder, stream, stream)
         self.steer(options, set())
         self.moves: list[str] = []

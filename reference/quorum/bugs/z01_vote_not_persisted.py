@@ -12,8 +12,6 @@ from reference.quorum.types import NOBODY, QuorumStateFile, Row
 
 
 class Z01VoteNotPersisted(QuorumRules):
-    __slots__ = ()
-
     def persisted_quorum_state(self, row: Row) -> QuorumStateFile:
         return QuorumStateFile(row.epoch, row.leader, NOBODY)
 

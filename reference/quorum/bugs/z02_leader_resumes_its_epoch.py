@@ -14,8 +14,6 @@ from reference.quorum.types import QuorumStateFile, Role, Row
 
 
 class Z02LeaderResumesItsEpoch(QuorumRules):
-    __slots__ = ()
-
     def startup_role(self, n: int, quorum_state: QuorumStateFile, last_epoch: int) -> Role:
         role = super().startup_role(n, quorum_state, last_epoch)
         return "Leader" if role == "Resigned" else role

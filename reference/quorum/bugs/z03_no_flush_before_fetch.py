@@ -12,8 +12,6 @@ from reference.quorum.types import Row
 
 
 class Z03NoFlushBeforeFetch(QuorumRules):
-    __slots__ = ()
-
     def flushed_after_follower_append(self, row: Row) -> int:
         return row.flushed
 

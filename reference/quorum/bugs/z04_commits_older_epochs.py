@@ -12,8 +12,6 @@ from reference.quorum.types import Row
 
 
 class Z04CommitsOlderEpochs(QuorumRules):
-    __slots__ = ()
-
     def covers_own_epoch(self, row: Row, offset: int) -> bool:
         return True
 

@@ -12,8 +12,6 @@ from reference.quorum.types import Row
 
 
 class Z05OwnEpochOffByOne(QuorumRules):
-    __slots__ = ()
-
     def covers_own_epoch(self, row: Row, offset: int) -> bool:
         return offset >= row.epoch_start
 

@@ -12,8 +12,6 @@ from reference.quorum.types import Row
 
 
 class Z06VoteWithoutLogCheck(QuorumRules):
-    __slots__ = ()
-
     def log_ok(self, row: Row, m: VoteRequest) -> bool:
         return True
 

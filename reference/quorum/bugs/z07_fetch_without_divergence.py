@@ -13,8 +13,6 @@ from reference.quorum.types import Row
 
 
 class Z07FetchWithoutDivergence(QuorumRules):
-    __slots__ = ()
-
     def fetch_diverges(self, row: Row, m: FetchRequest) -> bool:
         return False
 

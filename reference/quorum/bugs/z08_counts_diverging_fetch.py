@@ -11,8 +11,6 @@ from reference.quorum.rules import QuorumRules
 
 
 class Z08CountsDivergingFetch(QuorumRules):
-    __slots__ = ()
-
     def fetch_updates_end_offset(self, diverges: bool) -> bool:
         return True
 

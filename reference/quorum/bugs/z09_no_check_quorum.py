@@ -11,8 +11,6 @@ from reference.quorum.rules import QuorumRules
 
 
 class Z09NoCheckQuorum(QuorumRules):
-    __slots__ = ()
-
     def check_quorum_applies(self) -> bool:
         return False
 

@@ -10,8 +10,6 @@ from reference.quorum.rules import QuorumRules
 
 
 class Z10SoleVoterChecksQuorum(QuorumRules):
-    __slots__ = ()
-
     def check_quorum_applies(self) -> bool:
         return True
 

@@ -13,8 +13,6 @@ from reference.quorum.types import Row
 
 
 class Z12FollowersRefusePreVotes(QuorumRules):
-    __slots__ = ()
-
     def follower_grants_pre_vote(self, row: Row, m: VoteRequest) -> bool:
         return False
 

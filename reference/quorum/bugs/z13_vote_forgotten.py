@@ -12,8 +12,6 @@ from reference.quorum.types import NOBODY, Row
 
 
 class Z13VoteForgotten(QuorumRules):
-    __slots__ = ()
-
     def voted_within_epoch(self, row: Row) -> int:
         return NOBODY
 

@@ -13,8 +13,6 @@ from reference.quorum.types import NOBODY, QuorumStateFile, Role, Row
 
 
 class Z14LeaderForgotten(QuorumRules):
-    __slots__ = ()
-
     def persisted_quorum_state(self, row: Row) -> QuorumStateFile:
         voted = row.voted if row.leader == NOBODY else NOBODY
         return QuorumStateFile(row.epoch, row.leader, voted)

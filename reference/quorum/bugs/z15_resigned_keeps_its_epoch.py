@@ -10,8 +10,6 @@ from reference.quorum.rules import QuorumRules
 
 
 class Z15ResignedKeepsItsEpoch(QuorumRules):
-    __slots__ = ()
-
     def epoch_after_resigned(self, epoch: int) -> int:
         return epoch
 

@@ -12,8 +12,6 @@ from reference.quorum.types import Row
 
 
 class Z16ResignedAnnounced(QuorumRules):
-    __slots__ = ()
-
     def may_announce_leader(self, row: Row) -> bool:
         return row.role in ("Leader", "Resigned")
 

@@ -14,8 +14,6 @@ from reference.quorum.types import Row
 
 
 class Z20EpochCacheKept(QuorumRules):
-    __slots__ = ()
-
     def truncated_epoch_cache(self, row: Row, offset: int) -> EpochCache:
         if offset >= end_offset(row.log):
             return row.epoch_cache

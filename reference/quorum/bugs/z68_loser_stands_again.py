@@ -14,8 +14,6 @@ from reference.quorum.types import QuorumStateFile, Role
 
 
 class Z68LoserStandsAgain(QuorumRules):
-    __slots__ = ()
-
     def startup_role(self, n: int, quorum_state: QuorumStateFile, last_epoch: int) -> Role:
         role = super().startup_role(n, quorum_state, last_epoch)
         return "Candidate" if role == "Follower" and quorum_state.voted == n else role

@@ -8,12 +8,12 @@ choice comes first and is one of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Final
+from typing import Any, Final
 
 from reference.kit import log
-from reference.kit.cover import LocalMove, Result
+from reference.kit.cover import Composition, LocalMove, Result
 from reference.quorum.cover.mutants import mutants
 from reference.quorum.handlers import HANDLERS, QuorumHandlers, action_of
 from reference.quorum.messages import (
@@ -79,7 +79,7 @@ class Scripted(QuorumHandlers):
         return self.successor_lists(n, row)[self.choice]
 
 
-class QuorumComposition:
+class QuorumComposition(Composition):
     """The rule book of the quorum, for one set of constants, moves and budgets. in_turns: whether
     what Kafka does in one turn is one step, such as append and flush.
     """
@@ -98,7 +98,7 @@ class QuorumComposition:
         self.constants = constants
         self.nodes = constants.voters
         self.places = (("rows", constants.voters),)
-        self.shared = ""
+        self.messages = MESSAGES
         self.moves = frozenset(moves)
         self.budgets = {name: budgets.get(name, 0) for name in BUDGETS}
         self.max_epoch = max_epoch
@@ -107,20 +107,8 @@ class QuorumComposition:
     def initial(self) -> Sequence[Row]:
         return [initial_row(self.constants) for _ in self.nodes]
 
-    def first_log(self) -> tuple[()]:
-        return ()
-
-    def receiver(self, message: Message) -> int:
-        return message.destination
-
-    def available(self, input: Input, network: Set[Message], shared: tuple[()]) -> bool:
-        return not isinstance(input, MESSAGES) or input in network
-
-    def split(self, sent: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[()]]:
-        return sent, ()
-
     def local_moves(
-        self, node: int, row: Row, spent: Mapping[str, int], shared: tuple[()]
+        self, node: int, row: Row, spent: Mapping[str, int], shared: tuple[Any, ...]
     ) -> Iterator[LocalMove]:
         for input in self.local_inputs(row, spent["records"] + 1):
             action = action_of(input)
@@ -139,7 +127,7 @@ class QuorumComposition:
             yield Crash(keep)
 
     def attempts(
-        self, node: int, row: Row, incoming: Sequence[Message], shared: tuple[()]
+        self, node: int, row: Row, incoming: Sequence[Message], shared: tuple[Any, ...]
     ) -> Iterator[Input]:
         yield from self.local_inputs(row, 1)
         yield Append(2)

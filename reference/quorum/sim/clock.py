@@ -129,6 +129,3 @@ class Clock:
             return False
         del armed[timer]
         return True
-
-    def has_armed(self, node: int) -> bool:
-        return bool(self._armed[node])

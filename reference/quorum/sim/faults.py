@@ -131,11 +131,6 @@ OUTAGE_MS = (30, 200, 800, 2500)
 BRIEF_OUTAGE_MS = (5, 30, 5, 800)
 
 
-def draw_calm(stream: Stream, options: Options) -> int:
-    """Milliseconds until the next episode."""
-    return options.calm_ms // 2 + options.calm_ms * stream.below(16) // 15
-
-
 def draw_outage(stream: Stream, node: int, durations: Sequence[int] = OUTAGE_MS) -> Outage:
     return Outage(node, pick(stream, durations))
 

@@ -36,6 +36,7 @@ from reference.quorum.sim.workload import Clients
 from reference.quorum.types import Constants, Row
 from reference.sim.choices import Chooser, Stream, pick
 from reference.sim.events import CALL, DELIVER, TIMER, Queue
+from reference.sim.family import Circular
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.network import Network
@@ -66,8 +67,8 @@ class QuorumClients(Protocol):
     def finish(self) -> None: ...
 
 
-class Simulation:
-    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
+class Simulation(Circular):
+    """One run of a quorum."""
 
     def __init__(
         self,
@@ -280,6 +281,9 @@ class Simulation:
         if not self.over:
             self.over = True
             self.verdict = verdict
+
+    def queues(self) -> tuple[Queue]:
+        return (self.queue,)
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted; the recorder adds what can be read off the steps."""

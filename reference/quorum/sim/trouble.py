@@ -15,7 +15,6 @@ from reference.quorum.sim.faults import (
     BRIEF_OUTAGE_MS,
     Options,
     Outage,
-    draw_calm,
     draw_episode,
     draw_outage,
 )
@@ -23,12 +22,11 @@ from reference.quorum.sim.machine import APPENDED, ELECTED, TRUNCATED, VOTED
 from reference.quorum.types import Row
 from reference.sim.choices import Stream, chance
 from reference.sim.network import Network, Partition
+from reference.sim.trouble import Episodes
 
 TRIGGERS = {"": 0, "vote": VOTED, "election": ELECTED, "append": APPENDED, "truncation": TRUNCATED}
 """After which steps a crash may follow, for each value of `Options.crash_on`."""
 
-# Before the first episode: most clusters have a leader by then.
-FIRST_CALM_MS = 1500
 TRIGGERED_CRASHES = 2
 RESTART_MS = 50
 STRAY_APPEND_US = 20_000
@@ -49,35 +47,27 @@ class World(Protocol):
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
-class Trouble:
+class Trouble(Episodes):
     """The faults of one run, other than those of single messages, disks and clocks."""
+
+    first_calm_ms = 1500
+    """By then most clusters have a leader."""
 
     def __init__(
         self, options: Options, stream: Stream, world: World, network: Network, disk: Disk
     ) -> None:
+        super().__init__(options.calm_ms, stream, world.call, (network,))
         self._options = options
-        self._stream = stream
         self._world = world
-        self._network = network
         self._disk = disk
         self._nodes: Sequence[int] = range(options.voters)
-        self._over = False
         self._left_out: int | None = None
         self._triggered = 0
         self.trigger = TRIGGERS[options.crash_on]
         """Steps that are notable in this way may be followed by a crash."""
-        self.crashes = self.lossy_crashes = self.resignations = self.partitions = 0
+        self.crashes = self.lossy_crashes = self.resignations = 0
 
-    def start(self) -> None:
-        self._world.call(1000 * FIRST_CALM_MS, self._calm, 0)
-
-    def _calm(self, _: int) -> None:
-        delay = draw_calm(self._stream, self._options)
-        self._world.call(1000 * delay, self._episode, 0)
-
-    def _episode(self, _: int) -> None:
-        if self._over:
-            return
+    def episode(self) -> None:
         leader = self._world.leader()
         episode = draw_episode(self._stream, self._options, self._nodes, leader)
         if isinstance(episode, Partition):
@@ -90,17 +80,11 @@ class Trouble:
         self._calm(0)
 
     def _cut(self, partition: Partition) -> None:
-        self.partitions += 1
-        self._network.begin(partition)
+        self.cut(partition)
         leader = self._world.leader()
         if leader is not None and leader in partition.sources and chance(self._stream, 700):
             # A client on the leader's side, whose record nobody else may ever see.
             self._world.call(STRAY_APPEND_US, self._world.append_astray, leader)
-        self._world.call(1000 * partition.lasts_ms, lambda _: self._mend(partition), 0)
-
-    def _mend(self, partition: Partition) -> None:
-        if not self._over:
-            self._network.end(partition)
 
     def _crash(self, outage: Outage) -> None:
         if self._world.is_running(outage.node):
@@ -131,9 +115,8 @@ class Trouble:
 
     def heal(self) -> tuple[int, ...]:
         """Ends all trouble for good. The core: all nodes, or all but one that stays down."""
-        self._over = True
+        self.end()
         self.trigger = 0
-        self._network.heal()
         self._disk.heal()
         if self._options.crashes and len(self._nodes) > 2 and chance(self._stream, 250):
             self._left_out = self._stream.below(len(self._nodes))

@@ -15,8 +15,6 @@ from reference.quorum41.types import Row
 
 
 class Z167TakesOverHighWatermark(Quorum41Rules):
-    __slots__ = ()
-
     def high_watermark_after_fetch(self, row: Row, m: FetchRequest) -> int:
         return row.high_watermark if m.high_watermark == UNDEFINED else m.high_watermark
 

@@ -15,8 +15,6 @@ from reference.reassignment.types import MovingPartition
 
 
 class Z130KeepsAdding(ReassignmentRules):
-    __slots__ = ()
-
     def adding_after(self, partition: MovingPartition, target: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted({*target} - {*partition.replicas})) or partition.adding
 

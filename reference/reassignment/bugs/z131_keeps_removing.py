@@ -12,8 +12,6 @@ from reference.reassignment.types import MovingPartition
 
 
 class Z131KeepsRemoving(ReassignmentRules):
-    __slots__ = ()
-
     def removing_after(
         self, partition: MovingPartition, target: tuple[int, ...]
     ) -> tuple[int, ...]:

@@ -12,8 +12,6 @@ from reference.reassignment.types import MovingPartition
 
 
 class Z132EndsBelowMinIsr(ReassignmentRules):
-    __slots__ = ()
-
     def keeps_min_isr(
         self, partition: MovingPartition, kept: tuple[int, ...], min_isr: int
     ) -> bool:

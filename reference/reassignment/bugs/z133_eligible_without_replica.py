@@ -15,8 +15,6 @@ from reference.reassignment.types import MovingPartition
 
 
 class Z133EligibleWithoutReplica(ReassignmentRules):
-    __slots__ = ()
-
     def eligible_after(
         self,
         partition: MovingPartition,

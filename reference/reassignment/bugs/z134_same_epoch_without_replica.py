@@ -12,8 +12,6 @@ from reference.reassignment.types import MovingPartition
 
 
 class Z134SameEpochWithoutReplica(ReassignmentRules):
-    __slots__ = ()
-
     def leader_epoch_bumped(self, old: MovingPartition, new: MovingPartition) -> bool:
         return new.leader != old.leader
 

@@ -12,8 +12,6 @@ from reference.reassignment.types import MovingPartition, Why
 
 
 class Z135CancelEmptiesIsr(ReassignmentRules):
-    __slots__ = ()
-
     def cancel_refused(self, partition: MovingPartition) -> Why:
         running = partition.adding or partition.removing
         return "" if running else "NO_REASSIGNMENT_IN_PROGRESS"

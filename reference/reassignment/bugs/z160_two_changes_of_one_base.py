@@ -14,8 +14,6 @@ from reference.reassignment.types import TopicRow
 
 
 class Z160TwoChangesOfOneBase(ReassignmentRules):
-    __slots__ = ()
-
     def base_of_second(self, before: TopicRow, first: TopicRow) -> TopicRow:
         return before
 

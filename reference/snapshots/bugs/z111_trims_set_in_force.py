@@ -13,8 +13,6 @@ from reference.voters.types import History
 
 
 class Z111TrimsSetInForce(SnapshotRules):
-    __slots__ = ()
-
     def history_after_snapshot(self, history: History, end: int) -> History:
         return super().history_after_snapshot(history, end + 1)
 

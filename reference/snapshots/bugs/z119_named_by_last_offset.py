@@ -13,8 +13,6 @@ from reference.snapshots.types import Snapshot, SnapshotRow
 
 
 class Z119NamedByLastOffset(SnapshotRules):
-    __slots__ = ()
-
     def snapshot_taken(self, row: SnapshotRow, end: int) -> Snapshot:
         return replace(super().snapshot_taken(row, end), end_offset=end - 1)
 

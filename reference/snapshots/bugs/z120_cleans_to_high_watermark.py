@@ -11,8 +11,6 @@ from reference.snapshots.types import SnapshotRow
 
 
 class Z120CleansToHighWatermark(SnapshotRules):
-    __slots__ = ()
-
     def prefix_deletable(self, row: SnapshotRow, offset: int) -> bool:
         return row.log_start < offset <= row.voter.quorum.high_watermark
 

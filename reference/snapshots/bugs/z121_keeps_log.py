@@ -13,8 +13,6 @@ from reference.voters.types import VotersLog
 
 
 class Z121KeepsLog(SnapshotRules):
-    __slots__ = ()
-
     def log_after_snapshot(self, row: SnapshotRow, snapshot: Snapshot) -> VotersLog:
         own = log_of(row)
         return own + snapshot.records[len(own) : snapshot.end_offset]

@@ -13,8 +13,6 @@ from reference.snapshots.types import Snapshot, SnapshotRow
 
 
 class Z122StopsAtLongerLog(SnapshotRules):
-    __slots__ = ()
-
     def replaces_log(self, row: SnapshotRow, snapshot: Snapshot) -> bool:
         return self.snapshot_is_ahead(row, snapshot)
 

@@ -15,8 +15,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z140CompletedLso(StorageRules):
-    __slots__ = ()
-
     def completed_lso(
         self, open_txns: Sequence[tuple[int, int]], first: int, producer: int, marker: int
     ) -> int:

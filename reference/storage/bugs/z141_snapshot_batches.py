@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z141SnapshotBatches(StorageRules):
-    __slots__ = ()
-
     def snapshot_suffices(self) -> bool:
         return True
 

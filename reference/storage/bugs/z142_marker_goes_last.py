@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z142MarkerGoesLast(StorageRules):
-    __slots__ = ()
-
     def marker_goes_first(self) -> bool:
         return False
 

@@ -10,8 +10,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z143RecoveryCountsAsFlush(StorageRules):
-    __slots__ = ()
-
     def recovery_point(self, checkpoint: int, end: int, clean: bool) -> int:
         return end
 

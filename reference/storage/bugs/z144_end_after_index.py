@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z144EndAfterIndex(StorageRules):
-    __slots__ = ()
-
     def end_before_index(self) -> bool:
         return False
 

@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z145EpochFileNotSynced(StorageRules):
-    __slots__ = ()
-
     def epoch_file_synced(self) -> bool:
         return False
 

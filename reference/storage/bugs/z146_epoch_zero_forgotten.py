@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z146EpochZeroForgotten(StorageRules):
-    __slots__ = ()
-
     def assigns_epoch(self, epoch: int, latest: int | None) -> bool:
         return epoch > (latest or 0)
 

@@ -10,8 +10,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z147EndCleanedAway(StorageRules):
-    __slots__ = ()
-
     def keeps_last_of_round(self) -> bool:
         return False
 

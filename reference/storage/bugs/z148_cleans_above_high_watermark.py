@@ -10,8 +10,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z148CleansAboveHighWatermark(StorageRules):
-    __slots__ = ()
-
     def uncleanable(self, stable: int, high_watermark: int, active: int, end: int) -> int:
         return active
 

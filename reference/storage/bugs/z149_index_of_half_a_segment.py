@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z149IndexOfHalfASegment(StorageRules):
-    __slots__ = ()
-
     def aborted_above(self, mapped: int, upper: int) -> int:
         return mapped
 

@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z150TransactionsForgotten(StorageRules):
-    __slots__ = ()
-
     def transactions_across_groups(self) -> bool:
         return False
 

@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z151LastSequenceCleaned(StorageRules):
-    __slots__ = ()
-
     def keeps_last_of_producer(self) -> bool:
         return False
 

@@ -10,8 +10,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z152RetentionAboveHighWatermark(StorageRules):
-    __slots__ = ()
-
     def retention_bound(self, high_watermark: int, end: int) -> int:
         return end
 

@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z153StartInsideBatch(StorageRules):
-    __slots__ = ()
-
     def starts_anew(self, log_end: int, log_start: int, first: int, last: int) -> bool:
         return False
 

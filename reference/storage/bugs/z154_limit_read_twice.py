@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z154LimitReadTwice(StorageRules):
-    __slots__ = ()
-
     def one_limit(self) -> bool:
         return False
 

@@ -10,8 +10,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z161TrimsAfterSync(StorageRules):
-    __slots__ = ()
-
     def trims_before_sync(self) -> bool:
         return False
 

@@ -11,8 +11,6 @@ from reference.storage.rules import StorageRules
 
 
 class Z162FullIndexFails(StorageRules):
-    __slots__ = ()
-
     def skips_when_full(self) -> bool:
         return False
 

@@ -13,8 +13,6 @@ from reference.transactions.types import Coordinator
 
 
 class Z61EpochNotChecked(TransactionRules):
-    __slots__ = ()
-
     def add_partitions_answer(self, row: Coordinator, m: AddPartitions) -> str:
         if row.pending.state != "None" or row.txn.state in PREPARING:
             return "CONCURRENT_TRANSACTIONS"

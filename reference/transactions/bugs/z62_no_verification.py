@@ -12,8 +12,6 @@ from reference.transactions.types import Producer
 
 
 class Z62NoVerification(TransactionRules):
-    __slots__ = ()
-
     def needs_verification(self, producer: Producer, epoch: int) -> bool:
         return False
 

@@ -13,8 +13,6 @@ from reference.transactions.types import UNKNOWN
 
 
 class Z63AnyGuardWillDo(TransactionRules):
-    __slots__ = ()
-
     def is_guarded(self, guard: int, v: Verification) -> bool:
         return guard != UNKNOWN
 

@@ -13,8 +13,6 @@ from reference.transactions.types import Producer
 
 
 class Z65CoordinatorEpochNotChecked(TransactionRules):
-    __slots__ = ()
-
     def is_coordinator_fenced(self, producer: Producer, m: WriteTxnMarkers) -> bool:
         return False
 

@@ -12,8 +12,6 @@ from reference.transactions.types import PartitionLeader, committed
 
 
 class Z66UnreplicatedMarkerPassed(TransactionRules):
-    __slots__ = ()
-
     def last_stable_offset(self, row: PartitionLeader) -> int:
         return min(len(committed(row).log), decided_up_to(row.log))
 

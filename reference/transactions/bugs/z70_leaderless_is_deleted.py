@@ -12,8 +12,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z70LeaderlessIsDeleted(TransactionRules):
-    __slots__ = ()
-
     def marker_destination(self, has_leader: bool) -> str:
         return "Leader" if has_leader else "Deleted"
 

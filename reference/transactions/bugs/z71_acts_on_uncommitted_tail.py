@@ -12,8 +12,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z71ActsOnUncommittedTail(TransactionRules):
-    __slots__ = ()
-
     def acts_on_committed_only(self) -> bool:
         return False
 

@@ -11,8 +11,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z72AnswersWhenDeposed(TransactionRules):
-    __slots__ = ()
-
     def answers_when_deposed(self) -> bool:
         return True
 

@@ -12,8 +12,6 @@ from reference.transactions.types import Producer
 
 
 class Z73LateMarkerTaken(TransactionRules):
-    __slots__ = ()
-
     def marker_epoch_ok(self, producer: Producer, m: WriteTxnMarkers) -> bool:
         return m.epoch >= producer.epoch
 

@@ -12,8 +12,6 @@ from reference.transactions.types import Producer
 
 
 class Z74RepeatedMarkerRefused(TransactionRules):
-    __slots__ = ()
-
     def marker_repeat_ok(self, producer: Producer, m: WriteTxnMarkers) -> bool:
         return False
 

@@ -12,8 +12,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z76NextGuardCleared(TransactionRules):
-    __slots__ = ()
-
     def marker_clears_guard(self, guard: int, m: WriteTxnMarkers) -> bool:
         return True
 

@@ -10,8 +10,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z77FencedTwice(TransactionRules):
-    __slots__ = ()
-
     def fenced_epoch(self, epoch: int) -> int:
         return epoch + 2
 

@@ -11,8 +11,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z78OldIdentityTold(TransactionRules):
-    __slots__ = ()
-
     def end_answered_epoch(self, epoch: int) -> int:
         return epoch
 

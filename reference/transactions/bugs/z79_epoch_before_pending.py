@@ -13,8 +13,6 @@ from reference.transactions.types import Coordinator
 
 
 class Z79EpochBeforePending(TransactionRules):
-    __slots__ = ()
-
     def end_txn_answer(self, row: Coordinator, m: EndTxn) -> str:
         retried = (m.epoch + 1, self.completed_epoch(m.epoch + 1))
         if row.txn.state in PREPARING and row.txn.epoch not in retried:

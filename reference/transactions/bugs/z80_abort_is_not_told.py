@@ -13,8 +13,6 @@ from reference.transactions.types import Coordinator
 
 
 class Z80AbortIsNotTold(TransactionRules):
-    __slots__ = ()
-
     def end_txn_answer(self, row: Coordinator, m: EndTxn) -> str:
         answer = self.end_txn_answer_v2(row, m)
         retried = (m.epoch + 1, self.completed_epoch(m.epoch + 1))

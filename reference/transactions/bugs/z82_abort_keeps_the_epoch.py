@@ -11,8 +11,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z82AbortKeepsTheEpoch(TransactionRules):
-    __slots__ = ()
-
     def fenced_epoch(self, epoch: int) -> int:
         return epoch
 

@@ -12,8 +12,6 @@ from reference.transactions.types import Coordinator
 
 
 class Z83AnsweredBeforeAll(TransactionRules):
-    __slots__ = ()
-
     def marked_by(self, row: Coordinator, m: WriteTxnMarkers) -> tuple[int, ...]:
         return row.to_mark
 

@@ -12,8 +12,6 @@ from reference.transactions.types import KeptOffsets
 
 
 class Z84AppliedLate(TransactionRules):
-    __slots__ = ()
-
     def is_applied_at_once(self, offsets: KeptOffsets) -> bool:
         return False
 

@@ -12,8 +12,6 @@ from reference.transactions.types import Coordinator
 
 
 class Z85CompletionMissed(TransactionRules):
-    __slots__ = ()
-
     def is_completion_seen(self, row: Coordinator) -> bool:
         return len(row.txn.partitions) < 2
 

@@ -11,8 +11,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z86FailedLoadUsed(TransactionRules):
-    __slots__ = ()
-
     def reads_whole_log(self) -> bool:
         return False
 

@@ -11,8 +11,6 @@ from reference.transactions.rules import TransactionRules
 
 
 class Z87LateOffsetsCount(TransactionRules):
-    __slots__ = ()
-
     def has_sequence(self, partition: int) -> bool:
         return partition not in self.constants.offsets
 

@@ -13,8 +13,6 @@ from reference.transactions.types import Producer
 
 
 class Z89ForgottenByRecordTime(TransactionRules):
-    __slots__ = ()
-
     def is_producer_expired(self, producer: Producer) -> bool:
         return not producer.open
 

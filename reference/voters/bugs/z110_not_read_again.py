@@ -16,8 +16,6 @@ from reference.voters.types import VoterRow
 
 
 class Z110NotReadAgain(VoterRules):
-    __slots__ = ()
-
     def history_after_truncation(self, row: VoterRow, offset: int) -> Read:
         return replace(super().history_after_truncation(row, offset), history_end=row.history_end)
 

@@ -19,8 +19,6 @@ def last_seen(row: VoterRow) -> VotersAt:
 
 
 class Z112SecondFromOneBase(VoterRules):
-    __slots__ = ()
-
     def change_refused(self, row: VoterRow) -> Refusal:
         waits = row.change != UNDEFINED or not self.own_epoch_committed(row)
         if waits or last_seen(row).offset >= max(row.quorum.high_watermark, 0):

@@ -14,8 +14,6 @@ from reference.voters.types import VoterRow
 
 
 class Z113RemovedLeaderLeadsOn(VoterRules):
-    __slots__ = ()
-
     def leaves_after_removal(self, n: int, row: VoterRow) -> bool:
         return row.change != UNDEFINED and super().leaves_after_removal(n, row)
 

@@ -14,8 +14,6 @@ from reference.voters.types import Refusal, VoterRow
 
 
 class Z114ChangeBeforeOwnEpoch(VoterRules):
-    __slots__ = ()
-
     def change_refused(self, row: VoterRow) -> Refusal:
         last = row.history[-1].offset
         if row.change != UNDEFINED or UNDEFINED != last >= row.quorum.high_watermark:

@@ -13,8 +13,6 @@ from reference.voters.types import VoterRow
 
 
 class Z115InForceWhenCommitted(VoterRules):
-    __slots__ = ()
-
     def voters_of(self, row: VoterRow) -> tuple[int, ...]:
         known = max(row.quorum.high_watermark, 0)
         return [each.voters for each in row.history if each.offset < known][-1]

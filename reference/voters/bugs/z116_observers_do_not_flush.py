@@ -12,8 +12,6 @@ from reference.voters.types import VoterRow
 
 
 class Z116ObserversDoNotFlush(VoterRules):
-    __slots__ = ()
-
     def flushes_as_observer(self, row: VoterRow) -> bool:
         return False
 

@@ -13,8 +13,6 @@ from reference.voters.types import VoterRow
 
 
 class Z117SoleVoterElsewhere(VoterRules):
-    __slots__ = ()
-
     def check_quorum_binds(self, n: int, row: VoterRow) -> bool:
         return len(self.voters_of(row)) != 1
 

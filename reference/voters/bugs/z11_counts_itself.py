@@ -12,8 +12,6 @@ from reference.voters.types import VoterRow
 
 
 class Z11CountsItself(VoterRules):
-    __slots__ = ()
-
     def counts_itself(self, n: int, row: VoterRow) -> bool:
         return True
 

@@ -13,8 +13,6 @@ from reference.voters.types import VoterRow
 
 
 class Z123RemovedJoinsAgain(VoterRules):
-    __slots__ = ()
-
     def joins_by_itself(self, n: int, row: VoterRow) -> bool:
         return self.kraft_version_of(row) == 1 and n not in self.voters_of(row)
 

@@ -13,8 +13,6 @@ from reference.voters.types import VoterRow
 
 
 class Z17DiskReplaced(VoterRules):
-    __slots__ = ()
-
     def may_return_empty(self, row: VoterRow) -> bool:
         return True
 

@@ -12,8 +12,6 @@ from reference.voters.types import VoterRow
 
 
 class Z190ForgetsListeners(VoterRules):
-    __slots__ = ()
-
     def moved_after(
         self, row: VoterRow, voters: tuple[int, ...], told: tuple[int, ...]
     ) -> tuple[int, ...]:

@@ -12,8 +12,6 @@ from reference.voters.types import VoterRow
 
 
 class Z191UpgradeUnheard(VoterRules):
-    __slots__ = ()
-
     def every_voter_heard(self, n: int, row: VoterRow) -> bool:
         return True
 

@@ -12,8 +12,6 @@ from reference.voters.types import VoterRow
 
 
 class Z192ChangesConfigured(VoterRules):
-    __slots__ = ()
-
     def changes_voters(self, row: VoterRow) -> bool:
         return True
 

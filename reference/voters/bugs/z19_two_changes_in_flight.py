@@ -11,8 +11,6 @@ from reference.voters.types import Refusal, VoterRow
 
 
 class Z19TwoChangesInFlight(VoterRules):
-    __slots__ = ()
-
     def change_refused(self, row: VoterRow) -> Refusal:
         return "" if self.own_epoch_committed(row) else "REQUEST_TIMED_OUT"
 

@@ -36,8 +36,7 @@ from reference.quorum.rules import QuorumRules
 from reference.quorum.types import NOBODY, ROLES, Constants, Outcome, Row
 from reference.voters.messages import FetchFromBootstrap
 from reference.voters.rules import VoterRules
-from reference.voters.types import Constants as VoterConstants
-from reference.voters.types import InForce
+from reference.voters.types import Constants as VoterConstants, InForce
 
 PREFIX: Final = "under any set: "
 """Before the name of each obligation: proof.py has some of the same names."""

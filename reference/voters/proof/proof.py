@@ -54,8 +54,7 @@ from reference.proofs.symbolic import (
 from reference.proofs.terms import values_in
 from reference.quorum.proof.branches import BEFORE, BRANCHES, START
 from reference.quorum.proof.relation import abstract_logs, number, row_symbol
-from reference.quorum.types import NOBODY
-from reference.quorum.types import Constants as QuorumConstants
+from reference.quorum.types import NOBODY, Constants as QuorumConstants
 from reference.voters.handlers import VoterHandlers
 from reference.voters.messages import AddVoter, RemoveVoter, ReplaceDisk
 from reference.voters.proof import any_set

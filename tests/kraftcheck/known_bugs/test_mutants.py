@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import attempts, mutant_trials
-from kraftcheck.known_bugs import mutants as catalogue
+from kraftcheck.known_bugs import attempts, mutant_trials, mutants as catalogue
 from kraftcheck.known_bugs.equivalents import EQUIVALENT
 from kraftcheck.known_bugs.mutant_trials import IN_MODELS, STEPS, ModelBench, StepBench
 from kraftcheck.known_bugs.mutants import (

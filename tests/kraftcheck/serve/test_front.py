@@ -251,9 +251,11 @@ def test_administrators_of_confluent_kafka(cluster: Cluster) -> None:
 
 
 def test_administrators_of_kafka_python_and_aiokafka(cluster: Cluster) -> None:
-    from aiokafka.admin import AIOKafkaAdminClient
-    from aiokafka.admin import NewPartitions as OtherPartitions
-    from aiokafka.admin import NewTopic as OtherTopic
+    from aiokafka.admin import (
+        AIOKafkaAdminClient,
+        NewPartitions as OtherPartitions,
+        NewTopic as OtherTopic,
+    )
     from kafka.admin import KafkaAdminClient, NewPartitions, NewTopic
 
     client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)

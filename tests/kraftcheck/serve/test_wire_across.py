@@ -10,8 +10,14 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import coordinator as coordinators
-from kraftcheck.serve import data, last_client, offsets, producers, restoring
+from kraftcheck.serve import (
+    coordinator as coordinators,
+    data,
+    last_client,
+    offsets,
+    producers,
+    restoring,
+)
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Ended
 from kraftcheck.serve.codec import Message

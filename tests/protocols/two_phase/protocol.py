@@ -208,7 +208,6 @@ PARTICIPANT_KIND = NodeKind(
     inputs=(Prepare, Decision, Refuse),
     initial=lambda constants: Participant(),
     first_row="InitialParticipant",
-    is_running=lambda row: True,
     role=lambda row: row.state,
 )
 

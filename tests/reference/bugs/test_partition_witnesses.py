@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reference.bugs.catalog import bug as known_bug
-from reference.bugs.catalog import bugs_of
+from reference.bugs.catalog import bug as known_bug, bugs_of
 from reference.bugs.probing import Consulted
 from reference.partition.broker import BrokerHandlers
 from reference.partition.messages import (

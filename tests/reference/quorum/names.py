@@ -10,13 +10,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import fields
 
+from reference.bugs.bug import BASES
 from reference.kit import log
-from reference.quorum import handlers as quorum
-from reference.quorum import messages, rules, types
+from reference.quorum import handlers as quorum, messages, rules, types
 from reference.quorum.handlers import HANDLERS, QuorumHandlers
 from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.properties import INVARIANTS
-from reference.quorum.rules import RULES, QuorumRules
+from reference.quorum.rules import QuorumRules
 from tests.reference.vocabulary import (
     COMMENT,
     Compared,
@@ -33,7 +33,9 @@ from tests.reference.vocabulary import (
 
 
 def rule_names(specs_dir: Path) -> tuple[list[str], list[str]]:
-    return [snake(name) for name in operators(spec(specs_dir, "QuorumRules"))], list(RULES)
+    return [snake(name) for name in operators(spec(specs_dir, "QuorumRules"))], list(
+        BASES[QuorumRules].names
+    )
 
 
 def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:

@@ -186,7 +186,7 @@ def test_garbage_is_looked_for_as_before_once_a_part_is_done() -> None:
     assert gc.get_threshold() == usual
 
 
-@pytest.mark.parametrize("scenario", ["quorum", "partition", "groups"])
+@pytest.mark.parametrize("scenario", ["quorum", "partition", "groups", "cluster"])
 def test_a_run_that_is_over_is_freed_at_once(
     scenario: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

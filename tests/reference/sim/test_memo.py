@@ -14,11 +14,11 @@ from reference.quorum import invariants
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.invariants import first_violated
 from reference.quorum.messages import FetchRequest, FetchResponse
-from reference.quorum.sim import machine as quorum_machine
-from reference.quorum.sim import scheduler
+from reference.quorum.sim import machine as quorum_machine, scheduler
 from reference.quorum.types import Constants, Outcome, Row
 from reference.runner import run as run_module
 from reference.runner.run import forget, simulate_part, simulate_run
+from reference.sim.memo import Memos
 from reference.sim.recorder import Recorder
 
 RUNS = 25
@@ -41,7 +41,7 @@ def test_the_same_bytes_from_a_memo_that_knows_more() -> None:
 
 def test_the_same_bytes_when_the_memo_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     cold = simulate_part("quorum", 5, 0, RUNS)
-    monkeypatch.setattr(run_module, "MEMO_STEPS", 10)
+    monkeypatch.setattr(run_module, "_memos", Memos(10))
     assert simulate_part("quorum", 5, 0, RUNS).digests() == cold.digests()
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.traces.checkers import made_objects as made
-from tests.traces.checkers import valid_objects
+from tests.traces.checkers import made_objects as made, valid_objects
 from tests.traces.checkers.calls import call, numbered
 from tests.traces.checkers.enumerate import linearization
 from tests.traces.checkers.object_twins import TWINS, twin

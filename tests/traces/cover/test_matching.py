@@ -143,7 +143,7 @@ def test_the_references_own_choice_is_the_first_of_those_that_the_spec_allows() 
 def test_a_label_without_a_handler_is_named() -> None:
     graph = dumped("quorum-handover")
     deaf = copy(graph.composition)
-    deaf.moves = graph.composition.moves - {"HandleResign"}  # type: ignore[misc]
+    deaf.moves = graph.composition.moves - {"HandleResign"}
     with pytest.raises(ToolError, match="Move_HandleResign"):
         Matcher(graph.dump, deaf)
 

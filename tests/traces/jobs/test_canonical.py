@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from reference.kit.fields import fields_of, within
@@ -30,8 +29,7 @@ from reference.quorum.types import (
     QuorumStateFile,
     initial_row,
 )
-from reference.voters.types import Constants as VoterConstants
-from reference.voters.types import initial_voter_row
+from reference.voters.types import Constants as VoterConstants, initial_voter_row
 from tests.conformance.recording import steps_of_walk
 from tests.traces.jobs.renaming import rename_step
 from tests.traces.jobs.test_abstraction import module_text

@@ -27,8 +27,7 @@ from reference.sim.choices import run_seed
 from reference.sim.genomes import FRESH, MUTATIONS, STRETCHES, Genome, decode
 from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
 from tla_utils.errors import ToolError
-from traces.jobs import campaigns, guidance, novelty
-from traces.jobs import plan as plans
+from traces.jobs import campaigns, guidance, novelty, plan as plans
 from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.campaigns import Options, run_campaign
 from traces.jobs.columns import Part

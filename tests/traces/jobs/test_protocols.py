@@ -18,8 +18,7 @@ from reference.protocols import PROTOCOLS
 from reference.quorum.messages import NO_DIVERGENCE, FetchRequest, VoteRequest
 from reference.quorum.types import Constants
 from reference.voters.messages import FetchResponse
-from reference.voters.types import Constants as VoterConstants
-from reference.voters.types import VotersEntry
+from reference.voters.types import Constants as VoterConstants, VotersEntry
 from traces.jobs import protocols
 from traces.jobs.protocols import (
     actions_of,

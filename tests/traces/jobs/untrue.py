@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tla_utils import StepReport, StepTable, StepVerdict
-from tla_utils import steps as tla_steps
+from tla_utils import StepReport, StepTable, StepVerdict, steps as tla_steps
 from tla_utils.runner import ModuleText
 from traces.jobs import judge
 

@@ -13,8 +13,7 @@ from math import inf
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.traces.report.histories import (
     KEY,

@@ -13,8 +13,6 @@ from reference.partition.types import BrokerRow
 
 
 class DuplicateByFirst(PartitionRules):
-    __slots__ = ()
-
     def duplicate_offset(self, row: BrokerRow, m: ProduceRequest) -> int:
         state = None if m.producer == UNDEFINED else state_of(row.producers, m.producer)
         if state is not None and state.epoch == m.producer_epoch:

@@ -12,8 +12,6 @@ from reference.partition.rules import PartitionRules
 
 
 class LastLeaderFirst(PartitionRules):
-    __slots__ = ()
-
     def last_known_leader_electable(
         self,
         partition: Partition,

@@ -8,8 +8,6 @@ from reference.quorum.types import NOBODY, Row
 
 
 class VoteDespiteLeader(QuorumRules):
-    __slots__ = ()
-
     def vote_granted(self, row: Row, m: VoteRequest) -> bool:
         if row.role not in ("Unattached", "Prospective"):
             return False

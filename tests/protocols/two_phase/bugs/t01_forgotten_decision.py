@@ -8,8 +8,6 @@ from reference.bugs.bug import NO_CLIENT, declared
 
 
 class T01ForgottenDecision(TwoPhaseRules):
-    __slots__ = ()
-
     def on_recovery(self, row: Coordinator) -> Decided:
         return "Abort"
 

@@ -6,8 +6,6 @@ from two_phase.protocol import Coordinator, Decided, TwoPhaseRules, Voted
 
 
 class Eager(TwoPhaseRules):
-    __slots__ = ()
-
     def decided(self, row: Coordinator, votes: tuple[Voted, ...]) -> Decided:
         if "No" in votes:
             return "Abort"

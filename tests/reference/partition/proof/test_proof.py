@@ -11,8 +11,7 @@ import z3
 from reference.bugs.catalog import bug
 from reference.partition.broker import BROKER_HANDLERS
 from reference.partition.controller import CONTROLLER_HANDLERS
-from reference.partition.proof import electable
-from reference.partition.proof import proof as partition_proof
+from reference.partition.proof import electable, proof as partition_proof
 from reference.partition.proof.actions import ACTIONS
 from reference.partition.proof.proof import (
     PROPERTIES,
