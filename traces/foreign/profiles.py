@@ -98,7 +98,7 @@ class Profile(msgspec.Struct, frozen=True):
             put(part, entries=tuple(each for each in part.entries if each.name not in entries))
             for part in self.parts
         )
-        return put(self, name=f"{self.name} without {' and '.join(entries)}", parts=parts)
+        return put(self, name=f"{self.name} without {', '.join(entries)}", parts=parts)
 
 
 def _number(version: str) -> list[int]:

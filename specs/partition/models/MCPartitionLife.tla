@@ -2,11 +2,13 @@
 (***************************************************************************)
 (* MCPartition, whose brokers may be stopped, whose controller may be       *)
 (* replaced, and whose producer may be idempotent and send again.  So what  *)
-(* a controller knows of contacts is a part of a state here.                *)
+(* a controller knows of contacts is a part of a state here.  To have  *)
+(* fewer states, brokers other than `Beating` send heartbeats only while    *)
+(* they are fenced, and are not stopped.                                    *)
 (***************************************************************************)
 EXTENDS MCPartition
 
-CONSTANTS MaxStops, MaxFailovers, MaxSends, MaxRetries
+CONSTANTS Beating, MaxStops, MaxFailovers, MaxSends, MaxRetries
 
 VARIABLE spentOnLife
 
@@ -26,16 +28,19 @@ Sent(n, value) ==
 
 OfLife ==
   \/ \E n \in Brokers :
-       \/ SpendOnLife("stops", MaxStops) /\ HandleControlledShutdown(n)
+       \/ n \in Beating /\ SpendOnLife("stops", MaxStops) /\ HandleControlledShutdown(n)
        \/ /\ IsLeader(rows[n]) /\ SpendOnLife("sends", MaxSends)
           /\ HandleProduceRequest(n, Sent(n, spentOnLife.sends + 1))
        \/ /\ IsLeader(rows[n]) /\ SpendOnLife("retries", MaxRetries)
           /\ \E value \in 1..spentOnLife.sends : HandleProduceRequest(n, Sent(n, value))
   \/ SpendOnLife("failovers", MaxFailovers) /\ HandleControllerFailover
 
+Beats == \E n \in Beating : HandleSendHeartbeat(n)
+
 LifeNext ==
   \/ MCNext /\ UNCHANGED spentOnLife
   \/ OfLife /\ UNCHANGED spent /\ HistoryNext
+  \/ Beats /\ UNCHANGED <<spent, spentOnLife>> /\ HistoryNext
 
 LifeSpec == LifeInit /\ [][LifeNext]_lifeVars
 
