@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* MCPartition, whose brokers may be stopped, whose controller may be       *)
 (* replaced, and whose producer may be idempotent and send again.  So what  *)
-(* a controller knows of contacts is a part of a state here.  To have  *)
+(* a controller knows of contacts is a part of a state here.  To have       *)
 (* fewer states, brokers other than `Beating` send heartbeats only while    *)
 (* they are fenced, and are not stopped.                                    *)
 (***************************************************************************)
