@@ -135,19 +135,17 @@ def replay(
     """A schedule of moves on Kafka, from this file. Raises as `played`."""
     driving.use_jar(jar)
     profile = kafka.allowed(*(part.protocol.name for part in component.parts))
-    how = {"kafka": kafka, "profile": profile, "out": out, "screen": screen}
-    return followed(component, script, path, **how, differential=differential)
+    return followed(component, script, path, kafka, profile, screen, out, differential)
 
 
 def followed(
     component: Component,
     script: Script,
     path: Path,
-    *,
     kafka: Kafka,
     profile: Profile | None,
-    out: Path | None,
     screen: Screen,
+    out: Path | None = None,
     differential: bool = False,
     facts: Sequence[tuple[str, str]] = (),
     told: Mapping[str, Any] | None = None,

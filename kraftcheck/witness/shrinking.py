@@ -212,6 +212,9 @@ def shrink(
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: options: {error}") from None
     script = replace(script, bug=None)
+    target = out or path.with_suffix(".small.moves")
+    if target.is_dir():
+        raise BadInput(f"{target}: it is a folder: name a file")
 
     def work() -> tuple[Minimised, Profile | None]:
         with (
@@ -226,7 +229,7 @@ def shrink(
         found, judged_by = tried(work)
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None
-    target = out or path.with_suffix(".small.moves")
+    target.parent.mkdir(parents=True, exist_ok=True)
     artifacts.write_whole(target, write(found.script))
     failure, before = found.failure, len(script.moves)
     now = f"{before} moves, now {len(found.script.moves)}, after {found.attempts:,} attempts"
@@ -241,5 +244,5 @@ def shrink(
         "shrunk": list(found.script.moves),
         "attempts": found.attempts,
     }
-    how = {"kafka": kafka, "profile": judged_by, "out": None, "screen": screen}
-    return replaying.followed(component, found.script, target, **how, facts=facts, told=told)
+    of = (component, found.script, target)
+    return replaying.followed(*of, kafka, judged_by, screen, facts=facts, told=told)
