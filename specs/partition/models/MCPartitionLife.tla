@@ -46,4 +46,9 @@ LifeSpec == LifeInit /\ [][LifeNext]_lifeVars
 
 LifeView ==
   <<rows, controller, metadata, {m \in network : Alive(m)}, committed, acked, spent, spentOnLife>>
+
+(* Nobody is more than two records of metadata behind.                      *)
+ReadsSoon ==
+  /\ WithinBounds
+  /\ \A n \in Brokers : IsUp(rows[n]) => InitialOffset + Len(metadata) - rows[n].image.offset <= 2
 =============================================================================

@@ -89,7 +89,6 @@ SHOWN_WITH_OTHERS = {
     "session-with-heartbeat": "kafka-4.3-life",
 }
 """Of models with several entries: those that add states there."""
-WITHOUT_A_MODEL = {"fenced-forgets-stop"}
 
 
 def test_each_entry_of_a_partition_that_is_no_bug_has_a_model() -> None:
@@ -97,7 +96,7 @@ def test_each_entry_of_a_partition_that_is_no_bug_has_a_model() -> None:
     manifest = read_manifest(SPECS / "models.toml")
     for entry in PROFILE.of("partition").entries:
         model = manifest.models.get(SHOWN_WITH_OTHERS.get(entry.name, f"kafka-4.3-{entry.name}"))
-        assert (model is None) == (entry.of == "bug" or entry.name in WITHOUT_A_MODEL), entry.name
+        assert (model is None) == (entry.of == "bug"), entry.name
         if model is not None:
             assert model.expect == "holds" and model.baseline
             assert f'"{entry.name}"' in (manifest.root / model.config).read_text("utf-8")
