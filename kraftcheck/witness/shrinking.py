@@ -81,7 +81,9 @@ class KafkasSteps:
     def run(
         self, script: Script, moves: Sequence[str], hoped: str = ""
     ) -> tuple[tuple[str, ...], Failure | None]:
-        """Hoped for are steps that differ in the fields in which the first one did."""
+        """Hoped for are steps that differ in the fields in which the first one did. Where none is,
+        what is wrong in the run as a whole is a failure, too.
+        """
         schedule = self._component.begin(self._setting, self._host, True, compares=True)
         followed = following.follow(replace(script, moves=tuple(moves)), schedule)
         kept = tuple(schedule.moves)
@@ -95,7 +97,7 @@ class KafkasSteps:
             known = next((each for each in suspects if self._is_hoped(each, hoped)), known)
         if known is not None:
             return kept[: known.made], self._rejection(known, kept)
-        return kept, self._finding(schedule.parts, kept)
+        return kept, None if hoped else self._finding(schedule.parts, kept)
 
     def learn(self) -> None:
         """Asks TLC about all steps that were met so far and are not the reference's."""
