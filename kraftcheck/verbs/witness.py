@@ -131,13 +131,42 @@ def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
     \b
     Example: kraftcheck witness replay runs/witness/run-7.moves
     """
-    from kraftcheck.schedules import load
     from kraftcheck.witness import replaying
+
+    component, script = _scheduled(path, kafka)
+    return replaying.replay(component, script, path, kafka=kafka, **options)
+
+
+@witness.command("shrink")
+@click.argument("path", metavar="FILE", type=THERE)
+@click.option("--out", type=FOLDER, help="The smaller schedule; default: FILE.small.moves.")
+@click.option("--attempts", type=click.IntRange(1), default=500, show_default=True)
+@kafka
+@JAR
+@shown
+def witness_shrink(path: Path, kafka: Any, **options: Any) -> int:
+    """Make a schedule small on which Kafka does what it should not, and keep it.
+
+    What remains violates the same property, or has a step of the same action refused. If the
+    profile allows all, its bugs are not allowed: so known bugs are made small, too.
+
+    \b
+    Example: kraftcheck witness shrink runs/witness/run-7.moves
+    """
+    from kraftcheck.witness import shrinking
+
+    component, script = _scheduled(path, kafka)
+    return shrinking.shrink(component, script, path, kafka=kafka, **options)
+
+
+def _scheduled(path: Path, kafka: Any) -> tuple[Any, Any]:
+    """What drives the classes that a schedule moves, and the schedule."""
+    from kraftcheck.schedules import load
     from kraftcheck.witness.kafka import driver
 
     script = load(path).script
     found = driver(script.machine, f"{path}: a schedule of a {script.machine}")
-    return replaying.replay(found.component(kafka), script, path, kafka=kafka, **options)
+    return found.component(kafka), script
 
 
 @witness.command("bugs")

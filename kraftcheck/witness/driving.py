@@ -397,7 +397,8 @@ def concluded(
             for difference in each.differences[:LISTED]:
                 screen.line(f"    {difference}")
     for path in saved:
-        screen.line(f"again: {command('witness', 'replay', path)}")
+        screen.line(f"again: {command('witness', 'replay', path, *kafka.options)}")
+        screen.line(f"smaller: {command('witness', 'shrink', path, *kafka.options)}")
     document = {
         "verdict": exits.VERDICTS[code],
         "kafka": kafka.version,

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kraftcheck.exits import BadInput
 from live.artifacts import ArtifactError
 from live.witness.host import WitnessError
-from live.witness.jars import check_version
+from live.witness.jars import DEFAULT, check_version
 from reference.kit.protocol import Protocol, Witness
 from reference.protocols import CLUSTER, PROTOCOLS
 from traces.cover.models import CoverModel, read_covers, select
@@ -71,6 +71,14 @@ class Kafka(NamedTuple):
             parts += found.of(protocol).parts
             named[found.name] = None
         return Profile(" and ".join(named), tuple(parts))
+
+    @property
+    def options(self) -> list[str]:
+        """Those of a verb which drives the same."""
+        said = [("--kafka", self.version if self.version != DEFAULT else "")]
+        said += [("--jars", str(self.jars or "")), ("--as", self.profile)]
+        said += [("--log", "" if self.files else "memory")]
+        return [word for option, value in said if value for word in (option, value)]
 
     def producer(self, classes: str) -> str:
         """What took the steps of a trace, in words."""

@@ -7,7 +7,7 @@ judged by what it did.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from kraftcheck.witness.driving import (
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import header
 from reference.protocols import components_of
+from reference.steered.failures import REJECTED
 from reference.steered.scripts import Script
 from traces.foreign.profiles import Profile
 
@@ -62,6 +63,12 @@ class Played(NamedTuple):
     def refused(self) -> dict[str, int]:
         """How many steps of each action are."""
         return {action: count for each in self.found for action, count in actions(each).items()}
+
+    def does(self, wrong: str) -> bool:
+        """Whether that is wrong which a script says that it violates; of no name: no property."""
+        findings = {f.check for of in self.found for f in (*of.found.findings, *of.in_vain)}
+        steps = {f"{REJECTED}{action}" for action in self.refused}
+        return wrong == self.violates or (not self.violates and wrong in findings | steps)
 
     @property
     def code(self) -> int:
@@ -128,15 +135,31 @@ def replay(
     """A schedule of moves on Kafka, from this file. Raises as `played`."""
     driving.use_jar(jar)
     profile = kafka.allowed(*(part.protocol.name for part in component.parts))
+    return followed(component, script, path, kafka, profile, screen, out, differential)
+
+
+def followed(
+    component: Component,
+    script: Script,
+    path: Path,
+    kafka: Kafka,
+    profile: Profile | None,
+    screen: Screen,
+    out: Path | None = None,
+    differential: bool = False,
+    facts: Sequence[tuple[str, str]] = (),
+    told: Mapping[str, Any] | None = None,
+) -> int:
+    """As `replay`, by this profile. facts, told: what is said of the schedule besides."""
     place = artifacts.claim(out) if out else None
     with tempfile.TemporaryDirectory() as folder:
         trace = (place or Path(folder)) / TRACE
         made = played(
             *(component, script, str(path), kafka, trace, profile, screen.note, differential)
         )
-    followed, schedule, failure = made.followed, made.followed.schedule, made.followed.failure
+    schedule, failure = made.followed.schedule, made.followed.failure
     steps = sum(len(part.lines) for part in schedule.parts)
-    for line in following.told(followed):
+    for line in following.told(made.followed):
         screen.line(line)
     screen.line()
     if differential:
@@ -144,19 +167,21 @@ def replay(
         for part, differing in zip(component.parts, made.differing, strict=True):
             for line in comparing.told(differing, part.methods, driving.DIFFERING):
                 screen.line(line)
-    facts = [("moves", f"{followed.made} of {len(script.moves)} made, {steps} steps")]
-    facts += [("violated", f"{failure.name}: {failure.sentence}")] if failure else []
-    told = {
+    done = f"{made.followed.made} of {len(script.moves)} made, {steps} steps"
+    shown = [*facts, ("moves", done)]
+    shown += [("violated", f"{failure.name}: {failure.sentence}")] if failure else []
+    document = {
+        **(told or {}),
         "schedule": str(path),
         "moves": len(script.moves),
-        "made": followed.made,
-        "left_out": followed.left_out,
+        "made": made.followed.made,
+        "left_out": made.followed.left_out,
         "violates": made.violates,
-        "as_said": made.violates == script.violates,
+        "as_said": made.does(script.violates),
         "differing": driving.of_differing([*chain(*made.differing)]) if differential else None,
     }
     return driving.concluded(
-        *(made.found, component, kafka, profile, facts, told),
+        *(made.found, component, kafka, profile, shown, document),
         *(schedule.thrown, [], place, screen, failure),
     )
 

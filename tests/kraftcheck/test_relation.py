@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.quorum.messages import Flush
 from reference.quorum.types import Constants, initial_row
-from reference.steered.failures import REJECTED
+from reference.steered.failures import REJECTED, Failure, StepRejected
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script, read, write
 from tla_utils import CheckOptions, ToolError
@@ -175,3 +175,49 @@ def test_shrinking_keeps_the_kind_of_step_and_what_it_cannot_shrink_is_said(tmp_
         minimised_step(replace(script, moves=()), of, 100)
     with pytest.raises(ValueError, match="nothing to shrink"):
         minimised(Script(machine="quorum", moves=(), options=script.options), 10)
+
+
+class Hoped:
+    """Moves are steps, and what begins with x is of the action X. TLC refuses x only; without b it
+    is another step, xx.
+    """
+
+    hopeful = True
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._met: set[str] = set()
+
+    def run(
+        self, script: Script, moves: Sequence[str], hoped: str = ""
+    ) -> tuple[tuple[str, ...], Failure | None]:
+        for at, words in enumerate(moves, 1):
+            step = words if words != "x" or "b" in moves else "xx"
+            self._met.add(step)
+            unknown = step not in self._known and step.startswith("x")
+            if (step == "x" and step in self._known) or (unknown and hoped == "X"):
+                return tuple(moves[:at]), StepRejected("X", step, list(moves[:at]))
+        return tuple(moves), None
+
+    def learn(self) -> None:
+        self._known |= self._met
+
+
+def test_what_was_hoped_for_in_vain_is_not_kept() -> None:
+    script = replace(NOTHING, moves=("a", "b", "c", "x", "d"), violates=f"{REJECTED}X")
+    of = Hoped()
+    small = minimised_step(script, of)
+    assert (small.script.moves, small.failure.what) == (("b", "x"), "x")
+    of.hopeful = False
+    assert minimised_step(script, of).script.moves == ("b", "x")
+
+
+def test_moves_that_come_by_themselves_are_no_gain() -> None:
+    """As where a cluster of Kafka's goes on until a move is possible."""
+
+    def runner(_: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+        kept = ("q", *[each for each in moves if each != "q"])
+        return kept, StepRejected("X", "", list(kept))
+
+    small = minimised(replace(NOTHING, moves=("q", "a", "b")), 100, runner=runner)
+    assert (small.script.moves, small.attempts) == (("q",), 4)

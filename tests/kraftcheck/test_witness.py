@@ -14,6 +14,7 @@ from kraftcheck.witness.kafka import Kafka
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "traces" / "foreign" / "data"
+Z67 = str(ROOT / "kraftcheck/known_bugs/schedules/Z67.moves")
 QUORUM = ("quorum", "--runs", "1", "--out", "out")
 
 
@@ -29,6 +30,8 @@ def run(*words: str) -> Result:
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
         (("versions", "--kafka", "3.9.9", "--out", "out"), "3.9.9"),
         (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
+        (("shrink", f"{ROOT}/README.md"), "line 1: no moves"),
+        (("shrink", Z67, "--out", str(ROOT / "docs")), "docs: it is a folder: name a file"),
         (("cover", "partition-isr", "quorum-handover"), "graphs of several protocols: name those"),
         (("bugs", "groups", "--out", "out"), "groups; a witness has quorum, partition"),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),

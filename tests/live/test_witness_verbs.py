@@ -10,11 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from kraftcheck.exits import HOLDS, VIOLATED
+from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
 from kraftcheck.known_bugs import schedules
 from kraftcheck.witness.covering import BEHIND
 from tests.live.patched import compiled, sources
 from tests.live.test_witness_partition import PLANTS
+from tests.live.test_witness_plants import PLANTS as OF_VOTERS
 from traces.foreign.reading import read_foreign
 
 pytestmark = [
@@ -121,6 +122,58 @@ def test_z68_by_one_command() -> None:
     assert (found["violates"], found["as_said"], found["left_out"]) == ("NoIllegalState", True, [])
     assert [each["entry"] for each in found["known"]] == ["candidate-again"]
     assert "Received unexpected invalid request error" in found["stopped"][0]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "wrong", "moves"),
+    [
+        ("kraftcheck/known_bugs/schedules/Z67.moves", "WeakIsr", 25),
+        # Nothing is broken: a step needs a bug of the profile.
+        ("kraftcheck/known_bugs/schedules/Z69.moves", "StrongIsr", 30),
+        ("tests/corpus/quorum-none-slow-clock.moves", "", 0),
+    ],
+)
+def test_a_schedule_is_made_small_on_kafka(
+    schedule: str, wrong: str, moves: int, tmp_path: Path
+) -> None:
+    out = tmp_path / "small.moves"
+    words = ("shrink", str(ROOT / schedule), "--out", str(out))
+    if not wrong:
+        result = CliRunner().invoke(cli, ["witness", *words, "--quiet"])
+        assert result.exit_code == BAD_INPUT and "Kafka does nothing wrong on it" in result.output
+        return
+    found = run(VIOLATED, *words)
+    assert (found["wrong"], found["violates"], found["as_said"]) == (wrong, wrong, True)
+    assert len(found["shrunk"]) <= moves < found["moves_before"]
+    again = run(VIOLATED, "replay", str(out))
+    assert (again["violates"], again["made"], again["as_said"]) == (wrong, again["moves"], True)
+
+
+def test_a_step_that_is_refused_is_what_is_left(tmp_path: Path) -> None:
+    """Of a fault in a class of Kafka: its action is one of which a profile allows other steps."""
+    plant = next(each for each in OF_VOTERS if each.name == "a follower does not flush")
+    [classes] = compiled([plant], sources(tmp_path / "kafka", "kafka-raft"), tmp_path, "quorum")
+    own = ("--jars", str(classes))
+    words = (
+        "quorum",
+        "--runs",
+        "1",
+        "--seed",
+        "5",
+        "--moves",
+        "200",
+        "--out",
+        str(tmp_path / "out"),
+    )
+    [saved] = run(VIOLATED, *words, *own)["schedules"]
+    small = tmp_path / "small.moves"
+    found = run(VIOLATED, "shrink", saved, "--out", str(small), *own)
+    assert found["wrong"] == f"rejected step: {plant.action}"
+    assert len(found["shrunk"]) < found["moves_before"]
+    fields = [each for of in found["found"]["rejections"] for each in of["differences"]]
+    assert any(plant.field in each for each in fields)
+    assert run(VIOLATED, "replay", str(small), *own)["as_said"]
+    assert not run(HOLDS, "replay", str(small))["as_said"]
 
 
 def test_kafka_20914_by_one_command() -> None:

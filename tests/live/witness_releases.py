@@ -1,20 +1,22 @@
 """What each release of Kafka does, kept small; `python -m tests.live.witness_releases` makes it.
 
-Each is given the same beginning of a run, of a quorum and of a partition, and the schedules of what
-was found in Kafka. Recordings with the same steps are kept once; `kafka-releases.json` says of each
-release which are its own. Beside them the first step in which a release parts from the newest one
-by the same rules, as both have it. tests/traces/foreign/test_releases.py judges them without Kafka.
+Each is given the same beginning of a run, of a quorum, of a partition, and of a cluster of both,
+and the schedules of what was found in Kafka. Recordings with the same steps are kept once;
+`kafka-releases.json` says of each release which are its own. Beside them the first step in which a
+release parts from the newest one by the same rules, as both have it.
+tests/traces/foreign/test_releases.py judges them without Kafka.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from kraftcheck.known_bugs.schedules import stored
-from kraftcheck.witness.driving import drive, host_of, of_run, producer
+from kraftcheck.witness.driving import drive, host_of, of_run, producer, traces_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka, driver
 from kraftcheck.witness.releases import FINDS
@@ -23,29 +25,42 @@ from live.witness.jars import DEFAULT, versions
 from tests.live.witness_samples import FOLDER, WHOLE
 
 INDEX: Final = FOLDER / "kafka-releases.json"
-RUNS: Final = {"quorum": (7, 3), "partition": (1, 0)}
+RUNS: Final = {"quorum": (7, 3), "partition": (1, 0), "cluster": (5, 1)}
 """Seed and number of the run of which the beginning is kept; tests/live/witness_samples.py keeps
-those of the newest release."""
+those of the newest release, but of a cluster."""
+PARTS: Final = {
+    **{"quorum": ("quorum", 0), "partition": ("partition", 0)},
+    **{"cluster-quorum": ("cluster", 0), "cluster-partition": ("cluster", 1)},
+}
+"""What is kept, of which run it is, and of which of the run's parts."""
 NEWEST: Final = {"quorum": "kafka-run", "partition": "kafka-partition-run"}
 
 
 def component(what: str, version: str) -> Any:
-    return driver(FINDS.get(what, what), what).component(_kafka(version))
+    run, _ = PARTS.get(what, (FINDS.get(what, what), 0))
+    return driver(run, what).component(_kafka(version))
 
 
 def _kafka(version: str) -> Kafka:
     return Kafka(version, None, "", files=True)
 
 
-def run(what: str, version: str) -> list[str]:
-    """All lines of a run."""
-    seed, number = RUNS[what]
+@cache
+def _driven(name: str, version: str) -> list[list[str]]:
+    """All lines of a run, of each part."""
+    seed, number = RUNS[name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
-        of = component(what, version)
+        of = component(name, version)
         drive(path, _kafka(version), of, 3, runs=1, first=number, seed=seed, moves=300)
-        head, *lines = path.read_text("utf-8").splitlines()
-    return [head, *(_numbered(line, 0) for line in lines)]
+        traces = [each.read_text("utf-8").splitlines() for each in traces_of(path, of)]
+    return [[head, *(_numbered(line, 0) for line in lines)] for head, *lines in traces]
+
+
+def run(what: str, version: str) -> list[str]:
+    """All lines of a part of a run."""
+    name, part = PARTS[what]
+    return _driven(name, version)[part]
 
 
 def find(what: str, version: str) -> list[str]:
@@ -61,7 +76,7 @@ def find(what: str, version: str) -> list[str]:
 
 def kept(what: str, version: str) -> list[str]:
     """The lines that are kept."""
-    return run(what, version)[: WHOLE + 1] if what in RUNS else find(what, version)
+    return run(what, version)[: WHOLE + 1] if what in PARTS else find(what, version)
 
 
 def main() -> None:
@@ -70,7 +85,7 @@ def main() -> None:
     newest: dict[str, list[str]] = {}
     for version in reversed(versions()):
         index[version] = {}
-        for what in (*RUNS, *FINDS):
+        for what in (*PARTS, *FINDS):
             lines = kept(what, version)
             usual = NEWEST.get(what, f"kafka-{what}")
             name = usual if version == DEFAULT else f"kafka-{version}-{what}"

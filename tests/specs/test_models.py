@@ -26,7 +26,9 @@ MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
     "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
-    "PartitionProperties": ("MCPartition", "MCPartitionDeposed", "MCPartitionReduced"),
+    "PartitionProperties": (
+        *("MCPartition", "MCPartitionDeposed", "MCPartitionLife", "MCPartitionReduced"),
+    ),
     "TransactionProperties": ("MCTransactions",),
     "GroupProperties": ("MCGroups",),
     "GroupCommitsProperties": ("MCGroupCommits",),

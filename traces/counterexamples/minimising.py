@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -19,11 +19,28 @@ from reference.runner.scripted import begin, in_the_end
 from reference.steered.failures import REJECTED, Failure
 from reference.steered.scripts import Script
 from traces.counterexamples.moves import make_alike
-from traces.counterexamples.relation import Relation
 from traces.jobs.steered import broken_promise
 
 Runner: TypeAlias = Callable[[Script, Sequence[str]], tuple[tuple[str, ...], Failure | None]]
 """The moves that were possible, up to the first failure, and that failure."""
+
+
+class Steps(Protocol):
+    """What takes the steps of a schedule, and knows which of them TLC refuses (relation.py)."""
+
+    @property
+    def hopeful(self) -> bool:
+        """Whether it asks about few steps, of which TLC refuses most."""
+
+    def run(
+        self, script: Script, moves: Sequence[str], hoped: str = ""
+    ) -> tuple[tuple[str, ...], Failure | None]:
+        """As a Runner; steps which TLC is known to refuse are a failure. hoped: of this action also
+        those without a verdict.
+        """
+
+    def learn(self) -> None:
+        """Asks TLC about all steps that were met so far. Raises ToolError: it cannot be used."""
 
 
 class Minimised(NamedTuple):
@@ -70,19 +87,18 @@ def to_the_end(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], F
 
 def minimised_step(
     script: Script,
-    relation: Relation,
+    relation: Steps,
     attempts: int = 2000,
     told: Callable[[int], None] | None = None,
 ) -> Minimised:
     """As `minimised`, where the failure is a step that TLC refuses. Steps without a verdict that
     are met on the way pass; when nothing more can be left out, TLC is asked about all of them, and
-    then it goes on. Of a script with a bug they are departures from the correct rules, which TLC
-    mostly refuses: so this is hoped at first, and asked about in the end. Raises also as
-    Relation.put.
+    then it goes on. Where they are departures from the correct rules, TLC mostly refuses them: so
+    this is hoped at first, and asked about in the end. Raises also as `learn`.
     """
     relation.run(script, script.moves)
     relation.learn()
-    if script.bug is not None:
+    if relation.hopeful:
         action = script.violates.removeprefix(REJECTED)
         hopeful = minimised(script, attempts, told, partial(relation.run, hoped=action))
         relation.learn()
@@ -138,7 +154,7 @@ class _Search:
         if self._told:
             self._told(self.attempts)
         kept, failure = self._run(self._script, moves)
-        if failure is None or failure.name != self.failure.name:
+        if failure is None or failure.name != self.failure.name or len(kept) >= len(self.moves):
             return False
         self.moves, self.failure = kept, failure
         return True

@@ -86,6 +86,11 @@ class Relation:
         """The first of them that holds a refused step, as far as TLC was asked."""
 
     @property
+    def hopeful(self) -> bool:
+        """Of a bug only departures are asked about."""
+        return self._bug is not None
+
+    @property
     def waits(self) -> int:
         """How many runs wait."""
         return len(self._waiting)

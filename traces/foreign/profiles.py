@@ -91,6 +91,15 @@ class Profile(msgspec.Struct, frozen=True):
         parts = tuple(part for part in self.parts if part.protocol == protocol)
         return msgspec.structs.replace(self, parts=parts)
 
+    def less(self, *entries: str) -> Profile:
+        """Without the entries of these names."""
+        put = msgspec.structs.replace
+        parts = tuple(
+            put(part, entries=tuple(each for each in part.entries if each.name not in entries))
+            for part in self.parts
+        )
+        return put(self, name=f"{self.name} without {', '.join(entries)}", parts=parts)
+
 
 def _number(version: str) -> list[int]:
     """Of 4.10, that is after 4.9; of none, before all."""

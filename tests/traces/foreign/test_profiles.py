@@ -15,7 +15,8 @@ import pytest
 from kraftcheck.witness.driving import Part, judged
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
-from tla_utils import ToolError
+from specs import SPECS
+from tla_utils import ToolError, read_manifest
 from traces.foreign.batch import judge_batch, judge_steps
 from traces.foreign.profiles import Profile, names, profile_of, read_profile
 from traces.foreign.reading import read_foreign
@@ -81,6 +82,24 @@ def test_without_entries_the_profile_says_what_the_specs_say(
     by_specs = judge_steps(trace, trace.steps).lines()
     assert len(refused) <= len(by_specs) < len(refused) + len(accepted)
     assert judge_steps(trace, trace.steps, profile=bare).lines() == by_specs
+
+
+SHOWN_WITH_OTHERS = {
+    "caught-up-before": "kafka-4.3-isr",
+    "session-with-heartbeat": "kafka-4.3-life",
+}
+"""Of models with several entries: those that add states there."""
+
+
+def test_each_entry_of_a_partition_that_is_no_bug_has_a_model() -> None:
+    """That holds, and of which TLC counts something else without the entry."""
+    manifest = read_manifest(SPECS / "models.toml")
+    for entry in PROFILE.of("partition").entries:
+        model = manifest.models.get(SHOWN_WITH_OTHERS.get(entry.name, f"kafka-4.3-{entry.name}"))
+        assert (model is None) == (entry.of == "bug"), entry.name
+        if model is not None:
+            assert model.expect == "holds" and model.baseline
+            assert f'"{entry.name}"' in (manifest.root / model.config).read_text("utf-8")
 
 
 def lines_of(path: Path) -> list[Any]:

@@ -10,10 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from live.witness.jars import versions
+from reference.protocols import protocol_of
 from tests.traces.foreign.test_profiles import DATA, fault, lines_of, written
 from traces.foreign.batch import judge_batch, judge_steps
 from traces.foreign.profiles import profile_of, read_profile
@@ -21,6 +21,7 @@ from traces.foreign.reading import read_foreign
 
 INDEX: dict[str, dict[str, str]] = json.loads((DATA / "kafka-releases.json").read_text("utf-8"))
 PROFILE = read_profile("kafka-4.3")
+CLUSTER = ("cluster-quorum", "cluster-partition")
 FINDS = {
     "kafka-Z67": ("keeps-end-offsets", {"HandleMetadataUpdate"}),
     "kafka-Z68": ("candidate-again", {"HandleRestart"}),
@@ -47,7 +48,7 @@ def test_there_is_a_recording_of_each_release() -> None:
         *("kafka-departures", "kafka-partition-departures", "kafka-4.0-departures")
     }
     for version, names in INDEX.items():
-        assert {"quorum", "partition", "Z67", "Z68", "Z69"} <= names.keys(), version
+        assert {"quorum", "partition", "Z67", "Z68", "Z69", *CLUSTER} <= names.keys(), version
         assert all((DATA / f"{name}.jsonl").is_file() for name in names.values())
 
 
@@ -59,16 +60,7 @@ def test_a_find_is_a_step_that_the_specs_refuse(name: str) -> None:
     path = DATA / f"{name}.jsonl"
     assert of <= actions(path).keys()
     assert actions(path, PROFILE) == {}
-    without = msgspec.structs.replace(
-        PROFILE,
-        parts=tuple(
-            msgspec.structs.replace(
-                part, entries=tuple(each for each in part.entries if each.name != entry)
-            )
-            for part in PROFILE.parts
-        ),
-    )
-    assert actions(path, without).keys() == of
+    assert actions(path, PROFILE.less(entry)).keys() == of
 
 
 @pytest.mark.tlc
@@ -77,10 +69,21 @@ def test_what_4_0_does_is_allowed_by_its_own_profile(name: str) -> None:
     path, profile = DATA / f"{name}.jsonl", profile_of("4.0.2", "quorum")
     assert profile is not None and profile.name == "kafka-4.0"
     assert actions(path, profile) == {}
-    grain = tuple(entry for entry in profile.entries if entry.of == "grain")
-    parts = tuple(msgspec.structs.replace(part, entries=grain) for part in profile.parts)
-    without_bugs = msgspec.structs.replace(profile, parts=parts)
-    assert actions(path, without_bugs).keys() == OF_4_0[name]
+    bugs = [entry.name for entry in profile.entries if entry.of == "bug"]
+    assert actions(path, profile.less(*bugs)).keys() == OF_4_0[name]
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("part", CLUSTER)
+@pytest.mark.parametrize("version", INDEX)
+def test_a_cluster_of_each_release_is_one_of_the_specs(version: str, part: str) -> None:
+    """With what is known of the release; the specs alone refuse something."""
+    trace = read_foreign(DATA / f"{INDEX[version][part]}.jsonl")
+    profile = profile_of(version, protocol_of(trace.constants).name)
+    assert profile is not None
+    found = judge_batch(trace, profile=profile)
+    assert (found.verdict, found.rejections, found.findings) == ("holds", [], [])
+    assert judge_steps(trace, trace.steps).lines()
 
 
 @pytest.mark.tlc
@@ -96,7 +99,7 @@ def test_where_4_1_parts_from_later_ones_the_specs_allow_both() -> None:
 
 
 @pytest.mark.tlc
-@pytest.mark.parametrize("name", [*FINDS, "kafka-4.0.2-quorum"])
+@pytest.mark.parametrize("name", [*FINDS, "kafka-4.0.2-quorum", "kafka-cluster-partition"])
 def test_a_recording_with_a_fault_is_refused_at_it(name: str, tmp_path: Path) -> None:
     head, *steps = lines_of(DATA / f"{name}.jsonl")
     at = next(n for n in range(10, len(steps)) if steps[n]["before"] != steps[n]["after"])
