@@ -1,10 +1,11 @@
-"""What ext4 keeps of files that nobody synced, if the power goes: H3, H4 and H9, without a cluster.
+"""What a file system keeps of files that nobody synced, if the power goes: H3, H4 and H9.
 
     .venv/bin/python -m experiments.written_back [--case hole|marker|tail] [--repeat N] [--control]
+                                                 [--file-system ext4|xfs|btrfs]
 
 What a broker would make of a disk like that is known (docs/storage.md). The question is whether a
 disk becomes like that. Many files are written as a broker writes its own, then the power is cut
-(ext4.py), at a moment by chance. No Kafka is needed; what it does in between is left out where it
+(power.py), at a moment by chance. No Kafka is needed; what it does in between is left out where it
 would sync.
 
 hole    A rolled segment is as it was at the end of an earlier batch, the next one has records: a
@@ -34,7 +35,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from experiments.ext4 import cut_power, disk
+from experiments.power import KINDS, cut_power, disk
 from experiments.tools import click_errors
 
 FILES: Final = 200
@@ -128,10 +129,12 @@ CASES: Final = {
 }
 
 
-def tried(folder: Path, case: Case, control: bool, draw: random.Random) -> tuple[int, int, float]:
+def tried(
+    folder: Path, kind: str, case: Case, control: bool, draw: random.Random
+) -> tuple[int, int, float]:
     """Of how many partitions that is so, how many have something of what was written last, and how
     many seconds after it the power was cut."""
-    with disk(folder):
+    with disk(folder, kind):
         places = [(folder / str(number), BATCHES[number % len(BATCHES)]) for number in range(FILES)]
         for at, size in places:
             at.mkdir()
@@ -163,19 +166,20 @@ def sync_all(folder: Path) -> None:
 @click.option("--control", is_flag=True, help="What is looked for is made.")
 @click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--file-system", "kind", type=click.Choice(list(KINDS)), default="ext4")
 @click_errors("written_back")
-def main(name: str, control: bool, repeat: int, seed: int) -> None:
-    """Try what ext4 keeps of what nobody synced."""
+def main(name: str, control: bool, repeat: int, seed: int, kind: str) -> None:
+    """Try what a file system keeps of what nobody synced."""
     draw, shown = random.Random(seed), 0
     for turn in range(1, repeat + 1):
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-            found, kept, waited = tried(Path(folder) / "disk", CASES[name], control, draw)
+            found, kept, waited = tried(Path(folder) / "disk", kind, CASES[name], control, draw)
         shown += found
         click.echo(
             f"power cut {turn} of {repeat}, {waited:.1f} s after the first: {found} of {FILES} "
             f"partitions; {kept} kept something of what was written last"
         )
-    click.echo(f"{name}: {'VIOLATED' if shown else 'not seen'}")
+    click.echo(f"{kind}, {name}: {'VIOLATED' if shown else 'not seen'}")
     sys.exit(int(shown > 0))
 
 

@@ -80,6 +80,12 @@ def segments_of(folder: Path) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
+def indexes_from(folder: Path, path: Path | None = None) -> list[Path]:
+    """The transaction indexes from this one on."""
+    least = "" if path is None else path.name
+    return sorted(each for each in folder.glob("*.txnindex") if each.name >= least)
+
+
 class Index(NamedTuple):
     """Entries of an index, ascending in the file. zeros: how many at its end are room for more."""
 
