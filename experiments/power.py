@@ -103,7 +103,7 @@ def _await_released(image: Path) -> None:
 
     Raises ClusterError: something has it after a while, as another mount namespace may.
     """
-    for _ in range(100):
+    for _ in range(300):
         if not _run("losetup", "--associated", str(image)):
             return
         time.sleep(0.1)

@@ -1,7 +1,7 @@
-"""What a file system keeps of files that nobody synced, if the power goes: H3, H4 and H9.
+"""What a file system keeps of files that nobody synced, if the power goes: H3, H4, H5 and H9.
 
-    .venv/bin/python -m experiments.written_back [--case hole|marker|tail] [--repeat N] [--control]
-                                                 [--file-system ext4|xfs|btrfs]
+    .venv/bin/python -m experiments.written_back [--case hole|marker|tail|times] [--repeat N]
+                                                 [--control] [--file-system ext4|xfs|btrfs]
 
 What a broker would make of a disk like that is known (docs/storage.md). The question is whether a
 disk becomes like that. Many files are written as a broker writes its own, then the power is cut
@@ -16,14 +16,20 @@ marker  The marker of a clean stop is removed, and records are appended. The mar
 tail    Records are cut, the recovery point is written down (synced), and others of the same size
         are appended. Behind one of these an old one follows.
 
+times   An index gets its last entry by its mapping and is trimmed to what it has, as a clean stop
+        does behind the last sync; then a checkpoint is written, synced and renamed. The index has
+        its new length, and zeros in it (Z161).
+
 The control: somebody syncs what was written last (hole: the next segment; marker: nobody removes
-the marker; tail: the records are overwritten, and not cut). It must show what is looked for.
+the marker; tail: the records are overwritten, and not cut; times: the entry is not written). It
+must show what is looked for.
 
 Ends with 1 if that was found, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
 import sys
@@ -44,6 +50,9 @@ BATCHES: Final = (69, 512, 1024, 4096, 16384)
 MOST_S: Final = 40
 """Linux writes by itself what is older than half a minute, and looks every five seconds."""
 OLD, NEW = b"a", b"b"
+TIMES: Final = "0.timeindex"
+ENTRY, INDEX = 12, 10485756
+"""Bytes of an entry, and of an index at work."""
 
 
 class Case(NamedTuple):
@@ -122,10 +131,29 @@ def comes_back(at: Path, size: int) -> bool:
     return b"ba" in b"".join(batches(at / "0.log", size))
 
 
+def trim(at: Path, size: int, control: bool) -> None:
+    index, checkpoint = at / TIMES, at / "checkpoint"
+    with open(index, "r+b") as file:
+        if not control:
+            with mmap.mmap(file.fileno(), INDEX) as mapped:
+                mapped[:ENTRY] = NEW * ENTRY
+        file.truncate(ENTRY)
+    temporary = at / "checkpoint.tmp"
+    temporary.write_bytes(b"1")
+    sync(temporary)
+    temporary.rename(checkpoint)
+    sync(at)
+
+
+def is_zeroed(at: Path, size: int) -> bool:
+    return (at / TIMES).read_bytes() == bytes(ENTRY)
+
+
 CASES: Final = {
     "hole": Case(roll, lacks_records),
     "marker": Case(start, skips_recovery),
     "tail": Case(cut, comes_back),
+    "times": Case(trim, is_zeroed),
 }
 
 
@@ -140,6 +168,8 @@ def tried(
             at.mkdir()
             (at / "marker").touch()
             append(at / "0.log", OLD, size, 3)
+            (at / TIMES).touch()
+            os.truncate(at / TIMES, INDEX)
         sync_all(folder)
         waited = draw.uniform(0, MOST_S)
         moments = sorted(draw.uniform(0, waited) for _ in places)
@@ -151,7 +181,9 @@ def tried(
         cut_power(folder)
         found = sum(case.broken(at, size) for at, size in places)
         kept = sum(
-            NEW in batches(at / name, size) for at, size in places for name in ("0.log", "5.log")
+            NEW in batches(at / name, of)
+            for at, size in places
+            for name, of in (("0.log", size), ("5.log", size), (TIMES, ENTRY))
         )
     return found, kept, waited
 

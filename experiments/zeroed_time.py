@@ -34,7 +34,7 @@ from typing import Any
 
 import click
 
-from experiments import evidence, ext4
+from experiments import evidence, power
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
@@ -61,7 +61,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.stop(B1)
         if control:
             os.sync()
-        ext4.cut_power(cluster.directory / B1)
+        power.cut_power(cluster.directory / B1)
         partition.say("b1 stopped, its power was cut")
         left = folder / B1
         shutil.copytree(cluster.partition_file(B1, f"{TOPIC}-0", ""), left / f"{TOPIC}-0")

@@ -47,12 +47,14 @@ class Unread(Exception):
 
 
 class Told(msgspec.Struct):
-    """The metadata log of one node: where it lies, of which node, its end as votes go by."""
+    """The metadata log of one node: where it lies, of which node, its end as votes go by; whole:
+    whether all of it can be read."""
 
     folder: Path
     node: str
     epoch: int
     end: int
+    whole: bool = True
 
 
 class _Partition(msgspec.Struct):
@@ -77,7 +79,7 @@ class Metadata:
             voting = [each for each in found if each.node in voters]
             if 2 * len({each.node for each in voting}) > len(voters):
                 best = max(voting, key=lambda each: (each.epoch, each.end))
-                self.latest = True
+                self.latest = best.whole
             self._replay(best.folder)
 
     def members(self, topic: str, partition: int, topic_id: str | None) -> Members | None:
@@ -150,6 +152,8 @@ def _end(folder: Path, node: str) -> Told:
         for each in batches(path):
             if isinstance(each, Batch):
                 told.epoch, told.end = each.epoch, each.last + 1
+            else:
+                told.whole = False
     for path in snapshots_of(folder)[-1:]:
         end, epoch = int(path.name[:20]), int(path.name[21:31])
         if (epoch, end) > (told.epoch, told.end):

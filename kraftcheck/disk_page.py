@@ -73,7 +73,7 @@ def _findings(found: Found) -> Iterator[tuple[str, str, str]]:
         place = f"{found.folder}/{each.file}".rstrip("/")
         yield each.weight, f"{place}{at}", f"{each.invariant}: {each.said}"
     if (more := len(found.findings) - FINDINGS_MAX) > 0:
-        yield "report", found.folder, f"{more:,} findings more; --json has all"
+        yield "report", found.folder, f"{more:,} findings more; see --json"
 
 
 def _epochs(found: Found) -> Iterator[Box]:

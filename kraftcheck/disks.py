@@ -88,10 +88,13 @@ def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, tuple[Path, 
         return None, None
     try:
         return Metadata(places), None
-    except (Unread, OSError) as error:
-        said = f"{error}: who is in the ISR is not known"
-        finding = Finding("unknown", "FilesWhole", METADATA, -1, said)
-        return None, (places[0].path.parent, finding)
+    except Unread as error:
+        why = str(error)
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}"
+    said = f"{why}: who is in the ISR is not known"
+    finding = Finding("unknown", "FilesWhole", METADATA, -1, said)
+    return None, (places[0].path.parent, finding)
 
 
 def _write(page: Path, text: str) -> None:
@@ -213,7 +216,7 @@ def _lines(judged: Sequence[Judged]) -> Iterator[str]:
                     yield _line(each.folder, found)
                 if len(several) > TOLD:
                     place = f"{each.folder}/{file}".rstrip("/")
-                    yield f"and {len(several) - TOLD:,} more of {name} in {place}; --json has all"
+                    yield f"and {len(several) - TOLD:,} more of {name} in {place}; see --json"
         for found in of.together:
             yield f"{found.weight}: {found.invariant}: {found.said}"
 

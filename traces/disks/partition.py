@@ -15,7 +15,7 @@ promises is broken, but an operator wants to know. What a crash may leave is a r
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -85,7 +85,11 @@ class _Judge:
             None if times is None else Times(times),
             room,
         ]
-        rows, aborted, bad = Rows(), list[Aborted](), None
+        rows, bad = Rows(), None
+        index = path.with_suffix(".txnindex")
+        entries = files.transaction_index(index) if index.exists() else iter(())
+        aborted = self._aborted(entries, index)
+        next(aborted)
         last = base - 1
         for each in batches(path):
             if isinstance(each, Bad):
@@ -99,7 +103,7 @@ class _Judge:
             self.sums.add(base, each)
             self._epoch(path, each)
             if (entry := self._append(each)) is not None:
-                aborted.append(entry)
+                aborted.send(entry)
             self.latest = max(self.latest, each.max_timestamp)
             if each.last < (self.common.recovery_point or 0):
                 self.synced += each.size
@@ -111,7 +115,7 @@ class _Judge:
         kept = bad is None or self._bad(path, bad, behind)
         if last >= base:
             self._tell_indexes(path, checks, offsets, times, closed)
-        self._transaction_index(path.with_suffix(".txnindex"), aborted)
+        aborted.send(None)
         return kept
 
     def _append(self, each: Batch) -> Aborted | None:
@@ -235,37 +239,45 @@ class _Judge:
             self.malformed(error, "IndexLowerBound", path)
             return None
 
-    def _transaction_index(self, path: Path, expected: Sequence[Aborted]) -> None:
+    def _aborted(
+        self, entries: Iterator[Aborted], path: Path
+    ) -> Generator[None, Aborted | None, None]:
+        """Is sent the aborted transactions of a segment, in their order, and holds them against its
+        transaction index; at last None."""
         try:
-            entries = files.transaction_index(path) if path.exists() else []
+            index = _Entries(entries)
+            while (each := (yield)) is not None:
+                for stranger in index.before(each.last):
+                    self._stranger(path, stranger)
+                self._entry(path, index.at(each.last), each)
+            for stranger in index.before(None):
+                self._stranger(path, stranger)
         except Malformed as error:
             self.malformed(error, "TxnIndexExact", path)
-            return
-        if self.start != 0:
-            # What was open where the log begins now is not known.
-            known = {(each.producer, each.last) for each in expected}
-            entries = [each for each in entries if (each.producer, each.last) in known]
-        if self.common.compacted:
-            # Of a transaction without data left there is no entry, or one of before.
-            ends = {each.last for each in entries}
-            expected = [each for each in expected if each.last in ends]
-        by_end = {each.last: each for each in entries}
-        for each in expected:
-            there = by_end.pop(each.last, None)
-            if there is None:
+            while (yield) is not None:
+                pass
+        yield
+
+    def _entry(self, path: Path, there: Aborted | None, each: Aborted) -> None:
+        if there is None:
+            # Of a transaction without data left a cleaner leaves no entry.
+            if not self.common.compacted:
                 said = f"{_told(each)} is not in it: committed readers are shown what was aborted"
                 self.note("violated", "TxnIndexExact", path, said)
-            elif there.stable < each.stable and there._replace(stable=each.stable) == each:
-                said = f"{_told(each)} has the last stable offset {there.stable}, by the log "
-                said += f"{each.stable}: readers look further than they need"
-                self.note("report", "TxnIndexExact", path, said)
-            elif there.first != each.first:
-                said = f"{_told(each)} begins at {there.first} in it"
-                self.note("violated", "TxnIndexExact", path, said)
-            elif there != each:
-                self.misled.append((path, there, each))
-        for stranger in list(by_end.values()) if not self.common.compacted else []:
-            said = f"{_told(stranger)} is in it, and not in the log"
+        elif there.stable < each.stable and there._replace(stable=each.stable) == each:
+            said = f"{_told(each)} has the last stable offset {there.stable}, by the log "
+            said += f"{each.stable}: readers look further than they need"
+            self.note("report", "TxnIndexExact", path, said)
+        elif (there.producer, there.first) != (each.producer, each.first):
+            said = f"{_told(each)} begins at {there.first} in it"
+            self.note("violated", "TxnIndexExact", path, said)
+        elif there != each and len(self.misled) < FINDINGS_MAX:
+            self.misled.append((path, there, each))
+
+    def _stranger(self, path: Path, there: Aborted) -> None:
+        """Not told where the log has lost its beginning, or a cleaner left entries of before."""
+        if self.start == 0 and not self.common.compacted:
+            said = f"{_told(there)} is in it, and not in the log"
             self.note("violated", "TxnIndexExact", path, said)
 
     def misleading(self, path: Path, there: Aborted, expected: Aborted) -> None:
@@ -350,12 +362,36 @@ class _Judge:
                 self.note("report", "HwWithinLog", None, said)
 
     def names(self, segments: Collection[Path]) -> None:
-        for path in sorted(self.folder.iterdir()):
-            if files.LEFT_OVER.fullmatch(path.name):
-                self.note("report", "LeftOver", path, "is left of a cleaning or a deletion")
-            elif path.suffix == ".log" and path not in segments:
+        paths = sorted(self.folder.iterdir())
+        if left := [path for path in paths if files.LEFT_OVER.fullmatch(path.name)]:
+            more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+            said = f"is left of a cleaning or a deletion{more}"
+            self.note("report", "LeftOver", left[0], said)
+        for path in paths:
+            if path.suffix == ".log" and path not in segments:
                 said = "is not an offset of 20 digits: not judged"
                 self.note("report", "NamesParse", path, said)
+
+
+class _Entries:
+    """Of a transaction index, one after the other."""
+
+    def __init__(self, entries: Iterator[Aborted]) -> None:
+        self._entries = entries
+        self._next = next(entries, None)
+
+    def before(self, last: int | None) -> Iterator[Aborted]:
+        """Those whose marker is below; of all that are left, with None."""
+        while self._next is not None and (last is None or self._next.last < last):
+            yield self._next
+            self._next = next(self._entries, None)
+
+    def at(self, last: int) -> Aborted | None:
+        found = self._next
+        if found is None or found.last != last:
+            return None
+        self._next = next(self._entries, None)
+        return found
 
 
 def _told(each: Aborted) -> str:
@@ -414,7 +450,7 @@ def _read(found: _Judge, segments: dict[int, Path]) -> None:
         found.snapshots(base)
         if not found.segment(base, path, paths[at + 1 :]):
             break
-    for misled in found.misled[:FINDINGS_MAX]:
+    for misled in found.misled:
         found.misleading(*misled)
     _, end = _bounds(found, segments)
     found.snapshots(end)
