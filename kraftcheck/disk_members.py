@@ -76,10 +76,10 @@ class Metadata:
         if found:
             best = max(found, key=lambda each: (each.epoch, each.end))
             voters = _voters(best.folder)
-            voting = [each for each in found if each.node in voters]
+            voting = [each for each in found if each.node in voters and each.whole]
             if 2 * len({each.node for each in voting}) > len(voters):
                 best = max(voting, key=lambda each: (each.epoch, each.end))
-                self.latest = best.whole
+                self.latest = True
             self._replay(best.folder)
 
     def members(self, topic: str, partition: int, topic_id: str | None) -> Members | None:

@@ -15,10 +15,12 @@ import tarfile
 import tempfile
 import time
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from live import artifacts
 from live.artifacts import ArtifactError
@@ -47,11 +49,12 @@ TOPICS = [
     *[NewTopic(name, 1, 3, config={"min.insync.replicas": "2"}) for name in ("plain", "txn")],
 ]
 SECONDS = 30.0
+Settings: TypeAlias = dict[str, str | int | float | bool]
 
 
 def run(cluster: Cluster) -> None:
     """Writes, and stops all."""
-    settings = {**SILENT, "bootstrap.servers": cluster.bootstrap}
+    settings: Settings = {**SILENT, "bootstrap.servers": cluster.bootstrap}
     admin = AdminClient(settings, logger=MUTE)
     for made in admin.create_topics(TOPICS).values():
         made.result(SECONDS)
@@ -77,7 +80,7 @@ def write(writer: Producer, topic: str, count: int) -> None:
         writer.flush(SECONDS)
 
 
-def transact(settings: dict[str, object]) -> None:
+def transact(settings: Settings) -> None:
     """Two that overlap, one of which is aborted, and one after it."""
     both = [Producer({**settings, "transactional.id": f"t{n}"}, logger=MUTE) for n in (1, 2)]
     for each in both:
@@ -90,7 +93,7 @@ def transact(settings: dict[str, object]) -> None:
         both[1].commit_transaction(SECONDS)
 
 
-def read(settings: dict[str, object]) -> None:
+def read(settings: Settings) -> None:
     reader = Consumer({**settings, "group.id": "g"}, logger=MUTE)
     reader.assign([TopicPartition("plain", 0, 0)])
     reader.consume(5, SECONDS)
