@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 import msgspec
 
-from experiments.ext4 import disk
+from experiments.power import disk
 from experiments.tools import JARS, TOPIC, click_errors
 from live import datalog, facts, grouplog, metadata, txnlog
 from live.cluster import Cluster, ClusterError
@@ -94,7 +94,7 @@ def repeated(
     """Runs on so many new clusters, one after the other. Returns how often the find showed.
 
     guests: hosts for clients; where there are some, each node has a host of its own. disks: nodes
-    that have a disk of their own, whose power can be cut (ext4.py). jars: these come
+    that have a disk of their own, whose power can be cut (power.py). jars: these come
     before Kafka's.
 
     Raises ClusterError: there are recordings in that folder already.

@@ -1,10 +1,11 @@
-"""What ext4 keeps of files that nobody synced, if the power goes: H3, H4 and H9, without a cluster.
+"""What a file system keeps of files that nobody synced, if the power goes: H3, H4, H5 and H9.
 
-    .venv/bin/python -m experiments.written_back [--case hole|marker|tail] [--repeat N] [--control]
+    .venv/bin/python -m experiments.written_back [--case hole|marker|tail|times] [--repeat N]
+                                                 [--control] [--file-system ext4|xfs|btrfs]
 
 What a broker would make of a disk like that is known (docs/storage.md). The question is whether a
 disk becomes like that. Many files are written as a broker writes its own, then the power is cut
-(ext4.py), at a moment by chance. No Kafka is needed; what it does in between is left out where it
+(power.py), at a moment by chance. No Kafka is needed; what it does in between is left out where it
 would sync.
 
 hole    A rolled segment is as it was at the end of an earlier batch, the next one has records: a
@@ -15,14 +16,20 @@ marker  The marker of a clean stop is removed, and records are appended. The mar
 tail    Records are cut, the recovery point is written down (synced), and others of the same size
         are appended. Behind one of these an old one follows.
 
+times   An index gets its last entry by its mapping and is trimmed to what it has, as a clean stop
+        does behind the last sync; then a checkpoint is written, synced and renamed. The index has
+        its new length, and zeros in it (Z161).
+
 The control: somebody syncs what was written last (hole: the next segment; marker: nobody removes
-the marker; tail: the records are overwritten, and not cut). It must show what is looked for.
+the marker; tail: the records are overwritten, and not cut; times: the entry is not written). It
+must show what is looked for.
 
 Ends with 1 if that was found, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
 import sys
@@ -34,7 +41,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from experiments.ext4 import cut_power, disk
+from experiments.power import KINDS, cut_power, disk
 from experiments.tools import click_errors
 
 FILES: Final = 200
@@ -43,6 +50,9 @@ BATCHES: Final = (69, 512, 1024, 4096, 16384)
 MOST_S: Final = 40
 """Linux writes by itself what is older than half a minute, and looks every five seconds."""
 OLD, NEW = b"a", b"b"
+TIMES: Final = "0.timeindex"
+ENTRY, INDEX = 12, 10485756
+"""Bytes of an entry, and of an index at work."""
 
 
 class Case(NamedTuple):
@@ -121,22 +131,45 @@ def comes_back(at: Path, size: int) -> bool:
     return b"ba" in b"".join(batches(at / "0.log", size))
 
 
+def trim(at: Path, size: int, control: bool) -> None:
+    index, checkpoint = at / TIMES, at / "checkpoint"
+    with open(index, "r+b") as file:
+        if not control:
+            with mmap.mmap(file.fileno(), INDEX) as mapped:
+                mapped[:ENTRY] = NEW * ENTRY
+        file.truncate(ENTRY)
+    temporary = at / "checkpoint.tmp"
+    temporary.write_bytes(b"1")
+    sync(temporary)
+    temporary.rename(checkpoint)
+    sync(at)
+
+
+def is_zeroed(at: Path, size: int) -> bool:
+    return (at / TIMES).read_bytes() == bytes(ENTRY)
+
+
 CASES: Final = {
     "hole": Case(roll, lacks_records),
     "marker": Case(start, skips_recovery),
     "tail": Case(cut, comes_back),
+    "times": Case(trim, is_zeroed),
 }
 
 
-def tried(folder: Path, case: Case, control: bool, draw: random.Random) -> tuple[int, int, float]:
+def tried(
+    folder: Path, kind: str, case: Case, control: bool, draw: random.Random
+) -> tuple[int, int, float]:
     """Of how many partitions that is so, how many have something of what was written last, and how
     many seconds after it the power was cut."""
-    with disk(folder):
+    with disk(folder, kind):
         places = [(folder / str(number), BATCHES[number % len(BATCHES)]) for number in range(FILES)]
         for at, size in places:
             at.mkdir()
             (at / "marker").touch()
             append(at / "0.log", OLD, size, 3)
+            (at / TIMES).touch()
+            os.truncate(at / TIMES, INDEX)
         sync_all(folder)
         waited = draw.uniform(0, MOST_S)
         moments = sorted(draw.uniform(0, waited) for _ in places)
@@ -148,7 +181,9 @@ def tried(folder: Path, case: Case, control: bool, draw: random.Random) -> tuple
         cut_power(folder)
         found = sum(case.broken(at, size) for at, size in places)
         kept = sum(
-            NEW in batches(at / name, size) for at, size in places for name in ("0.log", "5.log")
+            NEW in batches(at / name, of)
+            for at, size in places
+            for name, of in (("0.log", size), ("5.log", size), (TIMES, ENTRY))
         )
     return found, kept, waited
 
@@ -163,19 +198,20 @@ def sync_all(folder: Path) -> None:
 @click.option("--control", is_flag=True, help="What is looked for is made.")
 @click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--file-system", "kind", type=click.Choice(list(KINDS)), default="ext4")
 @click_errors("written_back")
-def main(name: str, control: bool, repeat: int, seed: int) -> None:
-    """Try what ext4 keeps of what nobody synced."""
+def main(name: str, control: bool, repeat: int, seed: int, kind: str) -> None:
+    """Try what a file system keeps of what nobody synced."""
     draw, shown = random.Random(seed), 0
     for turn in range(1, repeat + 1):
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-            found, kept, waited = tried(Path(folder) / "disk", CASES[name], control, draw)
+            found, kept, waited = tried(Path(folder) / "disk", kind, CASES[name], control, draw)
         shown += found
         click.echo(
             f"power cut {turn} of {repeat}, {waited:.1f} s after the first: {found} of {FILES} "
             f"partitions; {kept} kept something of what was written last"
         )
-    click.echo(f"{name}: {'VIOLATED' if shown else 'not seen'}")
+    click.echo(f"{kind}, {name}: {'VIOLATED' if shown else 'not seen'}")
     sys.exit(int(shown > 0))
 
 

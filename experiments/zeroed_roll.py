@@ -31,7 +31,7 @@ from pathlib import Path
 
 import click
 
-from experiments import evidence, ext4
+from experiments import evidence, power
 from experiments.tools import TOPIC, Partition
 from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, lead_on
 from live.clients import Setting, greet
@@ -69,7 +69,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.kill(B1)
         if control:
             os.sync()
-        ext4.cut_power(cluster.directory / B1)
+        power.cut_power(cluster.directory / B1)
         partition.say("the power of b1 was cut")
         left = folder / B1
         shutil.copytree(cluster.partition_file(B1, f"{TOPIC}-0", ""), left / f"{TOPIC}-0")

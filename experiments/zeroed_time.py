@@ -32,7 +32,7 @@ from pathlib import Path
 
 import click
 
-from experiments import evidence, ext4
+from experiments import evidence, power
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
@@ -59,7 +59,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.stop(B1)
         if control:
             os.sync()
-        ext4.cut_power(cluster.directory / B1)
+        power.cut_power(cluster.directory / B1)
         partition.say("b1 stopped, its power was cut")
         left = folder / B1
         shutil.copytree(cluster.partition_file(B1, f"{TOPIC}-0", ""), left / f"{TOPIC}-0")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from traces.disks.found import Found, Judged, verdict_of
+from traces.disks.found import Found, Judged, verdict_of, with_roles
 from traces.report.disk import Box, Mark, Partition, Replica, render
 
 LETTERS: Final = {
@@ -34,13 +34,13 @@ def _partition(of: Judged) -> Partition:
     return Partition(
         f"{of.topic}-{of.partition}",
         verdict_of(of.findings),
-        [_replica(each) for each in of.replicas],
+        [_replica(each, role) for each, role in with_roles(of)],
         [(each.weight, f"{each.invariant}: {each.said}") for each in of.together],
         [(offset, "; ".join(words)) for offset, words in sorted(parted.items())],
     )
 
 
-def _replica(found: Found) -> Replica:
+def _replica(found: Found, role: str) -> Replica:
     marks = found.common.marks
     return Replica(
         found.folder,
@@ -51,10 +51,14 @@ def _replica(found: Found) -> Replica:
         ],
         list(_epochs(found)),
         list(_transactions(found)),
+        found.transactions + len(found.open),
         [Mark(at, LETTERS[name], name) for name, at in marks.items() if at is not None],
         [
             ("segments", f"{found.segments:,}"),
+            ("role", role or "-"),
             ("bytes", f"{found.bytes:,}"),
+            ("synced", f"{found.synced:,}"),
+            ("forgotten", f"{sum(each.batches for each in found.forgotten):,}"),
             ("from", f"{found.start:,}"),
             ("to", f"{found.end:,}"),
             *[(name, "-" if at is None else f"{at:,}") for name, at in marks.items()],
@@ -69,7 +73,7 @@ def _findings(found: Found) -> Iterator[tuple[str, str, str]]:
         place = f"{found.folder}/{each.file}".rstrip("/")
         yield each.weight, f"{place}{at}", f"{each.invariant}: {each.said}"
     if (more := len(found.findings) - FINDINGS_MAX) > 0:
-        yield "report", found.folder, f"{more:,} findings more; --json has all"
+        yield "report", found.folder, f"{more:,} findings more; see --json"
 
 
 def _epochs(found: Found) -> Iterator[Box]:
@@ -81,7 +85,7 @@ def _epochs(found: Found) -> Iterator[Box]:
 def _transactions(found: Found) -> Iterator[Box]:
     rows = [
         (first, last + 1, "aborted" if aborts else "committed", producer)
-        for producer, first, last, aborts in found.ended.tolist()
+        for producer, first, last, aborts in found.ended
     ]
     rows += [(first, found.end, "open", producer) for producer, first, _ in found.open]
     for first, end, kind, producer in sorted(rows):

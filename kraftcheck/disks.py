@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, count, groupby
 from pathlib import Path
@@ -13,18 +13,24 @@ import msgspec
 
 from kraftcheck import disk_page, exits
 from kraftcheck.artifacts import write_whole
+from kraftcheck.disk_members import Metadata, Unread
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from traces.disks import directory, files
 from traces.disks.directory import Directory, Place
-from traces.disks.found import Common, Finding, Found, Judged, verdict_of
+from traces.disks.found import Common, Finding, Found, Judged, verdict_of, with_roles
 from traces.disks.partition import judge
 from traces.disks.replicas import judged as together
+from traces.disks.voters import METADATA
 
 TOLD = 5
 Beside: TypeAlias = Mapping[Path, Sequence[Finding]]
 """By log directory, what is in it beside the partitions."""
-HEADS = ("partition", "folder", ">segments", ">bytes", ">from", ">to", "epochs", "verdict")
+HEADS = (
+    *("partition", "folder", "role", ">segments", ">bytes", ">synced", ">from", ">to", "epochs"),
+    "verdict",
+)
+"""role: in the ISR, by the metadata log. synced: bytes that are known to be on the disk."""
 
 
 def run(
@@ -51,17 +57,21 @@ def run(
     partitions: dict[tuple[str, int], list[Place]] = defaultdict(list)
     for each in chosen:
         partitions[each.topic, each.partition].append(each)
+    metadata, unread = _metadata(asked.values())
     judged: list[Judged] = []
     number = count(1)
-    # Of a partition the batches are kept for as long as it takes to compare its replicas.
     with screen.progress("directories", len(chosen)) as meter:
         for key, of in sorted(partitions.items()):
             replicas: list[Found] = []
             for each in of:
                 replicas.append(judge(each.path, each.common))
                 meter.update(next(number), each.path.name)
-            judged.append(together(*key, replicas))
+            topic_id = next((each.common.topic_id for each in replicas), None)
+            members = None if metadata is None else metadata.members(*key, topic_id)
+            judged.append(together(*key, replicas, members))
     beside = {folder: found.findings for folder, found in asked.items() if found.findings}
+    if unread is not None:
+        beside[unread[0]] = [*beside.get(unread[0], ()), unread[1]]
     held = [str(folder) for folder in folders if _is_held(folder)]
     if _sizes(chosen) != before:
         held = held or ["the files"]
@@ -69,6 +79,22 @@ def run(
     if page is not None:
         _write(page, disk_page.page(judged, verdict, said, [str(each) for each in folders]))
     return _tell(judged, beside, verdict, said, held, screen)
+
+
+def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, tuple[Path, Finding] | None]:
+    """What the metadata log says, if one is there; or why it cannot be read, and where."""
+    places = [each for of in asked for each in of.places if each.path.name == METADATA]
+    if not places:
+        return None, None
+    try:
+        return Metadata(places), None
+    except Unread as error:
+        why = str(error)
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}"
+    said = f"{why}: who is in the ISR is not known"
+    finding = Finding("unknown", "FilesWhole", METADATA, -1, said)
+    return None, (places[0].path.parent, finding)
 
 
 def _write(page: Path, text: str) -> None:
@@ -86,7 +112,9 @@ def _directory(folder: Path) -> Directory:
     name = files.PARTITION.fullmatch(whole.name)
     if name is not None and files.segments_of(folder):
         beside = directory.read(whole.parent)
-        common = next((each.common for each in beside.places if each.path == whole), Common())
+        common = next(
+            (each.common for each in beside.places if each.path == whole), Common(alone=True)
+        )
         place = Place(folder, name["topic"], int(name["partition"]), common)
         of_all = [each for each in beside.findings if each.invariant == "FilesWhole"]
         named = [msgspec.structs.replace(each, file=f"../{each.file}") for each in of_all]
@@ -128,6 +156,14 @@ def _summary(
     empty = all(each.end == each.start for of in judged for each in of.replicas)
     if empty:
         said.append("unknown: no record is in any of them: nothing was there to be judged")
+    forgotten = [each for of in judged for found in of.replicas for each in found.forgotten]
+    if forgotten:
+        batches = sum(each.batches for each in forgotten)
+        said.append(
+            f"note: a start knows the last batch of a producer only: {batches:,} earlier ones of "
+            f"{len(forgotten):,} producers, of the last two minutes of their logs, are forgotten, "
+            "and a retry of one is out of order (Z141); --json has them"
+        )
     if held or (empty and verdict == "holds"):
         verdict = "unknown"
     count = sum(len(of.replicas) for of in judged)
@@ -146,15 +182,17 @@ def _tell(
         (
             f"{of.topic}-{of.partition}",
             each.folder,
+            role or "-",
             each.segments,
             f"{each.bytes:,}",
+            f"{each.synced:,}",
             each.start,
             each.end,
             ",".join(str(epoch) for epoch, _ in each.epochs[-4:]),
             verdict_of(each.findings),
         )
         for of in judged
-        for each in of.replicas
+        for each, role in with_roles(of)
     ]
     table = Columns(HEADS, rows)
     screen.line(table.head)
@@ -178,7 +216,7 @@ def _lines(judged: Sequence[Judged]) -> Iterator[str]:
                     yield _line(each.folder, found)
                 if len(several) > TOLD:
                     place = f"{each.folder}/{file}".rstrip("/")
-                    yield f"and {len(several) - TOLD:,} more of {name} in {place}; --json has all"
+                    yield f"and {len(several) - TOLD:,} more of {name} in {place}; see --json"
         for found in of.together:
             yield f"{found.weight}: {found.invariant}: {found.said}"
 
@@ -200,7 +238,9 @@ def _document(
             {
                 "topic": of.topic,
                 "partition": of.partition,
-                "replicas": [_replica(each) for each in of.replicas],
+                "replicas": [
+                    {"role": role or None, **_replica(each)} for each, role in with_roles(of)
+                ],
                 "together": msgspec.to_builtins(of.together),
             }
             for of in judged
@@ -211,7 +251,7 @@ def _document(
 def _replica(found: Found) -> dict[str, object]:
     fields = msgspec.structs.asdict(found)
     common = found.common
-    for name in ("batches", "ended", "layout", "common"):
+    for name in ("sums", "ended", "transactions", "layout", "common"):
         del fields[name]
     fields |= {name.replace(" ", "_"): mark for name, mark in common.marks.items()}
     fields |= {"node": common.node, "topic_id": common.topic_id}

@@ -96,6 +96,7 @@ def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
             ("crashed", f"{total.crashed:,} directories recovered by both"),
             ("not started", f"{total.refused:,} of them by either"),
             ("dumped", f"{total.dumped:,} files accepted by DumpLogSegments"),
+            ("at work", f"{total.complained:,} indexes, of which it complains as of Kafka's own"),
             ("differ", f"{len(total.differ):,}"),
         ]
     )

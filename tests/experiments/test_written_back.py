@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.written_back import CASES, NEW, OLD, append
+from experiments.written_back import CASES, ENTRY, INDEX, NEW, OLD, TIMES, append
 
 SIZE = 69
 
@@ -17,6 +17,8 @@ def at(tmp_path: Path) -> Path:
     """A log of three batches, and the marker of a clean stop."""
     (tmp_path / "marker").touch()
     append(tmp_path / "0.log", OLD, SIZE, 3)
+    (tmp_path / TIMES).touch()
+    os.truncate(tmp_path / TIMES, INDEX)
     return tmp_path
 
 
@@ -47,3 +49,11 @@ def test_an_old_batch_behind_a_new_one_is_found(at: Path) -> None:
     CASES["tail"].write(at, SIZE, False)
     append(at / "0.log", OLD, SIZE, 1)
     assert CASES["tail"].broken(at, SIZE)
+
+
+def test_an_index_that_was_trimmed_to_zeros_is_found(at: Path) -> None:
+    CASES["times"].write(at, SIZE, False)
+    (at / TIMES).write_bytes(bytes(ENTRY))
+    assert CASES["times"].broken(at, SIZE)
+    (at / TIMES).write_bytes(bytes(INDEX))
+    assert not CASES["times"].broken(at, SIZE), "the trim is undone"

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import random
+import shutil
 import struct
 import sys
 import tarfile
@@ -88,6 +89,43 @@ def test_of_many_alike_the_first_are_told(tmp_path: Path) -> None:
     done = asked(tmp_path)
     assert done.exit_code == 1 and done.output.count("NoHole") == 6
     assert "and 14 more of NoHole in" in done.output
+
+
+def test_of_very_many_alike_so_many_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traces.disks.partition.FINDINGS_MAX", 10)
+    partition = write_broker(tmp_path)
+    write_segment(partition, 7, [*SECOND, *[Told(12 + 2 * i, epoch=3) for i in range(1, 20)]])
+    (replica,) = json.loads(asked(tmp_path, "--json").stdout)["partitions"][0]["replicas"]
+    said = [each["said"] for each in replica["findings"] if each["invariant"] == "NoHole"]
+    assert len(said) == 11 and said[-1] == "and 9 more"
+
+
+def test_a_hole_in_a_partition_that_lies_alone_is_unknown(tmp_path: Path) -> None:
+    """A copy of one partition: whether it is compacted its broker's checkpoints would say."""
+    partition = write_broker(tmp_path / "b")
+    write_segment(partition, 7, [*SECOND, Told(14, epoch=3)])
+    assert asked(partition).exit_code == 1
+    alone = tmp_path / "copied" / "t-0"
+    shutil.copytree(partition, alone)
+    done = asked(alone)
+    assert done.exit_code == 2 and "unknown: NoHole" in done.output
+    assert "whether a cleaner was at work nothing says" in done.output
+
+
+def test_what_a_start_forgets_of_producers_is_told(tmp_path: Path) -> None:
+    """All but the last batch of each, of those that may still be sent again."""
+    write_broker(tmp_path)
+    done = asked(tmp_path)
+    assert (
+        "note: a start knows the last batch of a producer only: 1 earlier ones of 1" in done.output
+    )
+    (replica,) = json.loads(asked(tmp_path, "--json").stdout)["partitions"][0]["replicas"]
+    assert replica["forgotten"] == [[5, 0, 1]]
+    late = SECOND[3]._replace(time=130_000)
+    write_segment(tmp_path / "t-0", 7, [*SECOND[:3], late])
+    assert "note:" not in asked(tmp_path).output
 
 
 def test_a_partitions_own_directory_is_enough(kafka: Path) -> None:
@@ -322,7 +360,7 @@ def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             return Torn(path.read_bytes())
         return open_file(path)
 
-    for module in ("traces.disks.batches", "system.files"):
+    for module in ("traces.disks.batches", "traces.disks.files", "system.files"):
         monkeypatch.setattr(f"{module}.open_file", failing)
     done = asked(tmp_path)
     assert done.exit_code == 2

@@ -82,6 +82,34 @@ def test_histories_that_are_drawn_lead_to_the_same_bytes(host: Host, tmp_path: P
     assert total.dumped > 100
 
 
+def test_of_an_index_at_work_the_tool_says_the_same(host: Host, tmp_path: Path) -> None:
+    """Of Kafka's own it complains where the log has no record, and of entries that were cut."""
+    fresh = Both(host, tmp_path / "t", SMALL)
+    fresh.open(FIRST_TIME)
+    assert host.ask([f"dump {tmp_path}/t/{FOLDER}/{0:020}.index"]) == [
+        "!NoSuchElementException null"
+    ]
+    assert fresh.dump() == (3, 1)
+    both = Both(host, tmp_path / "u", Config(segment_bytes=1000, index_bytes=120, index_interval=0))
+    both.open(FIRST_TIME)
+    for operation in (*map(appended, (b"a", b"b", b"c")), Operation("truncate", ("1",))):
+        both.perform(operation)
+    accepted, complaints = both.dump()
+    assert accepted > 3 and complaints == 1
+
+
+def test_a_file_that_the_tool_does_not_accept_is_seen(host: Host, tmp_path: Path) -> None:
+    """Planted: an entry that leads into the middle of a batch, on our side."""
+    both = Both(host, tmp_path / "t", SMALL)
+    both.open(FIRST_TIME)
+    for key in (b"a", b"b", b"c", b"d", b"e"):
+        both.perform(appended(key))
+    name = next(path for path in both.disk.content() if path.endswith(f"{0:020}.index"))
+    both.disk.write(name, 4, b"\0\0\0\5")
+    with pytest.raises(Differs, match="DumpLogSegments says"):
+        both.dump()
+
+
 def test_a_difference_is_made_small(host: Host, tmp_path: Path) -> None:
     """Planted: an entry of the index for each batch."""
     made: list[int] = []

@@ -66,12 +66,13 @@ class Bad(NamedTuple):
     foreign: bool = False
 
 
-def batches(path: Path) -> Iterator[Batch | Bad]:
-    """The batches in the order of the file; a Bad one is the last. Raises OSError."""
+def batches(path: Path, position: int = 0) -> Iterator[Batch | Bad]:
+    """The batches in the order of the file, from a place where one begins; a Bad one is the last.
+    Raises OSError."""
     with open_file(path) as file, named(path):
         size = file.seek(0, 2)
-        file.seek(0)
-        data, start, position = file.read(BLOCK), 0, 0
+        file.seek(position)
+        data, start = file.read(BLOCK), 0
         while position < size:
             if len(data) - start < HEADER.size:
                 data, start = data[start:] + file.read(BLOCK), 0

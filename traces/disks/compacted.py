@@ -99,16 +99,16 @@ def _told(last: Last) -> str:
 
 
 def _read(found: Found, bound: int) -> Values | str:
-    """Or why they cannot be read."""
+    """Or why they cannot be read. What is aborted is what its transaction index tells readers."""
     out: Values = {}
     aborted: dict[int, list[tuple[int, int]]] = {}
-    for producer, first, last, aborts in found.ended.tolist():
-        if aborts:
-            aborted.setdefault(producer, []).append((last, first))
     try:
+        for name in files.indexes_from(Path(found.folder)):
+            for entry in files.transaction_index(name):
+                aborted.setdefault(entry.producer, []).append((entry.last, entry.first))
         for path in files.segments_of(Path(found.folder)).values():
             _segment(path, bound, aborted, out)
-    except Undecodable as error:
+    except (Undecodable, files.Malformed) as error:
         return f"{found.folder}: {error}"
     except OSError as error:
         return f"{error.filename or found.folder}: {error.strerror}"

@@ -36,7 +36,9 @@ class Directory(NamedTuple):
 def read(folder: Path) -> Directory:
     """Raises OSError: the folder cannot be listed."""
     found = Directory([], [])
+    beside = (files.META, files.HIGH_WATERMARKS, files.RECOVERY_POINTS, files.CLEANED)
     common = Common(
+        alone=not any((folder / name).exists() for name in beside),
         stopped=(folder / files.CLEAN).exists(),
         node=_told(found, folder / files.META, lambda path: files.node(path.parent), None),
     )

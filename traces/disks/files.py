@@ -9,6 +9,7 @@ import os
 import re
 import struct
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -17,7 +18,7 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
-from system.files import open_file, read_bytes, read_text
+from system.files import named, open_file, read_bytes, read_text
 from traces.disks.batches import OFFSET_MAX
 
 SEGMENT: Final = re.compile(r"([0-9]{20})\.log")
@@ -34,6 +35,8 @@ NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 TEXT_MAX: Final = 1 << 26
 INDEX_MAX: Final = 1 << 30
 ZEROS: Final = 1 << 16
+ENTRIES: Final = 1 << 10
+"""So many of an index are read at once."""
 
 Table: TypeAlias = npt.NDArray[np.int64]
 
@@ -80,6 +83,12 @@ def segments_of(folder: Path) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
+def indexes_from(folder: Path, path: Path | None = None) -> list[Path]:
+    """The transaction indexes from this one on."""
+    least = "" if path is None else path.name
+    return sorted(each for each in folder.glob("*.txnindex") if each.name >= least)
+
+
 class Index(NamedTuple):
     """Entries of an index, ascending in the file. zeros: how many at its end are room for more."""
 
@@ -121,15 +130,19 @@ def _whole(path: Path, entry: int) -> bytes:
     return data
 
 
-def transaction_index(path: Path) -> list[Aborted]:
-    """Raises Malformed, OSError."""
-    entry = struct.Struct(">hqqqq")
-    found: list[Aborted] = []
-    for version, *of in entry.iter_unpack(_whole(path, entry.size)):
-        if version != 0:
-            raise _of_version("an entry", version, 0, len(found) * entry.size)
-        found.append(Aborted(*of))
-    return found
+def transaction_index(path: Path) -> Iterator[Aborted]:
+    """In the order of the file, which is that of markers. Raises Malformed, OSError."""
+    entry, position = struct.Struct(">hqqqq"), 0
+    with open_file(path) as file, named(path):
+        while data := file.read(entry.size * ENTRIES):
+            if over := len(data) % entry.size:
+                said = f"{position + len(data)} bytes are no entries of {entry.size}"
+                raise Malformed(said, position + len(data) - over)
+            for version, *of in entry.iter_unpack(data):
+                if version != 0:
+                    raise _of_version("an entry", version, 0, position)
+                yield Aborted(*of)
+                position += entry.size
 
 
 def snapshot(path: Path) -> dict[int, Remembered]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from traces.disks.files import Table
+from traces.disks.producers import Forgotten
+from traces.disks.sums import Sums
 
 Weight: TypeAlias = Literal["violated", "unknown", "report"]
 """unknown: it cannot be read here, so that nothing is claimed of it. report: no promise is
@@ -36,7 +37,8 @@ class Common(msgspec.Struct, frozen=True):
     """What is written down of a partition beside its log. None: nothing.
 
     stopped: whether its broker was stopped cleanly; cleaned: up to where a cleaner has been; node:
-    the broker's id; topic_id: the topic's.
+    the broker's id; topic_id: the topic's; alone: whether nothing lies beside the directory of the
+    partition that is a broker's.
     """
 
     high_watermark: int | None = None
@@ -46,6 +48,7 @@ class Common(msgspec.Struct, frozen=True):
     cleaned: int | None = None
     node: str | None = None
     topic_id: str | None = None
+    alone: bool = False
 
     @property
     def marks(self) -> dict[str, int | None]:
@@ -91,24 +94,28 @@ class Quorum(msgspec.Struct, frozen=True):
 class Found(msgspec.Struct, frozen=True):
     """start, end: the first offset and the one after the last; they are equal where there is
     nothing. open: of the transactions without a marker (producer, first offset, milliseconds
-    between its last batch and the latest in the log).
+    between its last batch and the latest in the log). synced: bytes that are known to be on the
+    disk. forgotten: what a start would no longer know of producers.
 
-    batches: rows of (base, last, epoch, checksum), by which replicas are compared. ended: of
-    transactions (producer, first offset, offset of the marker, 1 if it aborts). layout: of the
+    sums: by which replicas are compared. ended: of the last transactions (producer, first offset,
+    offset of the marker, whether it aborts), of so many. layout: of the
     segments. quorum: of the metadata log of a controller whose voters change.
     """
 
     folder: str
     segments: int
     bytes: int
+    synced: int
     start: int
     end: int
     epochs: list[tuple[int, int]]
     open: list[tuple[int, int, int]]
+    forgotten: list[Forgotten]
     findings: list[Finding]
     common: Common
-    batches: Table
-    ended: Table
+    sums: Sums
+    ended: list[tuple[int, int, int, bool]]
+    transactions: int
     layout: list[Segment]
     quorum: Quorum | None = None
 
@@ -131,14 +138,20 @@ class Parting(NamedTuple):
 class Judged(msgspec.Struct, frozen=True):
     """A partition. replicas: each directory of it, without the batches by which they were compared;
     parted: of any two of them the first offset where they are not the same; together: what is wrong
-    between them."""
+    between them; roles: of each replica, by the metadata log, if it says anything of it."""
 
     topic: str
     partition: int
     replicas: list[Found]
     parted: list[Parting]
     together: list[Finding]
+    roles: Sequence[str] = ()
 
     @property
     def findings(self) -> list[Finding]:
         return [*[each for found in self.replicas for each in found.findings], *self.together]
+
+
+def with_roles(judged: Judged) -> list[tuple[Found, str]]:
+    """The replicas, each with its role; "" where nothing says it."""
+    return list(zip(judged.replicas, judged.roles or [""] * len(judged.replicas), strict=True))

@@ -14,8 +14,8 @@ promises is broken, but an operator wants to know. What a crash may leave is a r
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,35 +24,49 @@ import numpy as np
 
 from traces.disks import files
 from traces.disks.batches import Bad, Batch, batches
-from traces.disks.files import Aborted, Index, Malformed, Newer, Table
+from traces.disks.files import Aborted, Index, Malformed, Newer
 from traces.disks.found import Common, Finding, Found, Segment, Weight
+from traces.disks.indexes import Offsets, Part, Room, Rows, Times
 from traces.disks.producers import Open, Producers
+from traces.disks.sums import Sums
 from traces.disks.voters import quorum_of
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""
 TOLD: Final = 5
-"""Of each kind so many are told of one file."""
+"""Of each kind so many are told of one file, where each entry of it may be wrong."""
+FINDINGS_MAX: Final = 1000
+"""So many of a kind are kept of a file, where each batch of it may be wrong."""
+PART: Final = 1 << 14
+"""Batches that are held against indexes at once."""
+ENDED: Final = 150
+"""So many transactions are kept: the last."""
 
 
 class _Judge:
     def __init__(self, folder: Path, common: Common) -> None:
         self.folder, self.common = folder, common
         self.findings: list[Finding] = []
+        self.counts: Counter[tuple[str, str]] = Counter()
         self.producers = Producers()
-        self.kept, self.ended = array("q"), array("q")
+        self.sums = Sums()
+        self.ended: deque[tuple[int, int, int, bool]] = deque(maxlen=ENDED)
+        self.transactions = 0
+        self.misled: list[tuple[Path, Aborted, Aborted]] = []
         self.layout: list[Segment] = []
         self.epochs: list[tuple[int, int]] = []
         self.expected: int | None = None
         self.latest = -1
-        self.bytes = 0
-        self.whole_from_0 = False
+        self.bytes = self.synced = 0
+        self.start: int | None = None
 
     def note(
         self, weight: Weight, invariant: str, path: Path | None, said: str, position: int = -1
     ) -> None:
         name = "" if path is None else path.name
-        self.findings.append(Finding(weight, invariant, name, position, said))
+        self.counts[invariant, name] += 1
+        if self.counts[invariant, name] <= FINDINGS_MAX:
+            self.findings.append(Finding(weight, invariant, name, position, said))
 
     def malformed(self, error: Malformed, invariant: str, path: Path) -> None:
         if isinstance(error, Newer):
@@ -60,60 +74,95 @@ class _Judge:
         else:
             self.note("violated", invariant, path, str(error), error.position)
 
-    def segment(self, base: int, path: Path, *, is_last: bool) -> None:
-        bases, ends, positions, times = array("q"), array("q"), array("q"), array("q")
-        aborted: list[Aborted] = []
+    def segment(self, base: int, path: Path, behind: Sequence[Path]) -> bool:
+        """behind: the segments after it. Whether a start keeps those."""
+        closed = bool(behind) or self.common.stopped
+        offsets = self._index(path.with_suffix(".index"), base, files.offset_index)
+        times = self._index(path.with_suffix(".timeindex"), base, files.time_index)
+        room = None if closed else _room(path, offsets, times)
+        checks = [
+            None if offsets is None else Offsets(offsets),
+            None if times is None else Times(times),
+            room,
+        ]
+        rows, bad = Rows(), None
+        index = path.with_suffix(".txnindex")
+        entries = files.transaction_index(index) if index.exists() else iter(())
+        aborted = self._aborted(entries, index)
+        next(aborted)
+        last = base - 1
         for each in batches(path):
             if isinstance(each, Bad):
-                self._bad(path, each, is_last=is_last)
+                bad = each
                 break
             self._offsets(path, base, each)
-            bases.append(each.base)
-            ends.append(each.last)
-            positions.append(each.position)
-            times.append(each.max_timestamp)
-            self.kept.extend((each.base, each.last, each.epoch, each.crc))
+            last = each.last
+            rows.add(each)
+            if len(rows) >= PART:
+                _see(checks, rows.part())
+            self.sums.add(base, each)
             self._epoch(path, each)
-            opened = self.producers.open.get(each.producer) if each.marker else None
-            if (entry := self.producers.append(each)) is not None:
-                aborted.append(entry)
-            if opened is not None and opened.producer not in self.producers.open:
-                self.ended.extend((each.producer, opened.first, each.last, entry is not None))
+            if (entry := self._append(each)) is not None:
+                aborted.send(entry)
             self.latest = max(self.latest, each.max_timestamp)
+            if each.last < (self.common.recovery_point or 0):
+                self.synced += each.size
+        if len(rows):
+            _see(checks, rows.part())
         size = path.stat().st_size
         self.bytes += size
-        self.layout.append(Segment(base, ends[-1] + 1 if ends else base, size))
-        lasts = np.array(ends, dtype=np.int64)
-        starts = np.array(bases, dtype=np.int64)
-        self._offset_index(path.with_suffix(".index"), base, starts, np.array(positions))
-        closed = not is_last or self.common.stopped
-        self._time_index(path.with_suffix(".timeindex"), base, lasts, np.array(times), closed)
-        if not closed:
-            self._room(path.with_suffix(".index"), base, np.array(positions, dtype=np.int64))
-        self._transaction_index(path.with_suffix(".txnindex"), aborted)
+        self.layout.append(Segment(base, last + 1, size))
+        kept = bad is None or self._bad(path, bad, behind)
+        if last >= base:
+            self._tell_indexes(path, checks, offsets, times, closed)
+        aborted.send(None)
+        return kept
 
-    def _bad(self, path: Path, bad: Bad, *, is_last: bool) -> None:
-        """What is not flushed may be torn, and a start of the broker cuts it."""
+    def _append(self, each: Batch) -> Aborted | None:
+        opened = self.producers.open.get(each.producer) if each.marker else None
+        entry = self.producers.append(each)
+        if opened is not None and opened.producer not in self.producers.open:
+            self.transactions += 1
+            self.ended.append((each.producer, opened.first, each.last, entry is not None))
+        return entry
+
+    def _bad(self, path: Path, bad: Bad, behind: Sequence[Path]) -> bool:
+        """What is not flushed may be torn, and a start of the broker cuts it, and all segments
+        behind it (LogLoader.recoverLog). Whether the start keeps those."""
         rest = f"{bad.size - bad.position:,} bytes from there"
         if bad.foreign:
             said = f"{bad.why}; {rest} are not judged"
             self.note("unknown", "FilesWhole", path, said, bad.position)
-            return
+            return True
         known = self.expected if self.expected is not None else 0
-        torn = is_last and known >= (self.common.recovery_point or 0) and not self.common.stopped
+        flushed = self.common.recovery_point or 0
+        # Recovery begins with the segment that has the recovery point.
+        is_recovered = not self.common.stopped and not any(
+            int(each.stem) <= flushed for each in behind
+        )
+        torn = is_recovered and known >= flushed
         marks = [
             f"the {name} {mark:,}"
             for name, mark in self.common.marks.items()
             if mark is not None and known < mark
         ]
-        below = f", below {', '.join(marks)}" if marks else ""
-        said = f"{bad.why}; {rest} are lost{below}"
+        said = f"{bad.why}; {rest} are lost"
+        if marks:
+            said += f", below {', '.join(marks)}"
+        if not is_recovered:
+            said += "; no start looks at them, whoever reads them fails"
+        elif behind:
+            more = sum(each.stat().st_size for each in behind)
+            said += f"; a start cuts them, and drops {len(behind)} segments behind, {more:,} bytes"
+        else:
+            said += "; a start cuts them"
         self.note("report" if torn else "violated", "BatchesWhole", path, said, bad.position)
+        return not is_recovered
 
     def _offsets(self, path: Path, base: int, batch: Batch) -> None:
         at = batch.position
         if self.expected is None:
-            self.whole_from_0 = batch.base == 0
+            self.start = batch.base
         elif batch.base < self.expected:
             said = f"offset {batch.base} comes after {self.expected - 1}"
             self.note("violated", "OffsetsAscend", path, said, at)
@@ -121,7 +170,10 @@ class _Judge:
             said = f"the offsets {self.expected} to {batch.base - 1} are missing"
             # A log that was cut within a batch goes on behind it, in a new epoch.
             cut = bool(self.epochs) and batch.epoch > self.epochs[-1][0]
-            self.note("report" if cut else "violated", "NoHole", path, said, at)
+            weight: Weight = "report" if cut else "violated"
+            if self.common.alone and not cut:
+                weight, said = "unknown", f"{said}: whether a cleaner was at work nothing says"
+            self.note(weight, "NoHole", path, said, at)
         if batch.base < base:
             said = f"offset {batch.base} is below the segment's first, {base}"
             self.note("violated", "OffsetsAscend", path, said, at)
@@ -136,72 +188,44 @@ class _Judge:
 
     # -- Indexes
 
-    def _offset_index(self, path: Path, base: int, starts: Table, positions: Table) -> None:
-        """Who looks for an offset goes to the last entry at or below it, and reads on from there:
-        so it is to be the place of a batch that begins at or below the entry's offset. (Kafka 4
-        notes the last offset of that batch, Kafka 3 that of all that was appended with it.)
-        """
-        index = self._index(path, base, files.offset_index)
-        if index is None or not index.entries.size or not len(starts):
-            return
-        offsets, places = index.entries.T
-        at = np.minimum(np.searchsorted(positions, places), len(positions) - 1)
-        fits = (positions[at] == places) & (starts[at] <= offsets)
-        for row in np.flatnonzero(~fits)[:TOLD].tolist():
-            said = f"offset {offsets[row]} leads to {places[row]}, where no batch of it begins"
-            self.note("violated", "IndexLowerBound", path, said, row * 8)
+    def _tell_indexes(
+        self,
+        path: Path,
+        checks: Sequence[Offsets | Times | Room | None],
+        offsets: Index | None,
+        times: Index | None,
+        closed: bool,
+    ) -> None:
+        for check in checks:
+            if isinstance(check, Offsets):
+                for row, offset, place in check.wrong(TOLD):
+                    said = f"offset {offset} leads to {place}, where no batch of it begins"
+                    at = path.with_suffix(".index")
+                    self.note("violated", "IndexLowerBound", at, said, row * 8)
+            elif isinstance(check, Times):
+                assert times is not None
+                self._tell_times(path.with_suffix(".timeindex"), check, times, closed)
+            elif check is not None and check.needed > check.room:
+                said = f"recovery needs {check.needed} entries, and has room for {check.room}"
+                at = path.with_suffix(".index")
+                self.note("violated", "StartUpTotal", at, f"{said}: no start ends")
 
-    def _time_index(self, path: Path, base: int, ends: Table, times: Table, closed: bool) -> None:
-        index = self._index(path, base, files.time_index)
-        if index is None or not len(ends):
-            return
+    def _tell_times(self, path: Path, check: Times, index: Index, closed: bool) -> None:
         entries = index.entries
-        latest = np.maximum.accumulate(times)
-        if entries.size:
-            before = np.searchsorted(ends, entries[:, 1], side="right") - 1
-            bound = np.where(before >= 0, latest[np.maximum(before, 0)], -1)
-            for row in np.flatnonzero(entries[:, 0] < bound)[:TOLD].tolist():
-                time, offset = entries[row].tolist()
-                said = f"{time} is not the latest up to offset {offset}: {bound[row]} is there"
-                self.note("violated", "IndexLowerBound", path, said, row * 12)
-            for row in np.flatnonzero((np.diff(entries, axis=0) < 0).any(axis=1))[:1].tolist():
-                said = "its entries do not ascend"
-                self.note("violated", "IndexLowerBound", path, said, (row + 1) * 12)
+        for row, time, offset, bound in check.wrong(TOLD):
+            said = f"{time} is not the latest up to offset {offset}: {bound} is there"
+            self.note("violated", "IndexLowerBound", path, said, row * 12)
+        for row in np.flatnonzero((np.diff(entries, axis=0) < 0).any(axis=1))[:1].tolist():
+            said = "its entries do not ascend"
+            self.note("violated", "IndexLowerBound", path, said, (row + 1) * 12)
         if not closed:
             return
-        if index.zeros and latest[-1] > 0:
+        if index.zeros and check.latest > 0:
             said = "it ends with zeros: retention takes the segment for one of 1970 and deletes it"
             self.note("violated", "IndexLowerBound", path, said)
-        elif entries.size and entries[-1, 0] < latest[-1]:
-            said = f"it ends with {entries[-1, 0]}, the segment with {latest[-1]}: deleted early"
+        elif entries.size and entries[-1, 0] < check.latest:
+            said = f"it ends with {entries[-1, 0]}, the segment with {check.latest}: deleted early"
             self.note("violated", "IndexLowerBound", path, said)
-
-    def _room(self, path: Path, base: int, positions: Table) -> None:
-        """Recovery counts the bytes between entries through, where appends began anew with each
-        start and truncation: it may need more entries, and Kafka fails where the index is full
-        (LogSegment.recover). How many are needed at least: the interval is below the least distance
-        of two entries, unless index.interval.bytes has been raised since.
-        """
-        if len(positions) < 2:
-            return
-        beside = path.with_suffix(".timeindex")
-        try:
-            index, times = files.offset_index(path, base), files.time_index(beside, base)
-        except (Malformed, FileNotFoundError):
-            return
-        # Only an index that is open is as long as it may get.
-        as_long = abs(path.stat().st_size - beside.stat().st_size) < 12
-        if len(index.entries) < 2 or not as_long or not (index.zeros or times.zeros):
-            return
-        least = int(np.diff(index.entries[:, 1]).min())
-        needed, last = 0, 0
-        for position in positions.tolist():
-            if position - last >= least:
-                needed, last = needed + 1, position
-        room = len(index.entries) + index.zeros
-        if needed > room:
-            said = f"recovery needs {needed} entries, and has room for {room}: no start ends"
-            self.note("violated", "StartUpTotal", path, said)
 
     def _index(self, path: Path, base: int, read: Callable[[Path, int], Index]) -> Index | None:
         """None: there is none, or it is malformed."""
@@ -215,35 +239,64 @@ class _Judge:
             self.malformed(error, "IndexLowerBound", path)
             return None
 
-    def _transaction_index(self, path: Path, expected: Sequence[Aborted]) -> None:
+    def _aborted(
+        self, entries: Iterator[Aborted], path: Path
+    ) -> Generator[None, Aborted | None, None]:
+        """Is sent the aborted transactions of a segment, in their order, and holds them against its
+        transaction index; at last None."""
         try:
-            entries = files.transaction_index(path) if path.exists() else []
+            index = _Entries(entries)
+            while (each := (yield)) is not None:
+                for stranger in index.before(each.last):
+                    self._stranger(path, stranger)
+                self._entry(path, index.at(each.last), each)
+            for stranger in index.before(None):
+                self._stranger(path, stranger)
         except Malformed as error:
             self.malformed(error, "TxnIndexExact", path)
-            return
-        if not self.whole_from_0:
-            # What was open where the log begins now is not known.
-            known = {(each.producer, each.last) for each in expected}
-            entries = [each for each in entries if (each.producer, each.last) in known]
-        if self.common.compacted:
-            # Of a transaction without data left there is no entry, or one of before.
-            ends = {each.last for each in entries}
-            expected = [each for each in expected if each.last in ends]
-        by_end = {each.last: each for each in entries}
-        for each in expected:
-            there = by_end.pop(each.last, None)
-            if there is None:
+            while (yield) is not None:
+                pass
+        yield
+
+    def _entry(self, path: Path, there: Aborted | None, each: Aborted) -> None:
+        if there is None:
+            # Of a transaction without data left a cleaner leaves no entry.
+            if not self.common.compacted:
                 said = f"{_told(each)} is not in it: committed readers are shown what was aborted"
                 self.note("violated", "TxnIndexExact", path, said)
-            elif there.stable < each.stable and there._replace(stable=each.stable) == each:
-                said = f"{_told(each)} has the last stable offset {there.stable}, by the log "
-                said += f"{each.stable}: readers look further than they need"
-                self.note("report", "TxnIndexExact", path, said)
-            elif there != each:
-                self.note("violated", "TxnIndexExact", path, _differs(there, each))
-        for stranger in list(by_end.values()) if not self.common.compacted else []:
-            said = f"{_told(stranger)} is in it, and not in the log"
+        elif there.stable < each.stable and there._replace(stable=each.stable) == each:
+            said = f"{_told(each)} has the last stable offset {there.stable}, by the log "
+            said += f"{each.stable}: readers look further than they need"
+            self.note("report", "TxnIndexExact", path, said)
+        elif (there.producer, there.first) != (each.producer, each.first):
+            said = f"{_told(each)} begins at {there.first} in it"
             self.note("violated", "TxnIndexExact", path, said)
+        elif there != each and len(self.misled) < FINDINGS_MAX:
+            self.misled.append((path, there, each))
+
+    def _stranger(self, path: Path, there: Aborted) -> None:
+        """Not told where the log has lost its beginning, or a cleaner left entries of before."""
+        if self.start == 0 and not self.common.compacted:
+            said = f"{_told(there)} is in it, and not in the log"
+            self.note("violated", "TxnIndexExact", path, said)
+
+    def misleading(self, path: Path, there: Aborted, expected: Aborted) -> None:
+        """A committed reader's fetch looks for aborted transactions up to the first entry whose
+        last stable offset is not below its end (TransactionIndex.collectAbortedTxns)."""
+        shown = [
+            f"{each.first} on (producer {each.producer}) by one that ends above {each.first}"
+            for name in files.indexes_from(self.folder, path)
+            for each in files.transaction_index(name)
+            if each.last > expected.last and each.first < there.stable
+        ]
+        said = f"{_told(expected)} has the last stable offset {there.stable}, by the log "
+        said += f"{expected.stable}: a fetch of a committed reader that begins up to "
+        said += f"{expected.last} and ends at most at {there.stable} looks no further"
+        if shown:
+            said += f", and is shown what was aborted: from {', from '.join(shown[:TOLD])}"
+        else:
+            said += "; no aborted record is shown by that now"
+        self.note("violated", "TxnIndexExact", path, said)
 
     # -- Beside the segments
 
@@ -304,29 +357,45 @@ class _Judge:
         for name, mark in self.common.marks.items():
             if mark is not None and mark > end and name != "cleaned":
                 said = f"the {name} is {mark}, the log ends at {end}"
+                if name == "log start":
+                    said += ": a start drops all of it"
                 self.note("report", "HwWithinLog", None, said)
 
     def names(self, segments: Collection[Path]) -> None:
-        for path in sorted(self.folder.iterdir()):
-            if files.LEFT_OVER.fullmatch(path.name):
-                self.note("report", "LeftOver", path, "is left of a cleaning or a deletion")
-            elif path.suffix == ".log" and path not in segments:
+        paths = sorted(self.folder.iterdir())
+        if left := [path for path in paths if files.LEFT_OVER.fullmatch(path.name)]:
+            more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+            said = f"is left of a cleaning or a deletion{more}"
+            self.note("report", "LeftOver", left[0], said)
+        for path in paths:
+            if path.suffix == ".log" and path not in segments:
                 said = "is not an offset of 20 digits: not judged"
                 self.note("report", "NamesParse", path, said)
 
 
+class _Entries:
+    """Of a transaction index, one after the other."""
+
+    def __init__(self, entries: Iterator[Aborted]) -> None:
+        self._entries = entries
+        self._next = next(entries, None)
+
+    def before(self, last: int | None) -> Iterator[Aborted]:
+        """Those whose marker is below; of all that are left, with None."""
+        while self._next is not None and (last is None or self._next.last < last):
+            yield self._next
+            self._next = next(self._entries, None)
+
+    def at(self, last: int) -> Aborted | None:
+        found = self._next
+        if found is None or found.last != last:
+            return None
+        self._next = next(self._entries, None)
+        return found
+
+
 def _told(each: Aborted) -> str:
     return f"the aborted transaction of producer {each.producer} from {each.first} to {each.last}"
-
-
-def _differs(there: Aborted, expected: Aborted) -> str:
-    if there.first != expected.first:
-        return f"{_told(expected)} begins at {there.first} in it"
-    return (
-        f"{_told(expected)} has the last stable offset {there.stable}, by the log "
-        f"{expected.stable}: a committed reader whose fetch ends in between looks no further, and "
-        "may be shown what was aborted"
-    )
 
 
 def judge(folder: Path, common: Common) -> Found:
@@ -347,10 +416,14 @@ def judge(folder: Path, common: Common) -> Found:
         if (age := found.latest - each.latest) > HANGING_MS:
             said = f"{_open(each)}, {age / 60000:,.0f} minutes before the log's last: hanging"
             found.note("report", "TransactionsEnd", None, said)
+    for (invariant, file), count in found.counts.items():
+        if (more := count - FINDINGS_MAX) > 0:
+            found.findings.append(Finding("report", invariant, file, -1, f"and {more:,} more"))
     return Found(
         folder=str(folder),
         segments=len(segments),
         bytes=found.bytes,
+        synced=found.bytes if common.stopped else found.synced,
         start=start,
         end=end,
         epochs=found.epochs,
@@ -358,10 +431,12 @@ def judge(folder: Path, common: Common) -> Found:
             (each.producer, each.first, found.latest - each.latest)
             for each in sorted(found.producers.open.values())
         ],
+        forgotten=found.producers.forgotten(found.latest),
         findings=found.findings,
         common=found.common,
-        batches=np.asarray(found.kept, dtype=np.int64).reshape(-1, 4),
-        ended=np.asarray(found.ended, dtype=np.int64).reshape(-1, 4),
+        sums=found.sums,
+        ended=list(found.ended),
+        transactions=found.transactions,
         layout=found.layout,
         quorum=quorum,
     )
@@ -370,9 +445,13 @@ def judge(folder: Path, common: Common) -> Found:
 def _read(found: _Judge, segments: dict[int, Path]) -> None:
     """Raises OSError."""
     found.topic_id()
-    for base, path in segments.items():
+    paths = list(segments.values())
+    for at, (base, path) in enumerate(segments.items()):
         found.snapshots(base)
-        found.segment(base, path, is_last=base == max(segments))
+        if not found.segment(base, path, paths[at + 1 :]):
+            break
+    for misled in found.misled:
+        found.misleading(*misled)
     _, end = _bounds(found, segments)
     found.snapshots(end)
     found.epoch_file()
@@ -382,8 +461,23 @@ def _read(found: _Judge, segments: dict[int, Path]) -> None:
 
 def _bounds(found: _Judge, segments: Collection[int]) -> tuple[int, int]:
     """Of the log: its first offset, and the one after its last."""
-    start = found.kept[0] if found.kept else min(segments, default=0)
-    return start, max(found.expected or 0, max(segments, default=0))
+    start = min(segments, default=0) if found.start is None else found.start
+    return start, max(found.expected or 0, max((each.base for each in found.layout), default=0))
+
+
+def _see(checks: Sequence[Offsets | Times | Room | None], part: Part) -> None:
+    for each in checks:
+        if each is not None:
+            each.see(part)
+
+
+def _room(path: Path, offsets: Index | None, times: Index | None) -> Room | None:
+    """Only an index that is open is as long as it may get."""
+    if offsets is None or times is None or len(offsets.entries) < 2:
+        return None
+    sizes = [path.with_suffix(end).stat().st_size for end in (".index", ".timeindex")]
+    as_long = abs(sizes[0] - sizes[1]) < 12
+    return Room(offsets) if as_long and (offsets.zeros or times.zeros) else None
 
 
 def _open(each: Open) -> str:

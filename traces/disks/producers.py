@@ -7,6 +7,7 @@ found out.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -16,6 +17,10 @@ from traces.disks.files import Aborted, Remembered
 SEQUENCES: Final = 1 << 31
 """After the last one comes 0."""
 NOBODY: Final = -1
+REMEMBERED: Final = 5
+"""So many batches of a producer a broker knows again (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)."""
+DELIVERY_MS: Final = 2 * 60 * 1000
+"""delivery.timeout.ms, as it is without a setting: nothing older is sent again."""
 
 
 class Open(NamedTuple):
@@ -26,12 +31,22 @@ class Open(NamedTuple):
     latest: int
 
 
+class Forgotten(NamedTuple):
+    """Of a producer without transactions: batches that a broker at work knows again, and one that
+    starts does not. first: offset of the first."""
+
+    producer: int
+    first: int
+    batches: int
+
+
 class Producers:
     """The state after the batches so far. known: by producer."""
 
     def __init__(self) -> None:
         self.known: dict[int, Remembered] = {}
         self.open: dict[int, Open] = {}
+        self._recent: dict[int, deque[tuple[int, int]]] = {}
 
     def append(self, batch: Batch) -> Aborted | None:
         """What the batch adds to the transaction index, if anything."""
@@ -46,6 +61,11 @@ class Producers:
         if batch.is_transactional:
             first = self.open[batch.producer].first if batch.producer in self.open else batch.base
             self.open[batch.producer] = Open(batch.producer, first, batch.max_timestamp)
+        else:
+            recent = self._recent.get(batch.producer)
+            if recent is None:
+                recent = self._recent[batch.producer] = deque(maxlen=REMEMBERED)
+            recent.append((batch.base, batch.max_timestamp))
         sequence = (batch.sequence + batch.last - batch.base) % SEQUENCES
         self.known[batch.producer] = Remembered(
             batch.producer_epoch, sequence, batch.last, self._first(batch.producer)
@@ -66,6 +86,16 @@ class Producers:
     def _first(self, producer: int) -> int:
         found = self.open.get(producer)
         return -1 if found is None else found.first
+
+    def forgotten(self, latest: int) -> list[Forgotten]:
+        """What may be sent again, latest being the log's last time: but for its last batch, of
+        which alone a snapshot tells (ProducerStateManager.writeSnapshot)."""
+        found = []
+        for producer, recent in sorted(self._recent.items()):
+            bases = [base for base, time in list(recent)[:-1] if time >= latest - DELIVERY_MS]
+            if bases:
+                found.append(Forgotten(producer, bases[0], len(bases)))
+        return found
 
     def differing(self, told: dict[int, Remembered]) -> Iterator[str]:
         """What a snapshot says of producers otherwise. One that is not in it has expired; one that

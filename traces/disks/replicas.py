@@ -10,23 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 
 import msgspec
-import numpy as np
 
-from traces.disks import compacted
-from traces.disks.files import Table
+from traces.disks import compacted, files
+from traces.disks.batches import Bad, Batch, batches
+from traces.disks.beside import beside
 from traces.disks.found import Finding, Found, Judged, Parting, Weight
+from traces.disks.members import Members, lacking
+from traces.disks.sums import Stretch, Sums
 from traces.disks.voters import electable
 
 
-def judged(topic: str, partition: int, replicas: Sequence[Found]) -> Judged:
-    """All that there is to say of a partition. What it took to compare them is forgotten."""
-    parted = partings(replicas)
-    together = _wrong(replicas, parted)
-    none = np.empty((0, 4), dtype=np.int64)
-    lean = [msgspec.structs.replace(each, batches=none) for each in replicas]
-    return Judged(topic, partition, lean, parted, together)
+def judged(
+    topic: str, partition: int, replicas: Sequence[Found], members: Members | None = None
+) -> Judged:
+    """All that there is to say of a partition. What it took to compare them is forgotten.
+    members: what the metadata log says of it. What cannot be read again is unknown."""
+    try:
+        parted = partings(replicas)
+        together = _wrong(replicas, parted, members)
+    except OSError as error:
+        said = f"{error.filename}: {error.strerror}: not held against each other"
+        parted, together = [], [Finding("unknown", "FilesWhole", "", -1, said)]
+    lean = [msgspec.structs.replace(each, sums=Sums()) for each in replicas]
+    roles = [] if members is None else [members.role(each) for each in replicas]
+    return Judged(topic, partition, lean, parted, together, roles)
 
 
 def partings(replicas: Sequence[Found]) -> list[Parting]:
@@ -46,17 +56,23 @@ def _topic_ids(pair: Sequence[Found]) -> set[str]:
 
 def compare(replicas: Sequence[Found]) -> list[Finding]:
     """What is wrong between them; nothing of one alone."""
-    return _wrong(replicas, partings(replicas))
+    return _wrong(replicas, partings(replicas), None)
 
 
-def _wrong(replicas: Sequence[Found], parted: Sequence[Parting]) -> list[Finding]:
+def _wrong(
+    replicas: Sequence[Found], parted: Sequence[Parting], members: Members | None
+) -> list[Finding]:
     found = [*_mixed(replicas), *map(_finding, parted)]
     apart = {each.folders for each in parted}
     together = [
         (one, other) for one, other in _pairs(replicas) if (one.folder, other.folder) not in apart
     ]
     for one, other in together:
-        found += _lacking(one, other)
+        found += beside(one, other)
+        if members is None:
+            found += _lacking(one, other)
+    if members is not None:
+        found += lacking(replicas, members)
     cleaned = [pair for pair in together if any(each.common.compacted for each in pair)]
     return [*found, *compacted.compare(cleaned), *electable(replicas)]
 
@@ -75,37 +91,66 @@ def _mixed(replicas: Sequence[Found]) -> Iterator[Finding]:
 
 
 def _parting(one: Found, other: Found) -> Parting | None:
-    begin = max(one.start, other.start)
-    ours, theirs = [each.batches[each.batches[:, 1] >= begin] for each in (one, other)]
     if one.common.compacted or other.common.compacted:
-        return _parting_cleaned(one, other, ours, theirs)
-    count = min(len(ours), len(theirs))
-    apart = np.flatnonzero((ours[:count] != theirs[:count]).any(axis=1))
-    if not apart.size:
-        return None
-    at = int(apart[0])
-    return _parted(one, other, ours[at], theirs[at])
+        return _parting_cleaned(one, other)
+    begin = max(one.start, other.start)
+    for end, ours, theirs in one.sums.differing(other.sums):
+        if end <= begin:
+            continue
+        if ours is None or theirs is None:
+            return None  # One of them is at its end.
+        streams = (_from(found, at, begin) for found, at in ((one, ours), (other, theirs)))
+        for mine, its in zip(*streams, strict=False):
+            if _what(mine) != _what(its):
+                return _parted(one, other, mine, its)
+            if mine.base >= end:
+                break
+        else:
+            return None
+    return None
 
 
-def _parted(one: Found, other: Found, ours: Table, theirs: Table) -> Parting:
+def _what(batch: Batch) -> tuple[int, int, int, int]:
+    return batch.base, batch.last, batch.epoch, batch.crc
+
+
+def _from(found: Found, at: Stretch, begin: int) -> Iterator[Batch]:
+    """Its batches, but for those below an offset, read again."""
+    for base, path in files.segments_of(Path(found.folder)).items():
+        if base < at.segment:
+            continue
+        for each in batches(path, at.position if base == at.segment else 0):
+            if isinstance(each, Bad):
+                return
+            if each.last >= begin:
+                yield each
+
+
+def _parted(one: Found, other: Found, ours: Batch, theirs: Batch) -> Parting:
     return Parting(
         (one.folder, other.folder),
         (one.common.high_watermark, other.common.high_watermark),
-        int(min(ours[0], theirs[0])),
-        (int(ours[2]), int(theirs[2])),
+        min(ours.base, theirs.base),
+        (ours.epoch, theirs.epoch),
     )
 
 
-def _parting_cleaned(one: Found, other: Found, ours: Table, theirs: Table) -> Parting | None:
+def _parting_cleaned(one: Found, other: Found) -> Parting | None:
     """A cleaner leaves batches out, and records; what is left of a batch has its first offset, its
     last and its epoch. So batches that overlap are the same one."""
-    if not len(ours) or not len(theirs):
-        return None
-    at = np.searchsorted(theirs[:, 0], ours[:, 1], side="right") - 1
-    near = theirs[np.maximum(at, 0)]
-    overlap = (at >= 0) & (near[:, 1] >= ours[:, 0])
-    apart = np.flatnonzero(overlap & (ours[:, :3] != near[:, :3]).any(axis=1))
-    return _parted(one, other, ours[apart[0]], near[apart[0]]) if apart.size else None
+    begin = max(one.start, other.start)
+    ours, theirs = (_from(found, Stretch(0, 0, 0), begin) for found in (one, other))
+    mine, its = next(ours, None), next(theirs, None)
+    while mine is not None and its is not None:
+        if mine.last < its.base:
+            mine = next(ours, None)
+        elif its.last < mine.base:
+            its = next(theirs, None)
+        elif _what(mine)[:3] != _what(its)[:3]:
+            return _parted(one, other, mine, its)
+        else:
+            mine, its = next(ours, None), next(theirs, None)
+    return None
 
 
 def _lacking(one: Found, other: Found) -> list[Finding]:

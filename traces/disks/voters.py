@@ -35,16 +35,27 @@ def quorum_of(folder: Path, epoch: int, end: int) -> Quorum | None:
     of its segments, -1 if there is none. Raises OSError."""
     if folder.name != METADATA:
         return None
-    own = _own(folder.parent / META)
-    snapshots = sorted(path for path in folder.iterdir() if _SNAPSHOT.fullmatch(path.name))
-    found = [voters for path in snapshots for voters in _sets(path)]
-    for path in segments_of(folder).values():
-        found += _sets(path)
-    if own is None or not found:
+    own, voters, snapshots = _own(folder.parent / META), voters_of(folder), snapshots_of(folder)
+    if own is None or not voters:
         return None
     if epoch < 0 and snapshots:
         epoch = int(snapshots[-1].stem.split("-")[1])
-    return Quorum(own, found[-1], epoch, end)
+    return Quorum(own, voters, epoch, end)
+
+
+def snapshots_of(folder: Path) -> list[Path]:
+    """Of the metadata log, ascending: named by the offset after their last record, and its epoch.
+    Raises OSError."""
+    return sorted(path for path in folder.iterdir() if _SNAPSHOT.fullmatch(path.name))
+
+
+def voters_of(folder: Path) -> list[Voter]:
+    """The last set in a metadata log; none if it has none. Raises OSError."""
+    last: list[Voter] = []
+    for path in (*snapshots_of(folder), *segments_of(folder).values()):
+        for last in _sets(path):  # noqa: B007
+            pass
+    return last
 
 
 def _own(meta: Path) -> Voter | None:

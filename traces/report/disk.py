@@ -45,13 +45,15 @@ class Mark(NamedTuple):
 
 
 class Replica(NamedTuple):
-    """facts: what there is to say of it, by name. findings: (weight, place, words)."""
+    """transactions: the last; transactions_count: how many there are. facts: what there is to say
+    of it, by name. findings: (weight, place, words)."""
 
     folder: str
     verdict: str
     segments: Sequence[Box]
     epochs: Sequence[Box]
     transactions: Sequence[Box]
+    transactions_count: int
     marks: Sequence[Mark]
     facts: Sequence[tuple[str, str]]
     findings: Sequence[tuple[str, str, str]]
@@ -152,7 +154,7 @@ def _lane(replica: Replica, top: int, scale: _Scale) -> dict[str, object]:
                 )
             )
         ],
-        "left_out": max(len(replica.transactions) - BOXES_MAX, 0),
+        "left_out": max(replica.transactions_count - BOXES_MAX, 0),
         "marks": _marks(replica.marks, scale),
     }
 

@@ -33,7 +33,7 @@ def test_what_a_broker_writes_holds(tmp_path: Path) -> None:
     assert found.findings == []
     assert (found.start, found.end, found.segments) == (0, 12, 2)
     assert found.epochs == [(0, 0), (2, 7), (3, 10)]
-    assert found.batches.tolist()[1][:3] == [3, 3, 0] and len(found.batches) == 8
+    assert (found.bytes, found.synced, found.transactions) == (found.synced, found.bytes, 2)
 
 
 def test_batches_that_straddle_blocks_are_read(
@@ -182,7 +182,7 @@ REPORTED: dict[str, tuple[Fault, str, str]] = {
         altered(f"{12:020}.snapshot", 12, b"\7"), "ProducerStateReplays", "an older one is taken",
     ),
     "a high watermark": (marks("replication", 13), "HwWithinLog", "is 13, the log ends at 12"),
-    "a log start": (marks("log-start", 99), "HwWithinLog", "the log start is 99"),
+    "a log start": (marks("log-start", 99), "HwWithinLog", "ends at 12: a start drops all of it"),
     "no index": (lambda folder: (folder / f"{0:020}.index").unlink(), "IndexLowerBound", "missing"),
     "left of a cleaning": (
         lambda folder: (folder / f"{0:020}.log.swap").touch(), "LeftOver", "left of a cleaning",
@@ -225,6 +225,49 @@ def test_a_torn_end_is_what_a_crash_leaves(tmp_path: Path) -> None:
     write_lines(tmp_path / "recovery-point-offset-checkpoint", ["t 0 13"])
     weights = {each.invariant: each.weight for each in judged(tmp_path).findings}
     assert weights == {"BatchesWhole": "violated", "HwWithinLog": "report"}
+
+
+@pytest.mark.parametrize(
+    ("recovery_point", "weight", "said"),
+    [
+        (0, "report", "; a start cuts them, and drops 1 segments behind, "),
+        (6, "violated", "below the recovery point 6; a start cuts them, and drops 1 segments"),
+        (7, "violated", "no start looks at them, whoever reads them fails"),
+    ],
+)
+def test_what_a_start_drops_behind_a_torn_segment(
+    recovery_point: int, weight: str, said: str, tmp_path: Path
+) -> None:
+    """It looks from the segment of the recovery point on; what follows is not judged then."""
+    partition = write_broker(tmp_path)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    write_lines(tmp_path / "replication-offset-checkpoint", ["t 0 4"])
+    write_lines(tmp_path / "recovery-point-offset-checkpoint", [f"t 0 {recovery_point}"])
+    log = partition / LOG
+    log.write_bytes(log.read_bytes()[: -len(bytes_of(FIRST[3])) - 3])
+    found = judged(tmp_path)
+    torn = next(each for each in found.findings if each.invariant == "BatchesWhole")
+    assert torn.weight == weight and said in torn.said
+    assert (found.end, found.segments) == (12 if recovery_point == 7 else 4, 2)
+
+
+def test_who_is_shown_what_by_a_wrong_stable_offset(tmp_path: Path) -> None:
+    """The next aborted transaction began before the offset that the one before tells (Z140)."""
+    partition = write_broker(tmp_path)
+    wrong = ABORTED._replace(stable=9)
+    aborted = SECOND[2]._replace(marker=0)
+    write_segment(partition, 0, FIRST, [wrong])
+    write_segment(partition, 7, [*SECOND[:2], aborted, SECOND[3]], [Aborted(7, 7, 9, 10)])
+    found = [each for each in judged(tmp_path).findings if each.invariant == "TxnIndexExact"]
+    assert [each.weight for each in found] == ["violated"]
+    assert (
+        "a fetch of a committed reader that begins up to 6 and ends at most at 9" in found[0].said
+    )
+    assert "what was aborted: from 7 on (producer 7) by one that ends above 7" in found[0].said
+    write_segment(partition, 7, SECOND)
+    (partition / f"{7:020}.txnindex").unlink()
+    found = [each for each in judged(tmp_path).findings if each.invariant == "TxnIndexExact"]
+    assert "no aborted record is shown by that now" in found[0].said
 
 
 def test_a_log_that_is_compacted_has_holes(tmp_path: Path) -> None:

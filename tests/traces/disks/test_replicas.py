@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import struct
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,10 @@ from tests.traces.disks.written import (
     write_broker,
     write_lines,
     write_segment,
+    write_snapshot,
 )
-from traces.disks.replicas import compare
+from traces.disks.files import Remembered
+from traces.disks.replicas import compare, partings
 
 
 @pytest.fixture
@@ -61,7 +65,62 @@ def test_a_log_that_begins_later_is_compared_from_there(brokers: tuple[Path, Pat
     one, other = brokers
     for path in (other / "t-0").glob(f"{0:020}.*"):
         path.unlink()
-    assert compare([judged(one), judged(other)]) == []
+    (found,) = compare([judged(one), judged(other)])
+    assert (found.weight, found.invariant) == ("report", "SameStart")
+    assert "b1/t-0 begins at 0" in found.said and "b2/t-0 at 7" in found.said
     write_segment(other / "t-0", 7, [SECOND[0], Told(8, epoch=2, time=9), *SECOND[2:]])
     (found,) = compare([judged(one), judged(other)])
     assert found.weight == "violated" and "part at offset 8" in found.said
+
+
+def test_what_is_said_of_deleted_records_is_the_same(brokers: tuple[Path, Path]) -> None:
+    """Where the log has them no longer, neither's own judge knows what is right."""
+    for each in brokers:
+        for path in (each / "t-0").glob(f"{0:020}.*"):
+            path.unlink()
+    one, other = (each / "t-0" / f"{7:020}" for each in brokers)
+    for path, stable in ((one, 7), (other, 9)):
+        entry = struct.pack(">hqqqq", 0, 9, 2, 6, stable)
+        path.with_suffix(".txnindex").write_bytes(entry)
+    write_snapshot(other.parent, 7, {5: Remembered(0, 1, 2, -1)})
+    found = {each.invariant: each for each in compare([judged(each) for each in brokers])}
+    assert {name: each.weight for name, each in found.items()} == {
+        "TxnIndexExact": "report", "ProducerStateReplays": "report"
+    }  # fmt: skip
+    assert "producer 9 up to 6: from 2, last stable offset 7, and from 2, last stable offset 9" in (
+        found["TxnIndexExact"].said
+    )
+    assert "producer 5: epoch 0, sequence 2, offset 2, transaction -1, and epoch 0, sequence 1" in (
+        found["ProducerStateReplays"].said
+    )
+
+
+@pytest.mark.parametrize("most", [1, 3, 1 << 13])
+@pytest.mark.parametrize("seed", range(8))
+def test_where_logs_part_is_where_their_batches_do(
+    brokers: tuple[Path, Path], seed: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However coarse the sums are: with holes, other starts, other ends, or none at all."""
+    monkeypatch.setattr("traces.disks.sums.MOST", most)
+    chance = random.Random(seed)
+    told, at = [], 0
+    for _ in range(60):
+        told.append(Told(at, records=chance.randint(1, 3)))
+        at = told[-1].base + told[-1].records + chance.choice((0, 0, 0, 40))
+    logs = [told[chance.randrange(20) :], told[chance.randrange(20) : 60 - chance.randrange(20)]]
+    changed = chance.randrange(20, 60)
+    if seed % 4:
+        logs[1] = [each for each in logs[1] if each.base != told[changed].base]
+        if seed % 4 == 1:
+            more = told[changed]._replace(epoch=1)
+            logs[1] = sorted([*logs[1], more])
+    for folder, log in zip(brokers, logs, strict=True):
+        for path in (folder / "t-0").glob("0*"):
+            path.unlink()
+        for part in (log[:17], log[17:]):
+            write_segment(folder / "t-0", part[0].base, part)
+    begin = max(log[0].base for log in logs)
+    pairs = zip(*([each for each in log if each.base >= begin] for log in logs), strict=False)
+    expected = [min(one.base, two.base) for one, two in pairs if one != two][:1]
+    found = partings([judged(each) for each in brokers])
+    assert [each.offset for each in found] == expected

@@ -1,0 +1,70 @@
+"""Replicas of a partition by what the metadata log says of them: whoever is in sync, or eligible to
+lead, has all that is committed (WeakIsr).
+
+What replicas noted as their high watermark was committed at that time, so it is there on every
+member of the ISR, and of the ELR (KIP-966), of any later time: but for an unclean election. Nothing
+is said of a member whose disk is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from traces.disks.found import Finding, Found, Weight
+
+Role = Literal["leader", "isr", "elr", "out", ""]
+
+
+class Members(NamedTuple):
+    """Nodes by their numbers. leader: -1: nobody. unclean: whether an unclean election is known.
+    whole: whether all would be: the log has its beginning. latest: whether nobody can have a later
+    word: the logs of a majority of the voters were read."""
+
+    leader: int
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    unclean: bool
+    whole: bool
+    latest: bool
+
+    def role(self, found: Found) -> Role:
+        """ "" where nothing says whose the directory is."""
+        node = found.common.node
+        if node is None or not node.isdecimal():
+            return ""
+        if int(node) in self.isr:
+            return "leader" if int(node) == self.leader else "isr"
+        return "elr" if int(node) in self.elr else "out"
+
+
+def lacking(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
+    """Members that end below what was committed."""
+    among = [each for each in replicas if members.role(each) in ("leader", "isr", "elr")]
+    committed = _committed(replicas)
+    for each in among:
+        if each.end >= committed:
+            continue
+        role = members.role(each)
+        of = "the ELR" if role == "elr" else "the ISR"
+        said = f"{each.folder} ends at {each.end}, and {committed} was committed; node "
+        said += f"{each.common.node} is in {of}{' and leads' if role == 'leader' else ''}"
+        why = _excuse(each, members, _committed(among))
+        weight: Weight = "report" if why else "violated"
+        yield Finding(weight, "WeakIsr", "", -1, f"{said}{why}")
+
+
+def _committed(replicas: Sequence[Found]) -> int:
+    marks = [each.common.high_watermark for each in replicas]
+    return max((mark for mark in marks if mark is not None), default=0)
+
+
+def _excuse(found: Found, members: Members, known: int) -> str:
+    """Why that may be, with nothing broken. known: what members themselves know to be committed."""
+    if not members.latest:
+        return " by a metadata log that others may go beyond: give those of a majority of voters"
+    if members.unclean or (not members.whole and found.end >= known):
+        return "; what was committed may be from before an unclean election"
+    if not found.common.stopped and found.end >= (found.common.recovery_point or 0):
+        return "; it was not stopped cleanly, and a power loss takes what was not flushed"
+    return ""
