@@ -6,7 +6,7 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from experiments.group import Protocol
 from experiments.tools import TOPIC, Program
@@ -22,14 +22,16 @@ REASONS = (
 
 
 class Application(Program):
-    """One of those that copy `t` to `copies`. slow: it waits once it is assigned partitions."""
+    """One of those that copy `t` to `copies`. protocol: `cooperative` is the classic one with
+    CooperativeStickyAssignor. slow: it waits once it is assigned partitions.
+    """
 
     def __init__(
         self,
         cluster: Cluster,
         setting: Setting,
         name: str,
-        protocol: Protocol,
+        protocol: Protocol | Literal["cooperative"],
         host: str,
         *,
         slow: bool = False,
@@ -40,6 +42,8 @@ class Application(Program):
         self._txn = {"txn": setting.transactions.next()}
         self.read: list[tuple[int, int, int]] = []
         """What it was given: partition, offset and value of each."""
+        self.has: list[int] = []
+        """The partitions that its consumer took for its own after the last poll."""
 
     def poll(self, step: str) -> None:
         """A step that ends with what it was given."""
@@ -59,6 +63,7 @@ class Application(Program):
     def _given(self, answer: dict[str, Any]) -> None:
         """answer: has all that it was given so far."""
         before = len(self.read)
+        self.has = answer["has"]
         self.read = [(at, offset, value) for at, offset, value in answer["records"]]
         among = groupby(sorted(self.read[before:]), itemgetter(0))
         told = {f"{TOPIC}-{at}": [each[1:] for each in of] for at, of in among}
