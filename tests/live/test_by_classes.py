@@ -73,7 +73,7 @@ def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path
 
 
 def test_what_comes_late() -> None:
-    """Z200, Z87, Z75 and Z72, each with its control."""
+    """Z200, Z87, Z75, Z72 and Z140, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
     assert found == {
         "young": ("COMPLETE_ABORT, its commit: INVALID_TXN_STATE", "ONGOING, its commit: NONE"),
@@ -81,7 +81,14 @@ def test_what_comes_late() -> None:
         "offsets": ("10", "20"),
         "marker": ("appended at 3", "InvalidProducerEpochException, open"),
         "batch": ("appended at 2, open", "InvalidProducerEpochException"),
+        "bulk": ("15", "11"),
     }
+
+
+def test_of_open_transactions_the_one_that_ends_is_passed_over(tmp_path: Path) -> None:
+    """Z140 with its change."""
+    *_, bulk = late_for_transactions(changed.classes("Z140", tmp_path))
+    assert bulk["found"] == bulk["control"] == "11"
 
 
 def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:
