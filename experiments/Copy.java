@@ -15,7 +15,7 @@
 //     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID \
 //         classic|consumer|cooperative [slow]
 //
-// "has" of an answer: the partitions that its consumer takes for its own.
+// "has" of an answer: the partitions that its consumer takes for its own; "member": its id.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -103,8 +103,8 @@ public class Copy {
                 var has = consumer.assignment().stream()
                     .map(TopicPartition::partition).sorted().toList();
                 System.out.println(
-                    "{\"did\":\"%s\",\"records\":%s,\"has\":%s,\"error\":\"%s\"}"
-                        .formatted(line, told, has, error));
+                    "{\"did\":\"%s\",\"records\":%s,\"has\":%s,\"member\":\"%s\",\"error\":\"%s\"}"
+                        .formatted(line, told, has, consumer.groupMetadata().memberId(), error));
             }
         }
     }

@@ -12,7 +12,7 @@ to give up. When a group is migrated, what was assigned last is taken for what i
    is stable. M is at work, and does not poll.
 4. C joins with the consumer protocol: the group is migrated. L or C is given what M has not been
    told to give up, and the two records of it that M works on. It copies them, and commits.
-5. M is done: it copies its six records, and commits.
+5. M is done: it copies its six records, and commits. It polls again.
 
 The control: C joins with the classic protocol and that assignor, all else is the same. Whoever is
 to have the third partition waits for M to poll.
@@ -67,7 +67,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.ask("TopicCommand", HOSTS[0], *words)
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, "t", PARTITIONS)
-        member = partial(Application, cluster, setting, host=HOSTS[0])
+        member = partial(Application, cluster, setting, host=HOSTS[0], tells=True)
         with member("x", "cooperative") as x, member("m", "cooperative") as m:
             x.poll("poll 3000")
             until([x, m], lambda: len(x.has) == len(m.has) == SHARE, REBALANCE_S)
@@ -88,6 +88,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                     for name, each in (("L", other), ("C", comes), ("M", m)):
                         if each.read:
                             partition.say(f"{name}'s copy: {each.copy() or 'done'}")
+                    m.poll(HEARD)
+                    partition.say(f"M polls again, and has {m.has}")
         read_all(setting, {})
         read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
     evidence.write(cluster, folder, CONFIGURATION)
