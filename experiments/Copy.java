@@ -10,9 +10,12 @@
 //
 // With "slow", it is told when to go on with the partitions that it is assigned, as if it had to
 // load what belongs to them, and where it goes on: "assigned" is its answer, and after the next line
-// it goes on at the beginning.
+// it goes on at the beginning. "cooperative" is the classic protocol with CooperativeStickyAssignor.
 //
-//     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID classic|consumer [slow]
+//     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID \
+//         classic|consumer|cooperative [slow]
+//
+// "has" of an answer: the partitions that its consumer takes for its own; "member": its id.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -26,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -37,10 +41,15 @@ import org.apache.kafka.common.serialization.StringSerializer;
 
 public class Copy {
     public static void main(String[] args) throws Exception {
-        Map<String, Object> reading = Map.of(
-            "bootstrap.servers", args[0], "group.id", "g", "group.protocol", args[4],
+        var cooperative = args[4].equals("cooperative");
+        var reading = new HashMap<String, Object>(Map.of(
+            "bootstrap.servers", args[0], "group.id", "g",
+            "group.protocol", cooperative ? "classic" : args[4],
             "enable.auto.commit", false, "auto.offset.reset", "earliest",
-            "isolation.level", "read_committed");
+            "isolation.level", "read_committed"));
+        if (cooperative) {
+            reading.put("partition.assignment.strategy", CooperativeStickyAssignor.class.getName());
+        }
         Map<String, Object> writing =
             Map.of("bootstrap.servers", args[0], "transactional.id", args[3]);
         var given = new ArrayList<ConsumerRecord<String, String>>();
@@ -91,8 +100,11 @@ public class Copy {
                     error = refused.getClass().getSimpleName();
                     producer.abortTransaction();
                 }
+                var has = consumer.assignment().stream()
+                    .map(TopicPartition::partition).sorted().toList();
                 System.out.println(
-                    "{\"did\":\"%s\",\"records\":%s,\"error\":\"%s\"}".formatted(line, told, error));
+                    "{\"did\":\"%s\",\"records\":%s,\"has\":%s,\"member\":\"%s\",\"error\":\"%s\"}"
+                        .formatted(line, told, has, consumer.groupMetadata().memberId(), error));
             }
         }
     }

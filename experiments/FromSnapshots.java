@@ -1,12 +1,13 @@
-// What Kafka's own classes make of a snapshot of the metadata, without a cluster. One line of JSON
-// for each case and its control: what came out of the records, and out of a snapshot of the same.
+// What Kafka's own classes make of a snapshot of the metadata, or of a cut, without a cluster. One
+// line of JSON for each case and its control: what came out of the records, and out of that.
 //
 //     java -cp 'libs/*:kafka-raft-test.jar' FromSnapshots.java
 //
 // left, kept: of two partitions that broker 1 leads, one is reassigned away, and nothing happens to
 // the other (MetadataDelta; Z125, Z126). reverted: a record right behind a snapshot, after a standby
 // controller has led for a moment (OffsetControlManager; Z128). voters: a set of voters right behind
-// a snapshot, which is cut away (KRaftControlRecordStateMachine; Z111).
+// a snapshot, which is cut away (KRaftControlRecordStateMachine; Z111). tail: a set of voters below
+// the end of a tail that was cut (the same; Z110).
 
 import java.lang.reflect.AccessibleObject;
 import java.net.InetSocketAddress;
@@ -68,6 +69,7 @@ public class FromSnapshots {
         say("kept", known.leaders().size(), loaded.leaders().size());
         say("reverted", reverted(true), reverted(false));
         say("voters", voters(true), voters(false));
+        say("tail", behind(0), behind(3));
         System.exit(0);
     }
 
@@ -124,12 +126,8 @@ public class FromSnapshots {
 
     /** How many voters are known after the cut. apart: a record lies between the snapshot and the set. */
     private static int voters(boolean apart) throws Exception {
-        MockLog log = new MockLog(
-            new TopicPartition("__cluster_metadata", 0), Uuid.METADATA_TOPIC_ID, new LogContext());
-        var state = new KRaftControlRecordStateMachine(
-            VoterSet.empty(), log, new MetadataRecordSerde(), BufferSupplier.NO_CACHING, 1024, new LogContext(),
-            new KafkaRaftMetrics(new Metrics(), "raft"), ignored -> { });
-        log.initializeLeaderEpoch(1);
+        MockLog log = log();
+        var state = reader(log);
         version(log);
         append(log, set(3));
         log.updateHighWatermark(new LogOffsetMetadata(log.endOffset().offset()));
@@ -146,6 +144,38 @@ public class FromSnapshots {
         state.truncateNewEntries(end);
         state.updateState();
         return state.lastVoterSet().size();
+    }
+
+    /** How many voters are known, of two, if a tail of so many records was cut before. */
+    private static int behind(int tail) {
+        MockLog log = log();
+        var state = reader(log);
+        version(log);
+        append(log, set(3));
+        long end = log.endOffset().offset();
+        for (int each = 0; each < tail; each++) {
+            version(log);
+        }
+        state.updateState();
+        // KafkaRaftClient, when a leader's answer has the follower cut its log.
+        log.truncateTo(end);
+        state.truncateNewEntries(end);
+        append(log, set(2));
+        state.updateState();
+        return state.lastVoterSet().size();
+    }
+
+    private static MockLog log() {
+        MockLog log = new MockLog(
+            new TopicPartition("__cluster_metadata", 0), Uuid.METADATA_TOPIC_ID, new LogContext());
+        log.initializeLeaderEpoch(1);
+        return log;
+    }
+
+    private static KRaftControlRecordStateMachine reader(MockLog log) {
+        return new KRaftControlRecordStateMachine(
+            VoterSet.empty(), log, new MetadataRecordSerde(), BufferSupplier.NO_CACHING, 1024, new LogContext(),
+            new KafkaRaftMetrics(new Metrics(), "raft"), ignored -> { });
     }
 
     private static void version(MockLog log) {

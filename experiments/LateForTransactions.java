@@ -1,5 +1,5 @@
-// Kafka's own classes of transactions, without a cluster, with something that comes late. One line of
-// JSON for each case: what came of it, and of the same where nothing is late.
+// Kafka's own classes of transactions, without a cluster, with something that comes late, or all at
+// once. One line of JSON for each case: what came of it, and of the same where nothing is late.
 //
 //     java -cp 'libs/*' LateForTransactions.java
 //
@@ -8,7 +8,9 @@
 // abort one of them ends; in "young" its producer begins the next one. offsets: GroupCoordinatorShard;
 // the first of two commits of offsets in one transaction comes once more, after the second. marker,
 // batch: UnifiedLog, with transactions of version 1, and of version 2 as the control; the marker of one
-// transaction comes again amid the next, or a batch comes and is verified after the marker.
+// transaction comes again amid the next, or a batch comes and is verified after the marker. bulk:
+// ProducerStateManager; which offset is the last stable one once a transaction is aborted, if what comes
+// after it was copied in the same append.
 
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
@@ -60,6 +62,8 @@ import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
+import org.apache.kafka.storage.internals.log.ProducerStateManager;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
@@ -80,7 +84,28 @@ public class LateForTransactions {
         say("offsets", offsets(true), offsets(false));
         say("marker", marker((short) 1), marker((short) 2));
         say("batch", batch((short) 1), batch((short) 2));
+        say("bulk", bulk(true), bulk(false));
         System.exit(0);
+    }
+
+    private static String bulk(boolean copied) throws Exception {
+        var state = new ProducerStateManager(
+            new TopicPartition("t", 0), Files.createTempDirectory("kraftcheck").toFile(), 900_000,
+            new ProducerStateManagerConfig(86_400_000, true), Time.SYSTEM);
+        var abort = new EndTransactionMarker(ControlRecordType.ABORT, 0);
+        var one = state.prepareUpdate(1, AppendOrigin.REPLICATION);
+        one.appendDataBatch((short) 0, 0, 0, 1, new LogOffsetMetadata(9), 9, true);
+        var first = one.appendEndTxnMarker(abort, (short) 0, 10, 1, (short) 1).orElseThrow();
+        if (copied) {
+            one.appendDataBatch((short) 0, 1, 4, 1, new LogOffsetMetadata(11), 14, true);
+        }
+        state.update(one);
+        if (copied) {
+            var other = state.prepareUpdate(2, AppendOrigin.REPLICATION);
+            other.appendDataBatch((short) 0, 0, 0, 1, new LogOffsetMetadata(15), 15, true);
+            state.update(other);
+        }
+        return String.valueOf(state.lastStableOffset(first));
     }
 
     private static void say(String name, String found, String control) {

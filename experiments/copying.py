@@ -6,9 +6,10 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Literal
 
-from experiments.group import Protocol
+from experiments.group import GROUP, Protocol
 from experiments.tools import TOPIC, Program
 from live.clients import Setting
 from live.cluster import Cluster
@@ -22,24 +23,42 @@ REASONS = (
 
 
 class Application(Program):
-    """One of those that copy `t` to `copies`. slow: it waits once it is assigned partitions."""
+    """One of those that copy `t` to `copies`. protocol: `cooperative` is the classic one with
+    CooperativeStickyAssignor. slow: it waits once it is assigned partitions. tells: the history
+    has what it was given and gave up in a poll, at the end of that, so no two may be polled at
+    once, and that it left.
+    """
 
     def __init__(
         self,
         cluster: Cluster,
         setting: Setting,
         name: str,
-        protocol: Protocol,
+        protocol: Protocol | Literal["cooperative"],
         host: str,
         *,
         slow: bool = False,
+        tells: bool = False,
     ) -> None:
         words = [cluster.bootstrap, TOPIC, COPIES, name, protocol, *(["slow"] if slow else [])]
         super().__init__(cluster.tool(host, str(COPY), *words))
         self._event = partial(setting.journal.event, setting.processes.next())
         self._txn = {"txn": setting.transactions.next()}
+        self._tells = tells
         self.read: list[tuple[int, int, int]] = []
         """What it was given: partition, offset and value of each."""
+        self.has: list[int] = []
+        """The partitions that its consumer took for its own after the last poll."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        for when in ("invoke", "ok") if self._tells else ():
+            self._event(when, "leave", [GROUP, None])
 
     def poll(self, step: str) -> None:
         """A step that ends with what it was given."""
@@ -59,10 +78,19 @@ class Application(Program):
     def _given(self, answer: dict[str, Any]) -> None:
         """answer: has all that it was given so far."""
         before = len(self.read)
+        had, self.has = set(self.has), answer["has"]
+        if self._tells:
+            self._callback("partitions-revoked", had - set(self.has), answer["member"])
+            self._callback("partitions-assigned", set(self.has) - had, answer["member"])
         self.read = [(at, offset, value) for at, offset, value in answer["records"]]
         among = groupby(sorted(self.read[before:]), itemgetter(0))
         told = {f"{TOPIC}-{at}": [each[1:] for each in of] for at, of in among}
         self._event("ok", "poll", [["poll", told]])
+
+    def _callback(self, f: str, partitions: set[int], member: str) -> None:
+        value = [GROUP, [f"{TOPIC}-{at}" for at in sorted(partitions)]]
+        for kind in ("invoke", "ok") if partitions else ():
+            self._event(kind, f, value, mark=member)
 
     def copy(self) -> str:
         """Writes what it has read, and says how far it has. Returns the name of the error that it

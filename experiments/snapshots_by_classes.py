@@ -1,9 +1,9 @@
-"""Z111, Z125, Z126, Z128 on Kafka's own classes: what a snapshot of the metadata comes to.
+"""Z110, Z111, Z125, Z126, Z128 on Kafka's own classes: what a snapshot, or a cut, comes to.
 
     .venv/bin/python -m experiments.snapshots_by_classes [--repeat N] [--jars DIR]
 
 FromSnapshots.java gives classes of Apache Kafka, unpatched, a snapshot where they most often have
-records, or a record right behind one; each case has its control.
+records, or a record right behind one, or below a tail that was cut; each case has its control.
 
 Ends with 1 if any comes out otherwise than its control, with 0 if none does, with 3 if it could not
 be tried.
@@ -25,6 +25,7 @@ CASES: Final = {
     "kept": "Z126: partitions that are told again, though nothing has changed",
     "reverted": "Z128: records that a controller has, which it had before it led",
     "voters": "Z111: voters that are known after the cut",
+    "tail": "Z110: voters that are known of two, which came where a tail was cut",
 }
 
 
@@ -37,7 +38,7 @@ def from_snapshots(jars: Path | None = None) -> list[Outcome]:
 @JARS
 @click_errors("snapshots_by_classes")
 def main(repeat: int, jars: Path | None) -> None:
-    """Try what classes make of a snapshot, and of the record behind one."""
+    """Try what classes make of a snapshot, or of a cut, and of the record behind one."""
     tell(CASES, from_snapshots, repeat, jars)
 
 

@@ -1,6 +1,6 @@
 """Z133 on a real cluster: a broker that is no replica any more stays eligible to lead.
 
-    .venv/bin/python -m experiments.stale_eligible [--control] [--repeat N]
+    .venv/bin/python -m experiments.stale_eligible [--how given-up] [--control] [--repeat N]
 
 The eligible leader replicas (ELR, KIP-966) have left the ISR and still hold everything that was
 acknowledged. When a reassignment ends, the broker that it removes is taken for one of them: it was
@@ -14,8 +14,16 @@ in the ISR a moment ago. It deletes its log. Should it become a replica again, i
 5. b4 is stopped, and b1 is started. It is eligible: it leads, with an empty log.
 6. The others are started, and cut their logs to b1's.
 
-The control: b3 is stopped after the reassignment has ended. There are two in the ISR by then, as
-many as min.insync.replicas, so that there is no ELR to add to; all else is the same.
+Until 4.3.0 a reassignment waits for all replicas, so that this one does not end. There a broker is
+removed by giving up what added it (--how given-up; it takes such a version's jars):
+
+3. b4 becomes a fourth replica, and copies everything: ISR b1 and b4. That is given up: ISR b1, ELR
+   b4. b4 deletes its log.
+4. b4 is stopped. It becomes a replica again, the first one.
+5. b1 is stopped, and b4 is started. It is eligible: it leads, with an empty log.
+
+The control: b3 is stopped after b1 (or b4) was removed. There are two in the ISR by then, as many
+as min.insync.replicas, so that there is no ELR to add to; all else is the same.
 
 All settings are Kafka's own. Every stop is a clean one (SIGTERM), no election is unclean, and no
 link is cut.
@@ -41,13 +49,16 @@ from reference.clients.promises import Configuration
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
 CONFIGURATION = Configuration(one_client=False, goes_back=True, isolation="read_committed")
 RECORDS = 10
+GIVEN_UP = "given-up"
 ELECTION_S = 20
 """A leaderless partition whose eligible replica is back has a leader within a second or so."""
 
 
-def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
     """Whether acknowledged records are gone."""
     partition = Partition(cluster, B1, B1, HOSTS)
+    given_up = how == GIVEN_UP
+    back, last = (B4, B1) if given_up else (B1, B4)
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
 
@@ -70,21 +81,27 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         others = {B3} if control else set()
         described = partition.await_isr({B1, *others}, asking=B1)
         say(f"{RECORDS} records acked; {'b2' if control else 'b2, b3'} stopped", described)
-        partition.reassign((B2, B3, B4), asking=B1)
-        say("b4 has taken b1's place", partition.await_isr({B4, *others}, asking=B4))
+        if given_up:
+            partition.reassign((B1, B2, B3, B4), asking=B1)
+            say("b4 is added", partition.await_isr({B1, B4, *others}, asking=B1))
+            partition.reassign(None, asking=B1)
+        else:
+            partition.reassign((B2, B3, B4), asking=B1)
+        say(f"{back} is removed", partition.await_isr({last, *others}, asking=last))
         if control:
             stop(B3)
-            partition.await_isr({B4}, asking=B4)
-        stop(B1)
-        partition.reassign((B1, B3, B4), asking=B4)
-        say("b1 is to take b2's place", partition.describe(B4))
-        stop(B4)
-        start(B1)
-        say("b4 stopped, b1 started", elected(partition))
-        for host in (B4, B2):
+            partition.await_isr({last}, asking=last)
+        stop(back)
+        partition.reassign((B4, B1, B2, B3) if given_up else (B1, B3, B4), asking=last)
+        say(f"{back} is to be a replica again", partition.describe(last))
+        stop(last)
+        start(back)
+        say(f"{last} stopped, {back} started", elected(partition, back))
+        for host in (last, B2):
             start(host, wait=False)
         start(B3)
-        say("all are started", partition.await_isr({B1, B3, B4}, asking=B3))
+        ends = {B1, B3, B4, B2} if given_up else {B1, B3, B4}
+        say("all are started", partition.await_isr(ends, asking=B3))
         read_all(setting, {})
     logs = evidence.write(cluster, folder, CONFIGURATION)
     for broker in logs:
@@ -94,25 +111,32 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return given < RECORDS
 
 
-def elected(partition: Partition) -> str:
-    """Waits whether b1 is, though nobody is up who holds anything. Returns `describe`."""
+def elected(partition: Partition, host: str) -> str:
+    """Waits whether it is, though nobody is up who holds anything. Returns `describe`."""
     try:
-        return partition.await_leader(B1, asking=B1, seconds=ELECTION_S)
+        return partition.await_leader(host, asking=host, seconds=ELECTION_S)
     except ClusterError:
-        return partition.describe(B1)
+        return partition.describe(host)
 
 
-@evidence.options("stale_eligible", control="Nobody is eligible while b1 is replaced.")
-def main(control: bool, **how: Any) -> None:
+@evidence.options("stale_eligible", control="Nobody is eligible while a replica is removed.")
+@click.option(
+    "--how",
+    type=click.Choice(["replaced", GIVEN_UP]),
+    default="replaced",
+    show_default=True,
+    help="How a replica is removed.",
+)
+def main(control: bool, how: str, **more: Any) -> None:
     """Try whether a broker that is no replica any more stays eligible to lead."""
     evidence.settle(
-        partial(run, control=control),
+        partial(run, control=control, how=how),
         "spare",
         {},
         (),
         shown="acknowledged records are gone",
         otherwise="all are there",
-        **how,
+        **more,
     )
 
 

@@ -1,9 +1,9 @@
-"""Z72, Z75, Z87 and Z200 on Kafka's own classes: what comes late in transactions.
+"""Z72, Z75, Z87, Z140 and Z200 on Kafka's own classes: what comes late, or all at once.
 
     .venv/bin/python -m experiments.transactions_by_classes [--repeat N] [--jars DIR]
 
 LateForTransactions.java drives classes of Apache Kafka, unpatched; each case has its control, in
-which nothing is late, or each transaction has an epoch of its own.
+which nothing is late, each transaction has an epoch of its own, or one is copied after the other.
 
 Ends with 1 if any comes out otherwise than its control, with 0 if none does, with 3 if it could not
 be tried.
@@ -25,6 +25,7 @@ CASES: Final = {
     "offsets": "Z87: what a group has after commits of 10 and of 20 in one transaction",
     "marker": "Z75, version 1 and 2: a marker comes again while the next transaction is open",
     "batch": "Z72, version 1 and 2: a batch is let in after the marker of its transaction",
+    "bulk": "Z140: the last stable offset by the index, of an abort at 10 with a successor at 11",
 }
 
 

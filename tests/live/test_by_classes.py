@@ -41,16 +41,22 @@ def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_commi
 
 
 def test_what_a_snapshot_comes_to() -> None:
-    """Z125, Z126, Z128 and Z111, each with its control."""
+    """Z125, Z126, Z128, Z111 and Z110, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in from_snapshots()}
-    assert found == dict(zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3)], strict=True))
+    assert found == dict(zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3), (3, 2)], strict=True))
 
 
 def test_a_topic_that_is_known_is_not_new_in_a_snapshot(tmp_path: Path) -> None:
     """Z125, and with it Z126."""
     found = from_snapshots(changed.classes("Z125", tmp_path))
-    assert [each["found"] for each in found] == [1, 0, 0, 0]
-    assert [each["control"] for each in found] == [1, 0, 1, 3]
+    assert [each["found"] for each in found] == [1, 0, 0, 0, 3]
+    assert [each["control"] for each in found] == [1, 0, 1, 3, 2]
+
+
+def test_voters_that_come_where_a_tail_was_cut_can_be_read(tmp_path: Path) -> None:
+    """Z110."""
+    found = from_snapshots(changed.classes("Z110", tmp_path))
+    assert [each["found"] for each in found] == [0, 1, 0, 0, 2]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +73,7 @@ def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path
 
 
 def test_what_comes_late() -> None:
-    """Z200, Z87, Z75 and Z72, each with its control."""
+    """Z200, Z87, Z75, Z72 and Z140, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
     assert found == {
         "young": ("COMPLETE_ABORT, its commit: INVALID_TXN_STATE", "ONGOING, its commit: NONE"),
@@ -75,7 +81,14 @@ def test_what_comes_late() -> None:
         "offsets": ("10", "20"),
         "marker": ("appended at 3", "InvalidProducerEpochException, open"),
         "batch": ("appended at 2, open", "InvalidProducerEpochException"),
+        "bulk": ("15", "11"),
     }
+
+
+def test_of_open_transactions_the_one_that_ends_is_passed_over(tmp_path: Path) -> None:
+    """Z140 with its change."""
+    *_, bulk = late_for_transactions(changed.classes("Z140", tmp_path))
+    assert bulk["found"] == bulk["control"] == "11"
 
 
 def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:

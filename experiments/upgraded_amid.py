@@ -1,0 +1,150 @@
+"""Z210 on a real cluster: a group is migrated while a member has yet to give a partition up.
+
+    .venv/bin/python -m experiments.upgraded_amid [--control] [--repeat N]
+
+Cooperative members of the classic protocol go on with what they have until they hear what they are
+to give up. When a group is migrated, what was assigned last is taken for what its members have.
+
+1. X and M, which use CooperativeStickyAssignor, have three partitions each. X leads the group.
+2. L joins, with the same assignor. X and M join again: all are to have two. X has not answered yet,
+   and M is given two records of each of its three partitions, and works on them.
+3. X answers with the assignment: two for X, two for M, none for L, as X and M have three. The group
+   is stable. M is at work, and does not poll.
+4. C joins with the consumer protocol: the group is migrated. L or C is given what M has not been
+   told to give up, and the two records of it that M works on. It copies them, and commits.
+5. M is done: it copies its six records, and commits. It polls again.
+
+The control: C joins with the classic protocol and that assignor, all else is the same. Whoever is
+to have the third partition waits for M to poll.
+
+The applications are Kafka's Java clients with their own settings, but for those that this takes
+(partition.assignment.strategy, group.protocol, enable.auto.commit=false, read_committed,
+auto.offset.reset=earliest). That X's answer comes after M's poll is made certain by polling in that
+order.
+Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
+transaction.state.log.num.partitions=1 (50 by default): a quick start.
+
+Ends with 1 if a record was given to M and to another one, with 0 if not, with 3 if it could not be
+tried.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments import evidence
+from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.group import GROUP, tell
+from experiments.released_early import parts
+from experiments.restamped_commit import CONFIGURATION, HOSTS
+from experiments.tools import Partition
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster, ClusterError
+from live.journal import HISTORY, Journal
+
+PARTITIONS = 6
+EACH = 2
+"""Records of a partition."""
+SHARE = 3
+REBALANCE_S = 60.0
+TAKE_S = 40.0
+"""Until a member of a migrated group is given what is free: several heartbeats (5 s)."""
+HEARD = "poll 6000"
+"""Two heartbeats of the classic protocol (3 s): it has heard of a rebalance, and has joined."""
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether a record was given to M and to another one."""
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
+    partition.create(asking=HOSTS[0], partitions=PARTITIONS)
+    words = ("--create", "--topic", COPIES, "--replica-assignment", "1:2:3")
+    partition.ask("TopicCommand", HOSTS[0], *words)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, "t", PARTITIONS)
+        member = partial(Application, cluster, setting, host=HOSTS[0], tells=True)
+        with member("x", "cooperative") as x, member("m", "cooperative") as m:
+            x.poll("poll 3000")
+            until([x, m], lambda: len(x.has) == len(m.has) == SHARE, REBALANCE_S)
+            partition.say(f"X has {x.has}, M has {m.has}")
+            with member("l", "cooperative") as other:
+                other.poll("poll 3000")
+                for each in (x, m):
+                    each.poll(HEARD)
+                greet(setting, {}, EACH)
+                m.poll(f"read {SHARE * EACH}")
+                answer(partition, x)
+                partition.say(f"M has {m.has}, and {parts(m)}; L has {other.has}")
+                tell(partition, HOSTS[0], "--members", "--verbose")
+                with member("c", "cooperative" if control else "consumer") as comes:
+                    both = share(partition, m, other, comes)
+                    partition.say(f"L has {other.has}, C has {comes.has}, M's records: {both}")
+                    tell(partition, HOSTS[0], "--members", "--verbose")
+                    for name, each in (("L", other), ("C", comes), ("M", m)):
+                        if each.read:
+                            partition.say(f"{name}'s copy: {each.copy() or 'done'}")
+                    m.poll(HEARD)
+                    partition.say(f"M polls again, and has {m.has}")
+        read_all(setting, {})
+        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    copied = partition.read(HOSTS[0], "read_committed", COPIES)
+    click.echo(f"{len(copied)} copies of {len(set(copied))} records: {' '.join(copied)}")
+    return bool(both)
+
+
+def until(among: Sequence[Application], true: Callable[[], bool], seconds: float) -> bool:
+    """Polls them in turn. Whether it came true within that time."""
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        for each in among:
+            each.poll("poll 300")
+    return true()
+
+
+def answer(partition: Partition, leader: Application) -> None:
+    """The leader of the group polls until its assignment is recorded, and no longer: then it would
+    hear its own. Raises ClusterError: it is not, within REBALANCE_S.
+    """
+    words = ("--describe", "--group", GROUP, "--state")
+    deadline = time.monotonic() + REBALANCE_S
+    while time.monotonic() < deadline:
+        leader.poll("poll 0")
+        time.sleep(1)
+        if "Stable" in partition.ask("consumer.group.ConsumerGroupCommand", HOSTS[0], *words):
+            return
+    raise ClusterError("the leader of the group did not assign anything")
+
+
+def share(partition: Partition, m: Application, *others: Application) -> list[tuple[int, int]]:
+    """Partition and offset of records that M was given and one of these is given as well."""
+    had = {(at, offset) for at, offset, _ in m.read}
+
+    def both() -> list[tuple[int, int]]:
+        return sorted(had & {(at, offset) for each in others for at, offset, _ in each.read})
+
+    until(others, lambda: bool(both()), TAKE_S)
+    return both()
+
+
+@evidence.options("upgraded_amid", control="Who comes has the classic protocol as well.")
+def main(control: bool, **how: Any) -> None:
+    """Try whether a group is migrated while a member has yet to give a partition up."""
+    evidence.settle(
+        partial(run, control=control),
+        "one-controller",
+        SETTINGS,
+        REASONS,
+        shown="a record was given to two members",
+        otherwise="no record was given to two members",
+        **how,
+    )
+
+
+if __name__ == "__main__":
+    main()
