@@ -257,6 +257,23 @@ def transactional(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("name", [HISTORY, metadata.METADATA, txnlog.NAME, answers.NAME, logs.NAME])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_a_recording_that_is_cut_between_two_lines_is_refused_in_one(
+    name: str, share: float, transactional: Path
+) -> None:
+    """In the middle of a transaction or not: what is left can be read, and would be judged."""
+    described = transactional / RECORDING
+    told = msgspec.json.decode(described.read_bytes())
+    kept = {each.name: each.read_bytes().count(b"\n") for each in transactional.glob("*.jsonl")}
+    described.write_bytes(msgspec.json.encode({**told, "kept": kept}))
+    lines = (transactional / name).read_bytes().splitlines(keepends=True)
+    (transactional / name).write_bytes(b"".join(lines[: int(share * len(lines))]))
+    with pytest.raises(exits.BadInput, match="were written: it is not whole") as refused:
+        recordings.conform(transactional, screen=Screen())
+    assert name in str(refused.value) and "\n" not in str(refused.value)
+
+
 RULES = {**transactions.RULES, **transaction_answers.RULES}
 
 
