@@ -359,14 +359,15 @@ def test_what_was_aborted_after_its_commit_failed_is_not_to_be_read(tmp_path: Pa
     assert "G1a" in names(told.report(tmp_path / "history.edn"))
 
 
-WRITERS = {"jsonl": jsonlines.write, "parquet": lambda history: [parquet.write(history)]}
+WRITERS = ("jsonl", "parquet")
 
 
 def written(history: History, format: str, folder: Path) -> Path:
     """A history as another format has it."""
     path = folder / f"history.{format}"
-    parts = WRITERS[format](history)
-    path.write_bytes(b"".join(p if isinstance(p, bytes) else p.encode() for p in parts))
+    lines = format == "jsonl"
+    text = "".join(jsonlines.write(history)).encode() if lines else parquet.write(history)
+    path.write_bytes(text)
     return path
 
 
