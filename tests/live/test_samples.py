@@ -208,7 +208,8 @@ def test_a_metadata_log_without_steps_and_without_disks_is_unknown(
     """What a cluster writes of its features is no step that anybody judges."""
     lines = (observed / metadata.METADATA).read_bytes().splitlines(keepends=True)
     feature = next(line for line in lines if b"FEATURE_LEVEL_RECORD" in line)
-    (observed / metadata.METADATA).write_bytes(feature)
+    alone = {**msgspec.json.decode(feature), "offset": 0}
+    (observed / metadata.METADATA).write_bytes(msgspec.json.encode(alone) + b"\n")
     for name in (answers.NAME, logs.NAME):
         (observed / name).unlink()
     code, document = conformed(observed, capsys)
@@ -255,6 +256,14 @@ def transactional(tmp_path: Path) -> Path:
     with zipfile.ZipFile(DATA / "txn-observed.zip") as archive:
         archive.extractall(tmp_path)
     return tmp_path
+
+
+def test_a_metadata_log_that_begins_behind_its_snapshot_is_refused(observed: Path) -> None:
+    """Its first changes would be held against the state of an empty cluster."""
+    lines = (observed / metadata.METADATA).read_bytes().splitlines(keepends=True)
+    (observed / metadata.METADATA).write_bytes(b"".join(lines[20:]))
+    with pytest.raises(exits.BadInput, match=r"jsonl:1: begins at offset \d+, behind a snapshot"):
+        recordings.conform(observed, screen=Screen())
 
 
 @pytest.mark.parametrize("name", [HISTORY, metadata.METADATA, txnlog.NAME, answers.NAME, logs.NAME])
