@@ -54,7 +54,7 @@ TRIES: Final = 8
 """So many inputs are drawn for a move, where one does not come."""
 LATE: Final = "late"
 """The option of a run in which messages come although nobody waits for them: so many of a thousand
-moves deliver one that was held back, which would be lost or doubled elsewhere. Nothing makes it come
+moves deliver one that was held back, which would be lost or doubled elsewhere. It does not come
 sooner where nothing else is under way: what is late must outlast a change of who coordinates, or
 the next transaction.
 """

@@ -9,9 +9,7 @@
 (*                                                                          *)
 (* Left out: that Kafka refuses at once what it refuses by an exception     *)
 (* (STALE_BROKER_EPOCH, DUPLICATE_BROKER_REGISTRATION), whatever is not     *)
-(* committed yet, and with NOT_CONTROLLER what waits when it has heard: who *)
-(* is told so does as if it gave the request up, which it may do anyway     *)
-(* (RefusedIsGivenUp in MCPartitionLemmas).                                 *)
+(* committed yet.                                                           *)
 (***************************************************************************)
 EXTENDS PartitionReplication
 

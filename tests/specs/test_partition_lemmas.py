@@ -1,4 +1,4 @@
-"""What the proof of the partition assumes of logs, and what models leave out, holds, and can fail."""
+"""What the proof of the partition assumes, and what models leave out, holds and can fail."""
 
 from __future__ import annotations
 
