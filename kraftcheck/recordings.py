@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from kraftcheck import exits
+from kraftcheck.check.terms import refuse_cut
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from live.journal import ANSWERS, HISTORY, RECORDING
@@ -49,11 +50,13 @@ def conform(
     if jar or master or backend != "auto":
         raise BadInput("--jar, --backend and --master are for campaigns; rules judge a recording")
     folder = path.parent if path.name == records.NAME else path
+    recording = _recording(folder)
     try:
+        _refuse_cut_files(folder, recording)
         history = jsonlines.read(folder / HISTORY) if (folder / HISTORY).is_file() else None
         # What is recorded is the composition, so its judge has that name.
         judge = import_module(f"traces.observed.{CLUSTER}").judge
-        judged: Judged = judge(folder, _recording(folder), history)
+        judged: Judged = judge(folder, recording, history)
     except (records.ObservedError, HistoryError) as error:
         raise BadInput(str(error)) from None
     if judged.findings or judged.defects or judged.contradictions:
@@ -72,6 +75,15 @@ def _recording(folder: Path) -> Mapping[str, Any]:
     except (OSError, msgspec.DecodeError):
         return {}
     return told if isinstance(told, dict) else {}
+
+
+def _refuse_cut_files(folder: Path, recording: Mapping[str, Any]) -> None:
+    """Raises BadInput: a file has not the lines that were written; or OSError."""
+    kept = recording.get("kept")
+    written = {HISTORY: recording.get("lines"), **(kept if isinstance(kept, dict) else {})}
+    for name, lines in written.items():
+        if type(lines) is int and (folder / name).is_file():
+            refuse_cut(folder / name, lines)
 
 
 def _show(judged: Judged, code: int, screen: Screen) -> None:

@@ -118,6 +118,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """The broker's version, where the cluster is ours."""
     complete: bool
     lines: int
+    """Of the history; `kept`: of the other files of lines. They tell one that was cut."""
     seconds: float
     configuration: dict[str, Any]
     """What promises depend on: fields of `Configuration` in reference/clients/promises.py."""
@@ -132,6 +133,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """The topic as it was before, where it was there."""
     trouble: tuple[str, ...] = ()
     """What went wrong with the fault command, one line each."""
+    kept: dict[str, int] = {}
     at_rest: bool = True
     """Whether a cluster of ours was at rest in the end (live/rest.py). If not, where its logs end
     and what was read last say nothing; a cluster that is not ours is not looked at."""
@@ -190,6 +192,7 @@ def record(
             recording,
             complete=complete,
             lines=lines,
+            kept=_lines_beside(folder),
             seconds=round(time.monotonic() - began, 3),
             configuration=_configuration(plan, records),
             envelope=_envelope(plan, records, faults, cluster),
@@ -268,6 +271,11 @@ def _begun(
 def _write(recording: Recording, folder: Path) -> None:
     data = msgspec.json.format(msgspec.json.encode(recording), indent=1)
     (folder / RECORDING).write_bytes(data + b"\n")
+
+
+def _lines_beside(folder: Path) -> dict[str, int]:
+    files = (each for each in sorted(folder.glob("*.jsonl")) if each.name != HISTORY)
+    return {each.name: each.read_bytes().count(b"\n") for each in files}
 
 
 def _dumped(

@@ -33,6 +33,7 @@ from traces.grouplog import GROUPS
 from traces.history import History
 
 RECORDING: Final = "recording.json"
+HISTORY: Final = "history.jsonl"
 BESIDE: Final = frozenset(
     {RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS, "disks"}
 )
@@ -71,20 +72,37 @@ class Terms(NamedTuple):
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """Of a `recording.json`, what promises depend on. envelope_is: 'assumed', or how it is known.
 
-    complete: whether the final read reached every end.
+    complete: whether the final read reached every end. lines: that were written of the history; 0:
+    nobody says.
     """
 
     configuration: Configuration
     envelope: Envelope = ANYTHING_CLEAN
     envelope_is: str = "assumed"
     complete: bool = False
+    lines: int = 0
+
+
+def refuse_cut(path: Path, lines: int) -> None:
+    """Raises BadInput: the file has not the lines that were written (0: nobody says how many).
+
+    A file of lines that ends too early can be read to its end, and its verdict would be one on
+    what is left. Raises OSError.
+    """
+    there = read_bytes(path).count(b"\n") if lines else 0
+    if there != lines:
+        what = f"{path}: {there:,} lines, and {RECORDING} says that {lines:,} were written"
+        raise BadInput(f"{what}: it is not whole; copy the recording anew")
 
 
 def recorded_beside(path: Path) -> Recorded | None:
-    """What is recorded beside a history. Raises BadInput: damaged."""
+    """What is recorded beside a history. Raises BadInput: damaged, or the history is cut."""
     place = path.parent / RECORDING
     try:
-        return msgspec.json.decode(read_bytes(place), type=Recorded)
+        recorded = msgspec.json.decode(read_bytes(place), type=Recorded)
+        if path.name == HISTORY:
+            refuse_cut(path, recorded.lines)
+        return recorded
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

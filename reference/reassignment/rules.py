@@ -49,21 +49,30 @@ class ReassignmentRules:
         known = [row.registrations[self._position[b]].state for b in replicas]
         return "INVALID_REPLICA_ASSIGNMENT" if "Unregistered" in known else ""
 
-    def takes_turns(self, usable: tuple[int, ...], taken: tuple[int, ...], b: int) -> bool:
-        """R9. Racks take turns: of two racks none has two replicas more than the other, as long as
-        the other has brokers that are left. taken: those of the list before b.
+    def takes_turns(
+        self, active: tuple[int, ...], usable: tuple[int, ...], taken: tuple[int, ...], b: int
+    ) -> bool:
+        """R9 (StripedReplicaPlacer.RackList.place). Racks take turns: after one broker comes one of
+        the other rack, as long as that has any left. Its fenced ones may be passed over behind
+        active ones: the placer begins to count anew when as many lists were made as brokers are
+        active, and takes who was asked last at the same count for used up. Where the turn is a
+        rack's without anybody active, the first one is of the other rack, whose own turn falls out:
+        then the third may be of the same rack as the second. taken: those of the list before b, in
+        its order.
         """
         second = self.constants.second_rack
         mine = {o for o in usable if (o in second) == (b in second)}
-        others = {*usable} - mine
-        return len({*taken} & mine) <= len({*taken} & others) or others <= {*taken}
+        others, left_out = {*usable} - mine, len(taken) == 2 and mine.isdisjoint(active)
+        passed_over = len(active) > 1 and not others.isdisjoint(active)
+        left = (others & {*active} if passed_over else others) - {*taken}
+        return taken[-1] not in mine or not left or left_out
 
     def placer_chooses(self, row: TopicRow, replicas: tuple[int, ...]) -> bool:
         """R9 (StripedReplicaPlacer). Whether the placer may choose a list: nobody who is stopping,
         the first one active, and within a rack who is active before who is fenced.
         """
         known = list(zip(self.constants.brokers, row.registrations, strict=True))
-        active = [b for b, registration in known if registration.state == "Active"]
+        active = tuple([b for b, r in known if r.state == "Active"])
         usable = tuple([b for b, r in known if r.state in ("Active", "Fenced")])
         if not replicas or replicas[0] not in active:
             return False
@@ -72,7 +81,7 @@ class ReassignmentRules:
             before = replicas[:i]
             if b not in usable or b in before:
                 return False
-            if i and not self.takes_turns(usable, before, b):
+            if i and not self.takes_turns(active, usable, before, b):
                 return False
             rack = {o for o in active if (o in second) == (b in second)}
             if b not in active and not rack <= {*before}:

@@ -53,8 +53,10 @@ messages. doubled: of the deliveries, after which the message is under way still
 TRIES: Final = 8
 """So many inputs are drawn for a move, where one does not come."""
 LATE: Final = "late"
-"""The option of a run in which messages come although nobody waits for them: of a thousand
-deliveries, so many are of messages that were held back, which would be lost or doubled elsewhere.
+"""The option of a run in which messages come although nobody waits for them: so many of a thousand
+moves deliver one that was held back, which would be lost or doubled elsewhere. It does not come
+sooner where nothing else is under way: what is late must outlast a change of who coordinates, or
+the next transaction.
 """
 
 
@@ -235,16 +237,17 @@ class PlainSimulation(Circular):
         options = self._options
         network = self._chooser.stream("network")
         for move in range(options.moves * options.stretch):
-            waiting = self._under_way or self._held
-            deliver = bool(waiting) and chance(network, options.delivered)
-            step = self._delivered() if deliver else self._own()
+            if self._held and chance(network, self._late):
+                step = self._delivered(self._held)
+            elif self._under_way and chance(network, options.delivered):
+                step = self._delivered(self._under_way)
+            else:
+                step = self._own()
             if step is not None and not self._take(move * MOVE_US, step):
                 return
 
-    def _delivered(self) -> Step | None:
+    def _delivered(self, among: list[tuple[int, KnownInput]]) -> Step | None:
         network = self._chooser.stream("network")
-        was_held = bool(self._held) and (not self._under_way or chance(network, self._late))
-        among = self._held if was_held else self._under_way
         at = network.below(len(among))
         ordered = self._world.in_order(among[at][1].value)
         if ordered:
@@ -252,7 +255,7 @@ class PlainSimulation(Circular):
         node, message = among[at]
         if not ordered and chance(network, self._options.doubled):
             self._counts["duplicated"] += 1
-            if self._late and not was_held:
+            if self._late and among is not self._held:
                 self._held.append(among.pop(at))
         else:
             del among[at]

@@ -40,13 +40,22 @@ PlacementRefused(row, replicas) ==
          "INVALID_REPLICA_ASSIGNMENT"
     [] OTHER -> ""
 
-(* R9.  Racks take turns: of two racks none has two replicas more than the  *)
-(* other, as long as the other has brokers that are left.  `taken` are those *)
-(* of the list before b.                                                    *)
-TakesTurns(usable, taken, b) ==
+(* R9 (StripedReplicaPlacer.RackList.place).  Racks take turns: after one   *)
+(* broker comes one of the other rack, as long as that has any left.  Its   *)
+(* fenced ones may be passed over behind active ones: the placer begins to  *)
+(* count anew when as many lists were made as brokers are active, and takes *)
+(* who was asked last at the same count for used up.  Where the turn is a   *)
+(* rack's without anybody active, the first one is of the other rack, whose *)
+(* own turn falls out: then the third may be of the same rack as the        *)
+(* second.  `taken` are those of the list before b, in its order.           *)
+TakesTurns(active, usable, taken, b) ==
   LET mine == {o \in usable : (o \in SecondRack) = (b \in SecondRack)}
       others == usable \ mine
-  IN Cardinality(taken \cap mine) <= Cardinality(taken \cap others) \/ others \subseteq taken
+      passedOver == Cardinality(active) > 1 /\ others \cap active # {}
+      left == (IF passedOver THEN others \cap active ELSE others) \ RangeOf(taken)
+  IN \/ taken[Len(taken)] \notin mine
+     \/ left = {}
+     \/ Len(taken) = 2 /\ mine \cap active = {}
 
 (* R9 (StripedReplicaPlacer).  Whether the placer may choose a list: nobody *)
 (* who is stopping, the first one active, and within a rack who is active   *)
@@ -60,7 +69,7 @@ PlacerChooses(row, replicas) ==
   IN /\ replicas # <<>> /\ replicas[1] \in active
      /\ \A i \in DOMAIN replicas :
           /\ replicas[i] \in usable \ before(i)
-          /\ i > 1 => TakesTurns(usable, before(i), replicas[i])
+          /\ i > 1 => TakesTurns(active, usable, SubSeq(replicas, 1, i - 1), replicas[i])
           /\ replicas[i] \in active \/ rack(replicas[i]) \subseteq before(i)
 
 (* R1, R2.  Who is added: the target without those that were there before   *)

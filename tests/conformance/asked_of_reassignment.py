@@ -69,7 +69,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield from (("IsUncleanRestart", (registration, clean)) for clean in (True, False))
             yield from (("DirectoryOnline", (registration, each)) for each in (0, 1, 2))
     for taken, b in itertools.product(((1,), (1, 2), (1, 3)), (2, 3)):
-        yield "TakesTurns", ((1, 2, 3), taken, b)
+        yield from (("TakesTurns", (of, (1, 2, 3), taken, b)) for of in ((1,), (1, 2, 3)))
     for partition in partitions():
         yield from (("CancelRefused", (partition,)),)
         for leader in (-1, 1):

@@ -213,6 +213,20 @@ def test_a_damaged_recording_is_one_line(text: str, complaint: str, tmp_path: Pa
     assert complaint in result.stderr and result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("lines", [1, 3])
+def test_a_history_that_has_not_the_lines_that_were_written_is_refused(
+    lines: int, tmp_path: Path
+) -> None:
+    path = write(tmp_path, STALE, configuration={}, lines=lines)
+    there = STALE.count("\n")
+    result = check(path)
+    assert (result.exit_code, result.stdout) == (3, "")
+    said = f"{there} lines, and recording.json says that {lines} were written"
+    assert said in result.stderr and result.stderr.count("\n") == 1
+    write(tmp_path, STALE, configuration={}, lines=there)
+    assert check(path).exit_code == 0
+
+
 def test_names_of_a_recording_are_those_that_are_written() -> None:
     recording = pytest.importorskip("live.recording")
     metadata = pytest.importorskip("live.metadata")

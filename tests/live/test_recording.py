@@ -102,6 +102,8 @@ def test_the_description_says_what_was_recorded_and_that_it_is_complete(folder: 
     assert told["plan"]["acks"] == "all"
     lines = (folder / HISTORY).read_text(encoding="utf-8").splitlines()
     assert told["lines"] == len(lines)
+    beside = {path.name for path in folder.glob("*.jsonl")} - {HISTORY}
+    assert told["kept"].keys() == beside
 
 
 def test_unacknowledged_produce_has_no_offset(bootstrap: str, tmp_path: Path) -> None:

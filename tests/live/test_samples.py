@@ -208,7 +208,8 @@ def test_a_metadata_log_without_steps_and_without_disks_is_unknown(
     """What a cluster writes of its features is no step that anybody judges."""
     lines = (observed / metadata.METADATA).read_bytes().splitlines(keepends=True)
     feature = next(line for line in lines if b"FEATURE_LEVEL_RECORD" in line)
-    (observed / metadata.METADATA).write_bytes(feature)
+    alone = {**msgspec.json.decode(feature), "offset": 0}
+    (observed / metadata.METADATA).write_bytes(msgspec.json.encode(alone) + b"\n")
     for name in (answers.NAME, logs.NAME):
         (observed / name).unlink()
     code, document = conformed(observed, capsys)
@@ -255,6 +256,31 @@ def transactional(tmp_path: Path) -> Path:
     with zipfile.ZipFile(DATA / "txn-observed.zip") as archive:
         archive.extractall(tmp_path)
     return tmp_path
+
+
+def test_a_metadata_log_that_begins_behind_its_snapshot_is_refused(observed: Path) -> None:
+    """Its first changes would be held against the state of an empty cluster."""
+    lines = (observed / metadata.METADATA).read_bytes().splitlines(keepends=True)
+    (observed / metadata.METADATA).write_bytes(b"".join(lines[20:]))
+    with pytest.raises(exits.BadInput, match=r"jsonl:1: begins at offset \d+, behind a snapshot"):
+        recordings.conform(observed, screen=Screen())
+
+
+@pytest.mark.parametrize("name", [HISTORY, metadata.METADATA, txnlog.NAME, answers.NAME, logs.NAME])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_a_recording_that_is_cut_between_two_lines_is_refused_in_one(
+    name: str, share: float, transactional: Path
+) -> None:
+    """In the middle of a transaction or not: what is left can be read, and would be judged."""
+    described = transactional / RECORDING
+    told = msgspec.json.decode(described.read_bytes())
+    kept = {each.name: each.read_bytes().count(b"\n") for each in transactional.glob("*.jsonl")}
+    described.write_bytes(msgspec.json.encode({**told, "kept": kept}))
+    lines = (transactional / name).read_bytes().splitlines(keepends=True)
+    (transactional / name).write_bytes(b"".join(lines[: int(share * len(lines))]))
+    with pytest.raises(exits.BadInput, match="were written: it is not whole") as refused:
+        recordings.conform(transactional, screen=Screen())
+    assert name in str(refused.value) and "\n" not in str(refused.value)
 
 
 RULES = {**transactions.RULES, **transaction_answers.RULES}

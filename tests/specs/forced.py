@@ -337,7 +337,7 @@ TABLES = (
             Forced("DirectoryOfNew", "registration", "1", R_DIRECTORIES),
             Forced("DirectoryOnline", "registration, directory", "TRUE", R_DIRECTORIES),
             Forced("BaseOfSecond", "before, first", "before", R_DIRECTORIES),
-            Forced("TakesTurns", "usable, taken, b", "FALSE", R_RACKS),
+            Forced("TakesTurns", "active, usable, taken, b", "FALSE", R_RACKS),
             Forced("PlacerChooses", "row, replicas", "FALSE", R_RACKS),
         ),
         frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),

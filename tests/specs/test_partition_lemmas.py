@@ -1,4 +1,4 @@
-"""What the proof of the partition assumes of logs holds in TLC's models, and can fail."""
+"""What the proof of the partition assumes, and what models leave out, holds and can fail."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tests.specs.answers import answer
 from tests.specs.cfgs import LIBRARIES
 from tla_utils import ModuleText, TlcJob, TlcResult
 
-LEMMAS = ("FetchSound", "CutsNothing", "Appended")
+LEMMAS = ("FetchSound", "CutsNothing", "Appended", "RefusedIsGivenUp")
 MODELS = SPECS / "partition" / "models"
 ROOT = MODELS / "MCPartitionLemmas.tla"
 FAULTY = """---- MODULE FaultyLemmas ----
 EXTENDS MCPartitionLemmas
 NeverDiverging(row, m) == FALSE
 CutsAll(row, diverging) == 0
+RevertsAlways(error) == TRUE
 ====
 """
 pytestmark = [pytest.mark.tlc]
@@ -56,6 +57,7 @@ def test_the_lemmas_hold_in_larger_models(cfg: str) -> None:
         ("FetchSound", "IsDiverging <- [PartitionRules] NeverDiverging"),
         ("CutsNothing", "TruncationPoint <- [PartitionRules] CutsAll"),
         ("Appended", "IsDiverging <- [PartitionRules] NeverDiverging"),
+        ("RefusedIsGivenUp", "IsRevertingError <- [PartitionRules] RevertsAlways"),
     ],
 )
 def test_a_lemma_fails_where_its_rule_is_replaced(lemma: str, rule: str) -> None:

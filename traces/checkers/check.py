@@ -31,7 +31,12 @@ from traces.checkers.coordinated import group_log
 from traces.checkers.groups import Rebalancing, judged as rebalanced
 from traces.checkers.members import members_of
 from traces.checkers.models import Model
-from traces.checkers.transactions import settled, told_in_steps, transactions_of
+from traces.checkers.transactions import (
+    ended_once,
+    settled,
+    told_in_steps,
+    transactions_of,
+)
 from traces.checkers.verdict import HOLDS, Verdict
 from traces.grouplog import Entry
 from traces.history import CALLBACKS, History
@@ -93,6 +98,7 @@ def check_log(
     groups' coordinators, where there is one. Raises ValueError: no operations, or
     as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
+    history = ended_once(history)
     transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
     batch = from_history(settled(history), compaction=configuration.compaction)
     promises = [promise] * batch.segments

@@ -2,6 +2,7 @@
 
     transactions_of(history)   a `Transactions`, or None: nothing was written in transactions
     settled(history)           the same history for who knows of no transactions (log.py)
+    ended_once(history)        the same history, ends that were asked for again as one
 
 A transaction is told step by step (`Operation.txn`), or in one: several appends and fetches that
 are one operation of a client, which is committed if it was answered, and aborted if it failed.
@@ -17,6 +18,7 @@ import numpy as np
 
 from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, sessions_of
 from traces.history import (
+    ABORT,
     CALLBACKS,
     COMMIT,
     FAIL,
@@ -144,6 +146,45 @@ def told_in_steps(history: History) -> bool:
     return any(each.txn is not None or each.f == "init" for each in history.operations)
 
 
+def ended_once(history: History) -> History:
+    """The history, in which an end that was not acknowledged and was asked for again is one end.
+
+    A commit that failed may be followed by an abort, and one that nobody answered by either, which
+    is how the clients of Kafka do it (X36). What they come to is in the place of the last of them;
+    what can be no repetition stays, for `transactions_of` to refuse.
+    """
+    ends: dict[int, Operation] = {}
+    repeated: set[int] = set()
+    for each in history.operations:
+        if each.f != "end" or each.txn is None:
+            continue
+        before = ends.get(each.txn)
+        one = None if before is None else _as_one(before, each)
+        if before is not None and one is not None:
+            repeated.add(before.index)
+        ends[each.txn] = each if one is None else one
+    if not repeated:
+        return history
+    last = {each.index: each for each in ends.values()}
+    told = (last.get(each.index, each) for each in history.operations if each.index not in repeated)
+    return msgspec.structs.replace(history, operations=tuple(told))
+
+
+def _as_one(before: Operation, after: Operation) -> Operation | None:
+    """What two ends of a transaction come to; None: the second is no repetition of the first."""
+    outcomes = (before.outcome, after.outcome)
+    if before.outcome == OK or (before.argument == ABORT and after.argument != ABORT):
+        return None
+    one = msgspec.structs.replace(after, invoked=before.invoked)
+    if after.outcome == OK or before.argument == ABORT:
+        return one
+    # The commit that was asked for first may have been done, unless both failed.
+    outcome = INDETERMINATE if INDETERMINATE in outcomes else FAIL
+    if after.argument == ABORT and before.outcome == FAIL:
+        outcome = FAIL
+    return msgspec.structs.replace(one, argument=COMMIT, outcome=outcome)
+
+
 def transactions_of(history: History, *, uncommitted: bool = False) -> Transactions | None:
     """The transactions of a history; None if it has none.
 
@@ -222,7 +263,7 @@ class _Builder:
         lost = "subscribe" in verbs and verbs.isdisjoint(CALLBACKS)
         self._sessions = {} if lost else sessions_of(operations)
         self._stood: dict[int, int] = {}
-        self._grouped = () if self._steps else _groups(operations)
+        self._grouped = _groups(operations)
         self._starts = _starts(operations)
         self._open: dict[int, _Open] = {}
         self._by_process: dict[int, int] = {}
@@ -247,9 +288,7 @@ class _Builder:
         elif each.f == "fetch":
             self._poll(each)
         elif each.f == "init":
-            number = self._ids.setdefault(each.argument, len(self._ids))
-            self._inits.append((number, each.invoked, _answered(each), each.index))
-            self._producer[each.process] = len(self._inits) - 1
+            self._init(each)
         elif each.f == "begin":
             self._begin(each)
         elif each.f == "end":
@@ -264,10 +303,26 @@ class _Builder:
     def _refuse(self, each: Operation, what: str) -> HistoryError:
         return HistoryError(self._history.source, each.line, what)
 
+    def _init(self, each: Operation) -> None:
+        number = self._ids.setdefault(each.argument, len(self._ids))
+        before = self._inits[self._producer[each.process]] if each.process in self._producer else ()
+        self._inits.append((number, each.invoked, _answered(each), each.index))
+        self._producer[each.process] = len(self._inits) - 1
+        left = self._by_process.get(each.process)
+        if left is not None and each.outcome == OK and before[:1] == (number,):
+            # The same producer once more: what it left open is aborted (X8).
+            self._close(left)
+
+    def _close(self, number: int) -> None:
+        self._ended.add(number)
+        self._by_process.pop(self._open.pop(number).process, None)
+
     def _begin(self, each: Operation) -> None:
         number = each.txn
         if number is None:
             raise self._refuse(each, "begin without the number of its transaction")
+        if each.outcome == FAIL:
+            return
         if number in self._open or number in self._ended:
             raise self._refuse(each, f"transaction {number} begins a second time")
         other = self._by_process.get(each.process)
@@ -291,14 +346,18 @@ class _Builder:
         if each.argument != COMMIT or each.outcome == FAIL:
             fate = ABORTED
         self._ends[row][3:] = [each.invoked, _answered(each), fate, each.index]
-        self._ended.add(each.txn)
-        self._by_process.pop(self._open.pop(each.txn).process, None)
+        self._close(each.txn)
 
     def _transaction(self, each: Operation) -> int:
         """The transaction of an operation; NONE: it is of none."""
         if each.txn is None:
             if each.group not in self._grouped or each.f not in ("append", "fetch"):
                 return NONE
+            if self._steps:
+                if each.f != "fetch":
+                    return NONE
+                what = "reads and writes are one operation, where transactions are told by steps"
+                raise self._refuse(each, f"{what}: a history does the one or the other")
             row = self._of_group.get(each.group)
             if row is None:
                 row = self._of_group[each.group] = len(self._ends)
@@ -350,7 +409,8 @@ class _Builder:
         offsets = [offset for offset, _ in each.result or ()]
         session = self._sessions.get(each.index, NONE)
         before = each.argument if each.argument is not None else self._stood.get(session)
-        after = each.to
+        # Where it stood says what it passed over only if it was told what it was shown.
+        after = each.to if each.outcome == OK else None
         if offsets:
             first, last = min(offsets), max(offsets)
             before = first if before is None else min(before, first)

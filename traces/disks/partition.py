@@ -29,7 +29,7 @@ from traces.disks.found import Common, Finding, Found, Segment, Weight
 from traces.disks.indexes import Offsets, Part, Room, Rows, Times
 from traces.disks.producers import Open, Producers
 from traces.disks.sums import Sums
-from traces.disks.voters import quorum_of
+from traces.disks.voters import quorum_of, torn_snapshots
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""
@@ -407,6 +407,9 @@ def judge(folder: Path, common: Common) -> Found:
         segments = files.segments_of(folder)
         _read(found, segments)
         _, end = _bounds(found, segments)
+        for path, bad in torn_snapshots(folder):
+            weight: Weight = "unknown" if bad.foreign else "violated"
+            found.note(weight, "FilesWhole", path, bad.why, bad.position)
         quorum = quorum_of(folder, found.epochs[-1][0] if found.epochs else -1, end)
     except OSError as error:
         at = Path(error.filename) if error.filename else None

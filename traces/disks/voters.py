@@ -19,13 +19,15 @@ from typing import Final
 
 from reference.storage.batches import Undecodable, header_of, records_of, unsigned
 from system.files import open_file, read_text
-from traces.disks.batches import Batch, batches
+from traces.disks.batches import Bad, Batch, batches
 from traces.disks.files import META, TEXT_MAX, segments_of
 from traces.disks.found import Finding, Found, Quorum, Voter
 
 METADATA: Final = "__cluster_metadata-0"
 VOTERS: Final = 6
 """The kind of a control record that has a set of voters (ControlRecordType.KRAFT_VOTERS)."""
+FOOTER: Final = 4
+"""The kind of the last record of a snapshot (ControlRecordType.SNAPSHOT_FOOTER)."""
 _SNAPSHOT: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _OWN: Final = re.compile(r"^(node\.id|directory\.id)=(\S+)$", re.MULTILINE)
 
@@ -36,7 +38,7 @@ def quorum_of(folder: Path, epoch: int, end: int) -> Quorum | None:
     if folder.name != METADATA:
         return None
     own, voters, snapshots = _own(folder.parent / META), voters_of(folder), snapshots_of(folder)
-    if own is None or not voters:
+    if own is None or not voters or any(_torn(path) for path in snapshots):
         return None
     if epoch < 0 and snapshots:
         epoch = int(snapshots[-1].stem.split("-")[1])
@@ -56,6 +58,30 @@ def voters_of(folder: Path) -> list[Voter]:
         for last in _sets(path):  # noqa: B007
             pass
     return last
+
+
+def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
+    """The snapshots of a metadata log that do not go to their end. Kafka renames one only when its
+    footer is written (RecordsSnapshotWriter, FileRawSnapshotWriter). Raises OSError."""
+    if folder.name == METADATA:
+        for path in snapshots_of(folder):
+            if bad := _torn(path):
+                yield path, bad
+
+
+def _torn(path: Path) -> Bad | None:
+    last: Batch | None = None
+    for each in batches(path):
+        if isinstance(each, Bad):
+            return each
+        last = each
+    kinds: list[int] = []
+    if last is not None and last.marker == "other":
+        with open_file(path) as file:
+            file.seek(last.position)
+            kinds = [kind for kind, _ in _controls(file.read(last.size))]
+    size = path.stat().st_size
+    return None if FOOTER in kinds else Bad(size, size, "a snapshot without its end")
 
 
 def _own(meta: Path) -> Voter | None:
@@ -82,11 +108,18 @@ def _sets(path: Path) -> Iterator[list[Voter]]:
 
 def _of_batch(data: bytes) -> Iterator[list[Voter]]:
     try:
-        for record in records_of(header_of(data)):
-            if record.key and struct.unpack_from(">hh", record.key)[1] == VOTERS and record.value:
-                yield _voters(record.value)
+        for kind, value in _controls(data):
+            if kind == VOTERS and value:
+                yield _voters(value)
     except (Undecodable, IndexError, struct.error):
         return  # of a version that is not known here; that the batch is whole its checksum says
+
+
+def _controls(data: bytes) -> Iterator[tuple[int, bytes | None]]:
+    """The control records of a batch, by kind. Raises as the readers of bytes do."""
+    for record in records_of(header_of(data)):
+        if record.key:
+            yield struct.unpack_from(">hh", record.key)[1], record.value
 
 
 def _voters(value: bytes) -> list[Voter]:

@@ -46,10 +46,12 @@ from traces.history import (
     HistoryError,
     Operation,
 )
-from traces.values import Real
+from traces.values import Real, edn_text
 
 IGNORED: Final = ("debug-topic-partitions",)
 """Verbs of a log workload that ask nothing of the log."""
+ENDS: Final = ("latest", "earliest")
+"""Our own verbs, that ask where a log ends and begins."""
 _READS: Final = ("read", "get", "r")
 _WRITES: Final = ("write", "put", "append", "add", "cas", "enqueue")
 
@@ -148,11 +150,19 @@ def _as_set(operation: Operation) -> Operation:
 # -- Which workload
 
 
+_OF_LOGS: Final = frozenset(
+    (*CLIENT_OPERATIONS, *TRANSACTION_OPERATIONS, *MEMBER_OPERATIONS, *ENDS, *IGNORED)
+)
+"""Verbs of a log workload, but for what sends, polls, or does both."""
+
+
 def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
     verbs = {call.invocation.f for call in calls}
     micro = set(_micro_verbs(calls))
     if micro & {"send", "poll"} or (verbs & {"send", "poll"}):
         return "partition-log", _log_parts
+    if verbs & set(TRANSACTION_OPERATIONS) and verbs <= _OF_LOGS:
+        return "partition-log", _log_parts  # cut off before anything was sent
     if "txn" in verbs:
         if micro and micro <= {"append", "r"}:
             return "list-append", _transaction_parts
@@ -338,7 +348,7 @@ def _log_parts(path: str, call: Call) -> Iterator[Part]:
         asked, _ = _asked_and_told(path, call)
         keys = asked if type(asked) is tuple else ()
         yield Part(f, None, tuple(key_of(key) for key in keys), _rewound(call))
-    elif f in ("latest", "earliest"):
+    elif f in ENDS:
         yield _end_part(path, call)
     elif f in TRANSACTION_OPERATIONS:
         yield _transaction_part(path, call)
@@ -357,7 +367,7 @@ def _transaction(path: str, call: Call) -> int | None:
     """The transaction that an operation is told to be a part of."""
     number = _said(call, "txn")
     if number is not None and not _is_offset(number):
-        raise _refuse(path, call, f"txn is {shown(number)}, not a number")
+        raise _refuse(path, call, f"txn is {shown(edn_text(number))}, not a number")
     assert number is None or type(number) is int
     return number
 

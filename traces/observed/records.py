@@ -54,11 +54,16 @@ def decoded(path: Path, of: type[T], what: str) -> list[T]:
 
 
 def read(path: Path) -> list[Record]:
-    """Raises ObservedError: no such file, a line that is no record, offsets that do not grow."""
+    """Raises ObservedError: no such file, a line that is no record, offsets that do not grow, or a
+    log that goes on from a snapshot: what a step changes is then nowhere.
+    """
     records = decoded(path, Record, "metadata record")
     for number, (last, record) in enumerate(pairwise(records), 2):
         if record.offset <= last.offset:
             raise ObservedError(f"{path}:{number}: offset {record.offset} is not after the last")
     if not records:
         raise ObservedError(f"{path}: empty")
+    if records[0].offset > 0:
+        what = f"begins at offset {records[0].offset}, behind a snapshot, which is not here"
+        raise ObservedError(f"{path}:1: {what}: record before a controller cleans its log")
     return records

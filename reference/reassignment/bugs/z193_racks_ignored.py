@@ -10,7 +10,9 @@ from reference.reassignment.rules import ReassignmentRules
 
 
 class Z193RacksIgnored(ReassignmentRules):
-    def takes_turns(self, usable: tuple[int, ...], taken: tuple[int, ...], b: int) -> bool:
+    def takes_turns(
+        self, active: tuple[int, ...], usable: tuple[int, ...], taken: tuple[int, ...], b: int
+    ) -> bool:
         return True
 
 

@@ -3,7 +3,8 @@
 (* The three lemmas about logs that the proof of the partition assumes      *)
 (* (reference/partition/proof/relation.py), as invariants of the reduced    *)
 (* composition: of the fetch that a follower owes its leader now, and of    *)
-(* each answer that it could use now.                                       *)
+(* each answer that it could use now.  And one about what is left out of    *)
+(* the controller: refusals that wait for nothing.                          *)
 (***************************************************************************)
 EXTENDS MCPartitionReduced
 
@@ -53,4 +54,34 @@ Appended ==
          /\ ResponseMatches(rows[r], a) /\ a.error = "NONE" /\ a.diverging = NoDivergence) =>
           LET longer == rows[r].log \o Appendable(a)
           IN AgreeBelow(longer, rows[n].log, Len(longer))
+
+(* What Kafka's controller refuses by an exception, or because it has heard *)
+(* of its successor, it answers at once, whatever it has written            *)
+(* (QuorumController.ControllerWriteEvent), and a deposed one as well.  Who *)
+(* is told so does what it may do at any time: it gives the request up.  So *)
+(* a model whose refusals wait (C0) has all that brokers can do.            *)
+Exceptions == {"DUPLICATE_BROKER_REGISTRATION", "NOT_CONTROLLER", "STALE_BROKER_EPOCH"}
+
+(* What a broker may ask now, and the row that waits for the answer.        *)
+MayAsk(n) ==
+  LET row == rows[n] IN
+  {[m |-> m, row |-> [row EXCEPT !.controllerRequest = m]] :
+     m \in {HeartbeatRequest(n, row), RegisterBrokerRequest(n, row)}}
+  \cup {[m |-> m, row |-> [row EXCEPT !.alterRequest = m]] :
+          m \in IF IsLeader(row) /\ MaySendAlterPartition(row) THEN {AlterOf(n, row)} ELSE {}}
+
+ToldAtOnce(n, row, m, error) ==
+  CASE m.type = "AlterPartitionRequest" ->
+         Step_HandleAlterPartitionResponse(n, row, AlterPartitionResponse(m, error, Unchanged))
+    [] m.type = "RegisterBrokerRequest" ->
+         Step_HandleRegisterBrokerResponse(n, row, RegisterBrokerResponse(m, error, Undefined))
+    [] OTHER ->
+         Step_HandleHeartbeatResponse(n, row, HeartbeatResponse(m, error, FALSE, FALSE, FALSE))
+
+RefusedIsGivenUp ==
+  \A n \in Brokers, error \in Exceptions :
+    IsUp(rows[n]) =>
+      \A asked \in MayAsk(n) :
+        ToldAtOnce(n, asked.row, asked.m, error)
+          = Step_HandleControllerRequestTimeout(n, asked.row, [request |-> asked.m])
 =============================================================================

@@ -2,5 +2,5 @@
 (* Z193 (mutant): the placer does not look at racks.                        *)
 EXTENDS ReassignmentRules
 
-Z193_TakesTurns(usable, taken, b) == TRUE
+Z193_TakesTurns(active, usable, taken, b) == TRUE
 ==============================================================================

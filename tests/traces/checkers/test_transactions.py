@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from kraftcheck.cli import cli
 from reference.clients.promises import Configuration
 from tests.traces.checkers import transaction_worlds
 from traces.checkers.assessment import Report
 from traces.checkers.atomicity import ACROSS
 from traces.checkers.check import check_history
-from traces.formats import detect
-from traces.history import HistoryError
+from traces.formats import detect, jsonlines, parquet
+from traces.history import History, HistoryError
 
 
 class Told:
@@ -90,6 +92,29 @@ GOOD = {
     .send(0, 1, 0, 0, 1)
     .op(1, "init", '"id"')
     .op(0, "end", ":commit", txn="1", outcome="fail"),
+    "a commit that failed, then an abort": Told()
+    .txn(0, 1, *BOTH, end="commit fail")
+    .op(0, "end", ":abort", txn="1")
+    .poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
+    "a commit that was asked for twice": Told()
+    .txn(0, 1, *BOTH, end="commit info")
+    .op(0, "end", ":commit", txn="1")
+    .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
+    "a commit and an abort that nobody answered": Told()
+    .txn(0, 1, *BOTH, end="commit info")
+    .op(0, "end", ":abort", txn="1", outcome="info")
+    .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
+    "the same producer once more": Told()
+    .op(0, "init", '"id"')
+    .op(0, "begin", txn="1")
+    .send(0, 1, 0, 0, 1)
+    .op(0, "init", '"id"')
+    .txn(0, 2, (0, 2, 2))
+    .poll(9, "{0 [[2 2]]}", "{0 0}", "{0 4}"),
+    "a beginning that failed": Told().op(0, "begin", txn="1", outcome="fail").txn(0, 2, *BOTH),
+    "a poll that was not answered": Told()
+    .txn(0, 1, *BOTH)
+    .poll(9, "{}", "{0 0 1 0}", "{0 2 1 2}", outcome="info"),
     "reads on": Told()
     .txn(0, 1, (0, 0, 1))
     .op(1, "begin", txn="2")
@@ -285,10 +310,26 @@ REFUSED = {
     .op(0, "end", ":abort", txn="1"),
     "begins transaction 2 while 1 is open": Told().op(0, "begin", txn="1").op(0, "begin", txn="2"),
     "transaction 1 begins a second time": Told().txn(0, 1).op(1, "begin", txn="1"),
+    "of transaction 7, which was not begun": Told().send(0, 7, 0, 0, 1),
+    "of transaction 8, which was not begun": Told()
+    .op(0, "begin", txn="8", outcome="fail")
+    .send(0, 8, 0, 0, 1),
+    "of transaction 6, which has ended": Told()
+    .op(0, "init", '"id"')
+    .op(0, "begin", txn="6")
+    .op(0, "init", '"id"')
+    .op(0, "end", ":commit", txn="6"),
+    "of transaction 5, which has ended": Told()
+    .txn(0, 5, (0, 0, 1), end="abort info")
+    .op(0, "end", ":commit", txn="5"),
+    "reads and writes are one operation": Told()
+    .txn(0, 1, (0, 0, 1))
+    .op(1, "txn", "[[:send 0 7] [:poll]]", "[[:send 0 [4 7]] [:poll {0 [[0 1]]}]]"),
     "begin without the number": Told().op(0, "begin"),
     "end without the number": Told().op(0, "end", ":abort"),
     "not commit or abort": Told().op(0, "end", ":maybe", txn="1"),
     "txn is :a, not a number": Told().op(0, "begin", txn=":a"),
+    'txn is "1", not a number': Told().op(0, "begin", txn='"1"'),
     "init without a transactional id": Told().op(0, "init"),
     "isolation is :some, none of": Told().op(
         0, "poll", "[[:poll]]", "[[:poll {}]]", isolation=":some"
@@ -304,6 +345,71 @@ def test_bad_input_is_refused_in_a_line(reason: str, tmp_path: Path) -> None:
     with pytest.raises(HistoryError) as refused:
         told.report(tmp_path / "history.edn")
     assert reason in str(refused.value) and refused.value.line and "\n" not in str(refused.value)
+
+
+def test_a_lost_commit_that_was_asked_for_twice_is_found(tmp_path: Path) -> None:
+    told = Told().txn(0, 1, *BOTH, end="commit info").op(0, "end", ":commit", txn="1")
+    told.poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}")
+    assert "lost-commit" in names(told.report(tmp_path / "history.edn"))
+
+
+def test_what_was_aborted_after_its_commit_failed_is_not_to_be_read(tmp_path: Path) -> None:
+    told = Told().txn(0, 1, *BOTH, end="commit fail").op(0, "end", ":abort", txn="1")
+    told.poll(9, READ, "{0 0 1 0}", "{0 2 1 2}")
+    assert "G1a" in names(told.report(tmp_path / "history.edn"))
+
+
+WRITERS = ("jsonl", "parquet")
+
+
+def written(history: History, format: str, folder: Path) -> Path:
+    """A history as another format has it."""
+    path = folder / f"history.{format}"
+    lines = format == "jsonl"
+    text = "".join(jsonlines.write(history)).encode() if lines else parquet.write(history)
+    path.write_bytes(text)
+    return path
+
+
+OF_STEPS = (
+    "of transaction 1, which was not begun",
+    "of transaction 1, which has ended",
+    "begins transaction 2 while 1 is open",
+)
+
+
+@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("reason", OF_STEPS)
+def test_every_reader_refuses_in_a_line(reason: str, format: str, tmp_path: Path) -> None:
+    (tmp_path / "history.edn").write_text("\n".join(REFUSED[reason].lines))
+    path = written(detect.read(tmp_path / "history.edn"), format, tmp_path)
+    result = CliRunner().invoke(cli, ["check", str(path), "--quiet"])
+    assert result.exit_code == 3 and not result.stdout
+    assert reason in result.stderr and f"{path}:" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+CUT = (
+    Told()
+    .txn(0, 1, *BOTH)
+    .txn(0, 2, (0, 2, 3), (1, 2, 4))
+    .poll(9, "{0 [[0 1] [2 3]] 1 [[0 2] [2 4]]}", "{0 0 1 0}", "{0 4 1 4}")
+)
+
+
+@pytest.mark.parametrize("format", ["edn", *WRITERS])
+@pytest.mark.parametrize("lines", range(len(CUT.lines) + 1))
+def test_a_history_that_is_cut_anywhere_is_nobodys_fault(
+    lines: int, format: str, tmp_path: Path
+) -> None:
+    """It holds as far as it goes, and is refused before anything was sent."""
+    path = tmp_path / "history.edn"
+    path.write_text("\n".join(CUT.lines[:lines]))
+    if lines and format != "edn":
+        path = written(detect.read(path), format, tmp_path)
+    result = CliRunner().invoke(cli, ["check", str(path), "--quiet"])
+    assert result.exit_code == (3 if lines < 3 else 0), result.output
+    assert "Traceback" not in result.output and result.output.count("\n") == 1
 
 
 # -- Enumeration

@@ -32,6 +32,13 @@ def voters_batch(base: int, voters: Sequence[Voter], epoch: int = 1) -> bytes:
     return encoded(like, [record])
 
 
+def footer(base: int) -> bytes:
+    """How a snapshot ends."""
+    record = Record(base, 0, struct.pack(">hh", 0, 4), struct.pack(">hb", 0, 0))
+    like = Batch(base, base, 1, CONTROL, 0, 0, -1, -1, -1, 1, b"")
+    return encoded(like, [record])
+
+
 def write_controller(folder: Path, own: Voter, log: bytes, **snapshots: bytes) -> Path:
     """snapshots: by name, without its end."""
     directory = urlsafe_b64encode(bytes.fromhex(own.directory)).decode().rstrip("=")
@@ -106,9 +113,22 @@ def test_a_disk_that_was_exchanged_is_another_voter(tmp_path: Path) -> None:
 def test_voters_of_a_snapshot(tmp_path: Path) -> None:
     """The log has none of its own behind it."""
     name = f"{5:020}-{3:010}"
-    folder = write_controller(tmp_path, C1, b"", **{name: voters_batch(0, [C1, C2], epoch=3)})
-    found = judged(folder)
+    whole = voters_batch(0, [C1, C2], epoch=3) + footer(1)
+    found = judged(write_controller(tmp_path, C1, b"", **{name: whole}))
+    assert not [each for each in found.findings if each.invariant == "FilesWhole"]
     assert found.quorum == Quorum(own=C1, voters=[C1, C2], epoch=3, end=0)
+
+
+@pytest.mark.parametrize("left", ["nothing", "half a batch", "no footer", "half a footer"])
+def test_a_snapshot_that_is_cut_is_told(left: str, tmp_path: Path) -> None:
+    """And nothing is said of who can be elected by it."""
+    name, first = f"{5:020}-{3:010}", voters_batch(0, [C1, C2], epoch=3)
+    sizes = {"nothing": 0, "half a batch": 40, "no footer": len(first), "half a footer": -3}
+    data = (first + footer(1))[: sizes[left]]
+    found = judged(write_controller(tmp_path, C1, b"", **{name: data}))
+    [told] = [each for each in found.findings if each.invariant == "FilesWhole"]
+    assert (told.weight, told.file) == ("violated", f"{name}.checkpoint")
+    assert found.quorum is None
 
 
 def test_what_says_nothing_of_voters(tmp_path: Path) -> None:
