@@ -41,6 +41,7 @@ from reference.groups.messages import (
     GroupSessionTimeout,
     GroupState,
     GroupWrite,
+    GrowTopic,
     HandOut,
     HearOffsets,
     HeartbeatTimeout,
@@ -189,11 +190,13 @@ def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
 def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Input]:
     if row.log.leader:
         yield GroupCommit()
-    for n, member in zip(constants.members, newest(row.log).members, strict=True):
+    group = newest(row.log)
+    for n, member in zip(constants.members, group.members, strict=True):
         if member.state != "None":
             yield GroupSessionTimeout(n)
         if member.state == "Unrevoked":
             yield RebalanceTimeout(n)
+    yield from (GrowTopic(p) for p in constants.growing if p not in group.grown)
     if row.leader_epoch < constants.max_coordinators:
         yield from map(MoveCoordinator, row.log.tails)
 
@@ -305,7 +308,8 @@ def _unpromised(options: Any) -> Collection[str]:
     """What the second coordinator answers without a record may be undone by the first one, if it
     comes back (groups-failovers of the models).
     """
-    return ("SingleOwner", "OwnedIsHeld") if options.max_coordinators > 2 else ()
+    left = ("SingleOwner", "OwnedIsHeld", "KeptIsNotFetched", "ReplacedHasLeft")
+    return left if options.max_coordinators > 2 else ()
 
 
 GROUPS: Final = Protocol(
@@ -316,6 +320,7 @@ GROUPS: Final = Protocol(
     messages=MESSAGES,
     alike="members",
     peers=lambda constants: constants.members,
+    apart=lambda constants: constants.static,
     nodes=lambda constants: (COORDINATOR, *constants.members, LOADER, OFFSETS, MIGRATION),
     kind_of=_kind_of,
     handlers=_handlers,
@@ -327,7 +332,10 @@ GROUPS: Final = Protocol(
             "partitions": ((1, 2), (1, 2, 3)),
             "max_coordinators": (2, 4),
             "max_correlation": (1000,),
+            "static": ((),),
+            "growing": ((),),
         },
+        on_request={"static": ((1, 2), (1,)), "growing": ((2,),)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 600),

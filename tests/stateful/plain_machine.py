@@ -52,7 +52,8 @@ class PlainMachine(SteeredMachine):
         world = self.protocol.world
         assert world is not None
         setting: dict[str, Any] = {
-            name: data.draw(by_position(values), name) for name, values in world.constants.items()
+            name: data.draw(by_position((*values, *world.on_request.get(name, ()))), name)
+            for name, values in world.constants.items()
         }
         if world.awaited is not None and data.draw(st.booleans(), LATE):
             setting[LATE] = 1
