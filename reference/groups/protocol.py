@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from itertools import chain, combinations
 from typing import Any, Final
 
@@ -230,9 +231,17 @@ def _of_loader(constants: Constants, row: GroupLoader) -> Iterator[Input]:
         known = zip(constants.members, row.members, strict=True)
         yield from (ReplaceMember(n) for n, member in known if member.known)
     if len(row.entries) < MOST_ENTRIES and (not row.leads or row.state == "Active"):
-        for n in constants.members:
-            yield GroupWrite(n, (), True)
-            yield from (GroupWrite(n, some, False) for some in _some(constants.partitions))
+        yield from _writes(constants)
+
+
+@cache
+def _writes(constants: Constants) -> list[GroupWrite]:
+    """Made once: there are many in each row."""
+    return [
+        GroupWrite(n, some, removed=removed)
+        for n in constants.members
+        for some, removed in (((), True), *[(each, False) for each in _some(constants.partitions)])
+    ]
 
 
 def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
@@ -296,6 +305,7 @@ def _of_migration(constants: Constants, row: GroupMigration) -> Iterator[Input]:
     yield from (MoveMigrated("Bidirectional"), MoveMigrated("Upgrade"))
 
 
+@cache
 def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
     """All sets of these, the empty one first."""
     return [*chain.from_iterable(combinations(of, size) for size in range(len(of) + 1))]

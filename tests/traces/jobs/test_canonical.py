@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reference.kit.fields import fields_of, within
 from reference.groups.messages import Unsubscribe
 from reference.groups.types import INITIAL_MEMBER
 from reference.groups.types import Constants as GroupConstants
+from reference.kit.fields import fields_of, within
 from reference.protocols import KINDS
 from reference.quorum.messages import (
     Append,
