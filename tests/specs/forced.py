@@ -90,7 +90,7 @@ G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
 G_STATIC = "groups-static"
-G_GROWING = "groups-growing"
+G_GROWING = "groups-growing-failover"
 G_REPLAY = "groups-replay"
 G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
@@ -187,7 +187,7 @@ TABLES = (
             Forced("WaitingAfterMove", "waiting", "waiting", G_ONE),
             Forced("AcceptsPreviousEpoch", "member, m", "FALSE", G_TWO),
             Forced("JoinError", "member", '"UNRELEASED_INSTANCE_ID"', G_ONE),
-            Forced("InstanceError", "holder, m", '"UNRELEASED_INSTANCE_ID"', G_STATIC),
+            Forced("InstanceError", "holder, m", '"NONE"', G_STATIC),
             Forced("MemberEpochError", "member, m", '"FENCED_MEMBER_EPOCH"', G_ONE),
             Forced("BumpedEpoch", "epoch", "epoch", G_ONE),
             Forced("ChangesSubscription", "before, after", "FALSE", G_ONE),
