@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from reference.groups.messages import (
     ALL_FIELDS,
     COORDINATOR,
-    LEAVE_EPOCH,
     MEMBER_INPUTS,
     CompleteReconciliation,
     Given,
@@ -67,7 +66,8 @@ class MemberHandlers:
         if not is_member(row) or row.awaiting:
             return None
         left = replace(INITIAL_MEMBER, correlation=self._next_correlation(row))
-        return Outcome(left, (self._said(n, row, (), LEAVE_EPOCH),))
+        epoch = self.rules.epoch_of_leaving(n)
+        return Outcome(left, (self._said(n, row, (), epoch),))
 
     # --- G23: heartbeats ---
 
@@ -95,7 +95,7 @@ class MemberHandlers:
     ) -> Outcome:
         if not self.rules.is_awaited(row, m):
             return Outcome(row, ignored="Late")
-        if m.error == "UNRELEASED_INSTANCE_ID":
+        if m.error in ("UNRELEASED_INSTANCE_ID", "FENCED_INSTANCE_ID"):
             given_up = replace(INITIAL_MEMBER, state="Fatal", correlation=row.correlation)
             return Outcome(given_up)
         if m.error != "NONE":

@@ -16,12 +16,14 @@ from reference.groups.messages import (
     COORDINATOR_INPUTS,
     JOIN_EPOCH,
     LEAVE_EPOCH,
+    RELEASED_EPOCH,
     Error,
     GroupCommit,
     GroupHeartbeat,
     GroupHeartbeatResponse,
     GroupRecord,
     GroupSessionTimeout,
+    GrowTopic,
     MemberRecord,
     MoveCoordinator,
     RebalanceTimeout,
@@ -72,20 +74,55 @@ class CoordinatorHandlers:
 
     def handle_group_heartbeat(self, row: GroupCoordinator, m: GroupHeartbeat) -> Outcome:
         """An error is told at once, though it was found in what is not committed."""
-        member = self._member(newest(row.log), m.source)
-        if member.state == "None" and m.epoch != JOIN_EPOCH:
-            return Outcome(row, (answer(m, "UNKNOWN_MEMBER_ID", 0),))
-        if m.epoch == LEAVE_EPOCH:
-            group = self._without_member(newest(row.log), m.source)
-            return self._done(row, group, answer(m, "NONE", LEAVE_EPOCH))
-        if member.state != "None":
-            error = self.rules.member_epoch_error(member, m)
-            if error != "NONE":
-                return Outcome(row, (answer(m, error, 0),))
-        return self._heartbeat(row, m)
+        group = newest(row.log)
+        k = self._holder_of(group, m.source)
+        holder = self._member(group, k)
+        leaves = m.epoch in (LEAVE_EPOCH, RELEASED_EPOCH)
+        error: Error = "NONE"
+        if holder.state == "None":
+            error = "NONE" if m.epoch == JOIN_EPOCH else "UNKNOWN_MEMBER_ID"
+        elif k != m.source:
+            error = self.rules.instance_error(holder, m)
+        elif not leaves:
+            error = self.rules.member_epoch_error(holder, m)
+        if error != "NONE":
+            return Outcome(row, (answer(m, error, 0),))
+        if leaves:
+            return self._leave(row, m)
+        if holder.state != "None" and (k != m.source or holder.epoch == RELEASED_EPOCH):
+            group = self._with_replaced(group, k, m.source)
+        return self._heartbeat(row, m, group)
 
-    def _heartbeat(self, row: GroupCoordinator, m: GroupHeartbeat) -> Outcome:
-        rules, group = self.rules, newest(row.log)
+    def _holder_of(self, group: GroupRecord, n: int) -> int:
+        """G13. Who has the instance id: the member itself, another one, or nobody."""
+        static = self.rules.constants.static
+        for k in static if n in static else ():
+            if k != n and self._member(group, k).state != "None":
+                return k
+        return n
+
+    def _leave(self, row: GroupCoordinator, m: GroupHeartbeat) -> Outcome:
+        group = newest(row.log)
+        if m.epoch == LEAVE_EPOCH:
+            left = self._without_member(group, m.source)
+        else:
+            left = self._with_member(group, m.source, self._released(group, m.source))
+        return self._done(row, left, answer(m, "NONE", m.epoch))
+
+    def _released(self, group: GroupRecord, n: int) -> MemberRecord:
+        """G19."""
+        member = self._member(group, n)
+        return replace(
+            member,
+            state="Stable",
+            epoch=RELEASED_EPOCH,
+            previous_epoch=RELEASED_EPOCH,
+            assigned=self.rules.kept_for_a_while(member),
+            pending=(),
+        )
+
+    def _heartbeat(self, row: GroupCoordinator, m: GroupHeartbeat, group: GroupRecord) -> Outcome:
+        rules = self.rules
         before = self._member(group, m.source)
         known = before if before.state != "None" else replace(NO_MEMBER, state="Stable")
         updated = known
@@ -137,6 +174,18 @@ class CoordinatorHandlers:
         group = self._without_member(newest(row.log), n)
         return Outcome(replace(row, log=appended(row.log, group)))
 
+    # --- G14: topics that grow, and those that a regex comes to match ---
+
+    def handle_grow_topic(self, row: GroupCoordinator, input: GrowTopic) -> Outcome | None:
+        """Kafka marks the group, and the next heartbeat does this."""
+        group, p = newest(row.log), input.partition
+        if p in group.grown:
+            return None
+        grown = replace(group, grown=as_set((*group.grown, p)))
+        if self.rules.changes_metadata(group, p):
+            grown = replace(grown, epoch=self.rules.bumped_epoch(group.epoch))
+        return Outcome(replace(row, log=appended(row.log, grown)))
+
     # --- The log: G3, G6, G7 ---
 
     def handle_group_commit(self, row: GroupCoordinator, input: GroupCommit) -> Outcome | None:
@@ -174,12 +223,19 @@ class CoordinatorHandlers:
         without = self._with_member(group, n, NO_MEMBER)
         return replace(without, epoch=self.rules.bumped_epoch(group.epoch))
 
+    def _with_replaced(self, group: GroupRecord, k: int, n: int) -> GroupRecord:
+        """G13. What was kept goes to who joins, under its id."""
+        kept = replace(self._member(group, k), epoch=JOIN_EPOCH)
+        without = replace(group, members=self._members_with(group, k, NO_MEMBER))
+        return replace(group, members=self._members_with(without, n, kept))
+
     def _targeted(self, group: GroupRecord) -> GroupRecord:
         """G15. Of all targets that there could be, one."""
         if not self.rules.needs_target(group):
             return group
         members = self.rules.constants.members
-        wanted = as_set(p for member in group.members for p in member.subscribed)
+        absent = {*self.rules.constants.growing} - {*group.grown}
+        wanted = as_set({p for member in group.members for p in member.subscribed} - absent)
         owner = self.assigned(group, wanted)
         targets = {n: tuple([p for p in wanted if owner[p] == n]) for n in members}
         of = zip(members, group.members, strict=True)

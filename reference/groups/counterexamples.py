@@ -30,11 +30,14 @@ def _constants(texts: Mapping[str, str]) -> Constants:
     number.
     """
     settings = Settings({"MaxCoordinators": "1", "MaxCorrelation": "1", **texts})
+    members, partitions = settings.members("Members"), settings.members("Partitions")
     return Constants(
-        tuple(range(1, len(settings.members("Members")) + 1)),
-        tuple(range(1, len(settings.members("Partitions")) + 1)),
+        tuple(range(1, len(members) + 1)),
+        tuple(range(1, len(partitions) + 1)),
         settings.number("MaxCoordinators"),
         settings.number("MaxCorrelation"),
+        tuple(sorted(members.index(each) + 1 for each in settings.members("Static"))),
+        tuple(sorted(partitions.index(each) + 1 for each in settings.members("Growing"))),
     )
 
 
@@ -60,9 +63,14 @@ def _seen(constants: Constants) -> list[Callable[[Mapping[str, Value]], Shown]]:
     """
     return [
         partial(_state, {**_called("m", members), **_called("p", partitions)})
-        for members in permutations(constants.members)
-        for partitions in permutations(constants.partitions)
+        for members in _orders(constants.members, constants.static)
+        for partitions in _orders(constants.partitions, constants.growing)
     ]
+
+
+def _orders(of: Sequence[int], apart: Sequence[int]) -> list[tuple[int, ...]]:
+    """Those in which who is known from the others is one of its own."""
+    return [order for order in permutations(of) if {order[n - 1] for n in apart} == {*apart}]
 
 
 def _called(letter: str, numbers: Sequence[int]) -> dict[str, int]:

@@ -29,7 +29,11 @@ ALL_FIELDS: Final[tuple[Given, ...]] = ("Owned", "RebalanceTimeout", "Subscripti
 """What a heartbeat says only when it has changed, or when all is said; sorted."""
 
 Error: TypeAlias = Literal[
-    "NONE", "FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID", "UNRELEASED_INSTANCE_ID"
+    "NONE",
+    "FENCED_MEMBER_EPOCH",
+    "UNKNOWN_MEMBER_ID",
+    "UNRELEASED_INSTANCE_ID",
+    "FENCED_INSTANCE_ID",
 ]
 MemberState: TypeAlias = Literal["None", "Stable", "Unrevoked", "Unreleased"]
 
@@ -78,13 +82,15 @@ class MemberRecord(msgspec.Struct, frozen=True, order=True):
     pending: SetOf[int]
 
 
-class GroupRecord(msgspec.Struct, frozen=True, order=True):
-    """What a group is after an operation. held: the partitions that have an owner."""
+class GroupRecord(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
+    """What a group is after an operation. held: the partitions that have an owner. grown: those
+    of the growing ones that its metadata has."""
 
     epoch: int
     target_epoch: int
     members: ByNode[MemberRecord]
     held: SetOf[int]
+    grown: SetOf[int] = ()
 
 
 class GroupTail(msgspec.Struct, frozen=True, order=True):
@@ -103,6 +109,12 @@ class RebalanceTimeout(Input, frozen=True):
     """G20."""
 
     member: Node
+
+
+class GrowTopic(Input, frozen=True):
+    """G14. There is another partition, and the coordinator has heard of it."""
+
+    partition: int
 
 
 class GroupCommit(Input, frozen=True):
@@ -361,7 +373,8 @@ class MoveMigrated(Input, frozen=True):
 
 MESSAGES: Final = (GroupHeartbeat, GroupHeartbeatResponse)
 COORDINATOR_INPUTS: Final = (
-    *(GroupHeartbeat, GroupSessionTimeout, RebalanceTimeout, GroupCommit, MoveCoordinator),
+    *(GroupHeartbeat, GroupSessionTimeout, RebalanceTimeout, GrowTopic, GroupCommit),
+    MoveCoordinator,
 )
 MEMBER_INPUTS: Final = (
     *(Subscribe, Unsubscribe, SendGroupHeartbeat, HeartbeatTimeout, GroupHeartbeatResponse),

@@ -16,6 +16,7 @@ from reference.groups.messages import (
     LOADER,
     MIGRATION,
     OFFSETS,
+    RELEASED_EPOCH,
     GroupRecord,
     MemberRecord,
 )
@@ -180,6 +181,33 @@ def assigned_is_subscribed(state: State) -> str | None:
     return None
 
 
+def target_is_whole(state: State) -> str | None:
+    """A target gives away all that there is of what somebody subscribes to.
+
+    Misses: a target that is not made at all.
+    """
+    for group in state.records:
+        if group.target_epoch == group.epoch:
+            absent = {*state.constants.growing} - {*group.grown}
+            wanted = {p for member in group.members for p in member.subscribed} - absent
+            if wrong := wanted ^ {p for member in group.members for p in member.target}:
+                return f"partition {min(wrong)} is wanted, or in the target, and not both"
+    return None
+
+
+def static_identity(state: State) -> str | None:
+    """An instance id is that of one member.
+
+    Misses: which one.
+    """
+    for group in state.records:
+        of = members_of(state.constants, group)
+        known = [n for n in state.constants.static if of[n].state != "None"]
+        if len(known) > 1:
+            return f"members {known} have one instance id"
+    return None
+
+
 def assigned_is_target(state: State) -> str | None:
     """A member that is through has its target, and nobody has more than that once it is in the
     target's epoch.
@@ -250,12 +278,25 @@ def ack_is_heard(state: State) -> str | None:
 
 
 def nobody_gives_up(state: State) -> str | None:
-    """No member gives up: each has its instance id for itself.
+    """No member gives up that has its instance id for itself.
 
     Misses: a member that is refused for ever and tries on.
     """
-    lost = [n for n, row in state.members.items() if row.state == "Fatal"]
+    static = state.constants.static
+    shared = static if len(static) > 1 else ()
+    lost = [n for n, row in state.members.items() if row.state == "Fatal" and n not in shared]
     return f"member {lost[0]} was refused, and gives up" if lost else None
+
+
+def kept_is_not_fetched(state: State) -> str | None:
+    """What is kept for a static member that has left for a while, nobody fetches under its id.
+
+    Misses: others that fetch it: SingleOwner asks that.
+    """
+    for n in state.constants.static:
+        if state.now(n).epoch == RELEASED_EPOCH and state.members[n].owned:
+            return f"member {n} has left for a while, and fetches"
+    return None
 
 
 # --- Safety: a broker with a replica (GroupReplayProperties.tla)
@@ -472,7 +513,7 @@ def generation_kept(old: State, new: State) -> str | None:
 
 def epochs_monotonic(old: State, new: State) -> str | None:
     """Epochs of what is committed never go back; a member's does only when it has been removed
-    meanwhile.
+    meanwhile, or has left for a while.
 
     Misses: an epoch that should have risen and stays.
     """
@@ -482,27 +523,48 @@ def epochs_monotonic(old: State, new: State) -> str | None:
     between = (*old.coordinator.log.leader, before)
     for at, (was, member) in enumerate(zip(before.members, after.members, strict=True)):
         removed = any(group.members[at].state == "None" for group in between)
-        if member.state != "None" and member.epoch < was.epoch and not removed:
+        goes_back = RELEASED_EPOCH != member.epoch < was.epoch
+        if member.state != "None" and goes_back and not removed:
             return f"a member goes back from epoch {was.epoch} to {member.epoch}"
     return None
 
 
+def _is_move(old: State, new: State) -> bool:
+    one, other = old.coordinator.log, new.coordinator.log
+    return one.committed == other.committed and one.tails == other.tails
+
+
 def withheld(old: State, new: State) -> str | None:
-    """A partition is given to a member only when no other one has it. (When another coordinator
-    takes over, nothing is given.)
+    """A partition is given to a member only when no other one has it, but for one that it
+    replaces. (When another coordinator takes over, nothing is given.)
 
     Misses: what a new coordinator makes of a tail, and partitions that are withheld for ever.
     """
-    one, other = old.coordinator.log, new.coordinator.log
-    if one.committed == other.committed and one.tails == other.tails:
+    if _is_move(old, new):
         return None
     before = members_of(old.constants, now(old.coordinator))
     after = members_of(new.constants, now(new.coordinator))
+    static = old.constants.static
     for n, m in permutations(before, 2):
         given = {*after[n].assigned} - {*before[n].assigned}
-        if taken := given & has(before[m]):
+        is_replaced = n in static and m in static and after[m].state == "None"
+        if not is_replaced and (taken := given & has(before[m])):
             return f"partition {min(taken)} of member {m} is given to member {n}"
     return None
+
+
+def replaced_has_left(old: State, new: State) -> str | None:
+    """A static member is replaced by another one only when it fetches nothing any more. (Who was
+    removed may fetch on until it hears of it.)
+
+    Misses: who is removed, and not replaced.
+    """
+    if _is_move(old, new):
+        return None
+    known = [n for n in old.constants.static if old.now(n).state != "None"]
+    has_joined = any(old.now(n).state == "None" != new.now(n).state for n in new.constants.static)
+    fetching = [n for n in known if has_joined and old.members[n].owned]
+    return f"member {fetching[0]} is replaced, and fetches" if fetching else None
 
 
 _named = of_state(state_of)
@@ -513,12 +575,15 @@ PROPERTIES: Final = (
     _named("ServerSingleOwner", server_single_owner, "coordinator"),
     _named("EpochsBounded", epochs_bounded, "coordinator"),
     _named("AssignedIsSubscribed", assigned_is_subscribed, "coordinator"),
+    _named("TargetIsWhole", target_is_whole, "coordinator"),
+    _named("StaticIdentity", static_identity, "coordinator"),
     _named("AssignedIsTarget", assigned_is_target, "coordinator"),
     _named("SingleOwner", single_owner, "coordinator", "members"),
     _named("OwnedIsHeld", owned_is_held, "coordinator", "members"),
     _named("EpochIsCommitted", epoch_is_committed, "coordinator", "members"),
     _named("AckIsHeard", ack_is_heard, "coordinator", "members"),
     _named("NobodyGivesUp", nobody_gives_up, "coordinator", "members"),
+    _named("KeptIsNotFetched", kept_is_not_fetched, "coordinator", "members"),
     _named("Coordinated", coordinated, "loader"),
     _named("LoadSucceeds", load_succeeds, "loader"),
     _named("ReplayEqual", replay_equal, "loader"),
@@ -534,4 +599,5 @@ PROPERTIES: Final = (
     _named("GenerationKept", generation_kept, "migration"),
     _named("EpochsMonotonic", epochs_monotonic, "coordinator"),
     _named("Withheld", withheld, "coordinator"),
+    _named("ReplacedHasLeft", replaced_has_left, "coordinator"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from itertools import chain, combinations
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ from reference.groups.messages import (
     GroupSessionTimeout,
     GroupState,
     GroupWrite,
+    GrowTopic,
     HandOut,
     HearOffsets,
     HeartbeatTimeout,
@@ -184,11 +186,13 @@ def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
 def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Input]:
     if row.log.leader:
         yield GroupCommit()
-    for n, member in zip(constants.members, newest(row.log).members, strict=True):
+    group = newest(row.log)
+    for n, member in zip(constants.members, group.members, strict=True):
         if member.state != "None":
             yield GroupSessionTimeout(n)
         if member.state == "Unrevoked":
             yield RebalanceTimeout(n)
+    yield from (GrowTopic(p) for p in constants.growing if p not in group.grown)
     if row.leader_epoch < constants.max_coordinators:
         yield from map(MoveCoordinator, row.log.tails)
 
@@ -222,9 +226,17 @@ def _of_loader(constants: Constants, row: GroupLoader) -> Iterator[Input]:
         known = zip(constants.members, row.members, strict=True)
         yield from (ReplaceMember(n) for n, member in known if member.known)
     if len(row.entries) < MOST_ENTRIES and (not row.leads or row.state == "Active"):
-        for n in constants.members:
-            yield GroupWrite(n, (), True)
-            yield from (GroupWrite(n, some, False) for some in _some(constants.partitions))
+        yield from _writes(constants)
+
+
+@cache
+def _writes(constants: Constants) -> list[GroupWrite]:
+    """Made once: there are many in each row."""
+    return [
+        GroupWrite(n, some, removed=removed)
+        for n in constants.members
+        for some, removed in (((), True), *[(each, False) for each in _some(constants.partitions)])
+    ]
 
 
 def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
@@ -288,6 +300,7 @@ def _of_migration(constants: Constants, row: GroupMigration) -> Iterator[Input]:
     yield from (MoveMigrated("Bidirectional"), MoveMigrated("Upgrade"))
 
 
+@cache
 def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
     """All sets of these, the empty one first."""
     return [*chain.from_iterable(combinations(of, size) for size in range(len(of) + 1))]
@@ -300,7 +313,8 @@ def _unpromised(options: Any) -> Collection[str]:
     """What the second coordinator answers without a record may be undone by the first one, if it
     comes back (groups-failovers of the models).
     """
-    return ("SingleOwner", "OwnedIsHeld") if options.max_coordinators > 2 else ()
+    left = ("SingleOwner", "OwnedIsHeld", "KeptIsNotFetched", "ReplacedHasLeft")
+    return left if options.max_coordinators > 2 else ()
 
 
 GROUPS: Final = Protocol(
@@ -311,6 +325,7 @@ GROUPS: Final = Protocol(
     messages=MESSAGES,
     alike="members",
     peers=lambda constants: constants.members,
+    apart=lambda constants: constants.static,
     nodes=lambda constants: (COORDINATOR, *constants.members, LOADER, OFFSETS, MIGRATION),
     kind_of=_kind_of,
     handlers=_handlers,
@@ -322,7 +337,11 @@ GROUPS: Final = Protocol(
             "partitions": ((1, 2), (1, 2, 3)),
             "max_coordinators": (2, 4),
             "max_correlation": (1000,),
+            "static": ((),),
+            "growing": ((),),
         },
+        # A move is soon spent on a log in which everything is committed.
+        on_request={"static": ((1, 2), (1,)), "growing": ((2,),), "max_coordinators": (12,)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 600),

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from reference.groups.messages import (
     ALL_FIELDS,
     JOIN_EPOCH,
+    LEAVE_EPOCH,
+    RELEASED_EPOCH,
     Error,
     Given,
     GroupHeartbeat,
@@ -86,6 +88,14 @@ class GroupRules:
         """
         return "NONE"
 
+    def instance_error(self, holder: MemberRecord, m: GroupHeartbeat) -> Error:
+        """G13. Of a heartbeat under an instance id that another member has, the holder. Who has
+        left for a while is replaced by who joins.
+        """
+        if m.epoch != JOIN_EPOCH:
+            return "FENCED_INSTANCE_ID"
+        return "NONE" if holder.epoch == RELEASED_EPOCH else "UNRELEASED_INSTANCE_ID"
+
     def member_epoch_error(self, member: MemberRecord, m: GroupHeartbeat) -> Error:
         """G12. Of a member that the group knows. Epoch 0 is always accepted (KAFKA-19233)."""
         if m.epoch == JOIN_EPOCH:
@@ -103,6 +113,12 @@ class GroupRules:
     def changes_subscription(self, before: MemberRecord, after: MemberRecord) -> bool:
         """G14. A member that joins has changed its subscription, too."""
         return before.subscribed != after.subscribed
+
+    def changes_metadata(self, group: GroupRecord, p: int) -> bool:
+        """G14. Of a partition that has come to be: whether somebody subscribes to its topic, so
+        that the hash of the group's metadata is another one.
+        """
+        return any(p in member.subscribed for member in group.members)
 
     def needs_target(self, group: GroupRecord) -> bool:
         """G15. Without the assignment interval."""
@@ -143,6 +159,10 @@ class GroupRules:
     ) -> bool:
         """G18."""
         return m.epoch == JOIN_EPOCH or m.given == ALL_FIELDS or after.assigned != before.assigned
+
+    def kept_for_a_while(self, member: MemberRecord | MigratedMember) -> tuple[int, ...]:
+        """G19. What is kept for a static member that has left for a while."""
+        return member.assigned
 
     def is_revocation_late(self, member: MemberRecord) -> bool:
         """G20. Of a member whose time to revoke is over."""
@@ -196,10 +216,6 @@ class GroupRules:
         not heard perhaps that it is not its own any more. Kafka forgets it.
         """
         return as_set({*member.owned} - {*member.assigned})
-
-    def kept_for_a_while(self, member: MigratedMember) -> tuple[int, ...]:
-        """G19. What is kept for a static member that has left for a while."""
-        return member.assigned
 
     def tells_to_join(
         self, row: GroupMigration, member: MigratedMember, held: tuple[int, ...]
@@ -264,6 +280,10 @@ class GroupRules:
     def unsent_after_failure(self, unsent: tuple[Given, ...]) -> tuple[Given, ...]:
         """G23. What the next heartbeat says after one that failed."""
         return ALL_FIELDS
+
+    def epoch_of_leaving(self, n: int) -> int:
+        """G19. With which epoch a consumer leaves: a static one for a while."""
+        return RELEASED_EPOCH if n in self.constants.static else LEAVE_EPOCH
 
     def owned_after_fence(self, owned: tuple[int, ...]) -> tuple[int, ...]:
         """G25. What a member that was fenced may go on to fetch."""

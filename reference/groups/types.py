@@ -31,16 +31,25 @@ ClientState: TypeAlias = Literal[
 ]
 
 
-class Constants(msgspec.Struct, frozen=True, tag="groups", tag_field="protocol"):
+class Constants(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="groups", tag_field="protocol"
+):
     """members: their nodes, all above 0. partitions: of the topics that they subscribe to.
     max_coordinators: how many leader epochs the log may have. max_correlation: after it, numbers of
-    heartbeats begin with 1 again.
+    heartbeats begin with 1 again. static: the members that have an instance id, one and the same.
+    growing: the partitions that are not there yet.
     """
 
     members: SetOf[int]
     partitions: SetOf[int]
     max_coordinators: AtLeastOne
     max_correlation: AtLeastOne
+    static: SetOf[Node] = ()
+    growing: SetOf[int] = ()
+
+    def __post_init__(self) -> None:
+        for some, of in ((self.static, self.members), (self.growing, self.partitions)):
+            assert list(some) == sorted({*some} & {*of}), "static are members, growing partitions"
 
 
 class OffsetsLog(msgspec.Struct, frozen=True):

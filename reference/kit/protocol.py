@@ -190,9 +190,10 @@ class ClientPromise(NamedTuple):
 class World:
     """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
 
-    constants: by field, the values to draw from, the simplest first. local: all inputs that are no
-    messages and may come to a node in this row. properties: asked after every step. moves: so many
-    a run has, to draw from.
+    constants: by field, the values to draw from, the simplest first. on_request: by field, values
+    that no run draws: whoever wants them asks for them, and the chaos machine does. local: all
+    inputs that are no messages and may come to a node in this row. properties: asked after every
+    step. moves: so many a run has, to draw from.
 
     Where rows do not tell enough, history: what a run's past is after a step, of the constants and
     the rows before (with the past so far) and after; properties find it under HISTORY. unpromised:
@@ -209,6 +210,7 @@ class World:
     constants: Mapping[str, Sequence[Any]]
     local: Callable[[Any, int, Any], Iterable[Any]]
     properties: tuple[Property, ...]
+    on_request: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     moves: Sequence[int] = (40, 80)
     history: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], Any] | None = None
     unpromised: Callable[[Any], Collection[str]] | None = None
@@ -227,7 +229,8 @@ class Protocol:
     them. outsiders: addresses that are no nodes; messages from `clients` need no sender. names: of
     addresses that are told by a letter; spelt: those in words. alike: what the nodes are called
     that are alike. Under some constants, peers: the nodes that are alike, sorted, of whom functions
-    by node have an entry each; nodes: all that take steps; kind_of: of one of them; handlers: with
+    by node have an entry each; apart: those of them whom handlers know from the others, but not
+    from each other; nodes: all that take steps; kind_of: of one of them; handlers: with
     what a bug has put in the place of rules. rules: the classes of its named decisions, which are
     made of constants. handler_classes: of handlers that a bug may replace, made of constants and
     rules. properties: what it promises; each has a name and a sentence.
@@ -251,6 +254,7 @@ class Protocol:
     peers: Callable[[Any], tuple[int, ...]]
     nodes: Callable[[Any], tuple[int, ...]]
     kind_of: Callable[[Any, int], NodeKind]
+    apart: Callable[[Any], tuple[int, ...]] = lambda constants: ()
     handlers: Callable[[Any, Substitution], Handlers]
     rules: tuple[type[Any], ...]
     handler_classes: tuple[type[Any], ...] = ()

@@ -64,6 +64,8 @@ class State(msgspec.Struct, eq=False, gc=False):
     running: bool
     wants: tuple[KnownInput, ...]
     steps: dict[KnownInput, Step]
+    local: tuple[Any, ...] = ()
+    """In place of `wants`, where of many inputs few are ever drawn: they are made known then."""
 
 
 class Machine(ABC):

@@ -141,8 +141,8 @@ class PlainMachine(Machine):
     def new_state(self, node: int, known: KnownRow) -> State:
         row = known.row
         running = self._protocol.kind_of(self.constants, node).is_running(row)
-        local = self._world.local(self.constants, node, row)
-        return State(self, node, known, row, running, tuple(map(self.interner.input, local)), {})
+        local = tuple(self._world.local(self.constants, node, row))
+        return State(self, node, known, row, running, (), {}, local)
 
     def new_step(
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
@@ -278,17 +278,17 @@ class PlainSimulation(Circular):
     def _own(self) -> Step | None:
         """An input that is no message: a node, then one of those that may come to it."""
         workload, faults = self._chooser.stream("workload"), self._chooser.stream("faults")
-        able = [state for state in self._states.values() if state.wants]
+        able = [state for state in self._states.values() if state.local]
         if not able:
             return None
         for _ in range(TRIES):
             state = able[workload.below(len(able))]
-            input = state.wants[workload.below(len(state.wants))]
-            rare = self._rare.get(type(input.value))
+            input = state.local[workload.below(len(state.local))]
+            rare = self._rare.get(type(input))
             if rare is not None and not chance(faults, rare):
                 continue
-            if self._comes(state.node, input.value):
-                return self._step(state.node, input)
+            if self._comes(state.node, input):
+                return self._step(state.node, self._machine.interner.input(input))
         return None
 
     def _comes(self, node: int, input: Any) -> bool:

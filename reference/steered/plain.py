@@ -71,11 +71,11 @@ class PlainSchedule(PlainSimulation):
     def own(self, quiet: Sequence[str] = ()) -> list[tuple[int, KnownInput]]:
         """What may come to nodes by itself. quiet: to those of these kinds nothing does."""
         return [
-            (node, input)
+            (node, self._machine.interner.input(input))
             for node, state in self._states.items()
             if not quiet or self._protocol.kind_of(self.constants, node).name not in quiet
-            for input in state.wants
-            if self._comes(node, input.value)
+            for input in state.local
+            if self._comes(node, input)
         ]
 
     def mail(self) -> list[tuple[int, KnownInput]]:

@@ -14,12 +14,15 @@
 (*   members       members[n]: the record of member n                       *)
 (*   held          the partitions that have an owner: memory, made of the   *)
 (*                 members' records                                         *)
+(*   grown         those of Growing that its metadata has                   *)
 (*                                                                          *)
 (* A member:                                                                *)
 (*                                                                          *)
 (*   state           "None" (the group has no such member), "Stable",       *)
 (*                   "Unrevoked", "Unreleased"                              *)
-(*   epoch           the member epoch, previousEpoch: the one before        *)
+(*   epoch           the member epoch, previousEpoch: the one before; both  *)
+(*                   are ReleasedEpoch of a static member that has left for *)
+(*                   a while                                                *)
 (*   subscribed      the topics that it asked for                           *)
 (*   target          what it is to have                                     *)
 (*   assigned        what it was given                                      *)
@@ -39,7 +42,8 @@ NoMember ==
   [state |-> "None", epoch |-> 0, previousEpoch |-> Unknown, subscribed |-> {}, target |-> {},
    assigned |-> {}, pending |-> {}]
 InitialGroup ==
-  [epoch |-> 1, targetEpoch |-> 1, members |-> [n \in Members |-> NoMember], held |-> {}]
+  [epoch |-> 1, targetEpoch |-> 1, members |-> [n \in Members |-> NoMember], held |-> {},
+   grown |-> {}]
 InitialCoordinator ==
   [leaderEpoch |-> 1, log |-> InitialLog(InitialGroup), waiting |-> {}]
 
@@ -57,6 +61,11 @@ WithMember(group, n, after) ==
 WithoutMember(group, n) ==
   [WithMember(group, n, NoMember) EXCEPT !.epoch = BumpedEpoch(@)]
 
+(* G13.  What was kept goes to who joins, under its id.                     *)
+WithReplaced(group, k, n) ==
+  LET kept == [group.members[k] EXCEPT !.epoch = JoinEpoch]
+  IN [group EXCEPT !.members = [@ EXCEPT ![k] = NoMember, ![n] = kept]]
+
 (* G15.                                                                     *)
 WithTarget(group, owner) ==
   [group EXCEPT
@@ -66,6 +75,7 @@ WithTarget(group, owner) ==
 
 Targeted(group) ==
   LET wanted == UNION {group.members[n].subscribed : n \in Members}
+                  \ (Growing \ group.grown)
       present == {n \in Members : group.members[n].state # "None"}
   IN IF ~NeedsTarget(group) THEN {group}
      ELSE {WithTarget(group, owner) :
@@ -128,9 +138,8 @@ Done(row, group, answer) ==
 -----------------------------------------------------------------------------
 (* G11 to G18: members join, and live.                                      *)
 
-Heartbeat(n, row, m) ==
-  LET group == Newest(row.log)
-      before == group.members[m.source]
+Heartbeat(n, row, m, group) ==
+  LET before == group.members[m.source]
       known == IF before.state = "None" THEN [NoMember EXCEPT !.state = "Stable"] ELSE before
       updated == IF "Subscription" \in m.given THEN [known EXCEPT !.subscribed = m.subscribed]
                  ELSE known
@@ -146,18 +155,34 @@ Heartbeat(n, row, m) ==
   IN {finished(targeted) : targeted \in Targeted(bumped)}
 
 (* G19.                                                                     *)
+Released(member) ==
+  [member EXCEPT !.state = "Stable", !.epoch = ReleasedEpoch, !.previousEpoch = ReleasedEpoch,
+                 !.assigned = KeptForAWhile(member), !.pending = {}]
 Leave(n, row, m) ==
-  {Done(row, WithoutMember(Newest(row.log), m.source),
-        Answer(n, m, "NONE", LeaveEpoch, FALSE, {}))}
+  LET group == Newest(row.log)
+      left == IF m.epoch = LeaveEpoch THEN WithoutMember(group, m.source)
+              ELSE WithMember(group, m.source, Released(group.members[m.source]))
+  IN {Done(row, left, Answer(n, m, "NONE", m.epoch, FALSE, {}))}
+
+(* G13.  Who has the instance id: the member itself, another one, or nobody. *)
+HolderOf(group, n) ==
+  LET others == {k \in Static \ {n} : group.members[k].state # "None"}
+  IN IF n \in Static /\ others # {} THEN CHOOSE k \in others : TRUE ELSE n
 
 Step_HandleGroupHeartbeat(n, row, m) ==
-  LET member == Newest(row.log).members[m.source]
-      isKnown == member.state # "None"
-      error == IF isKnown /\ m.epoch # LeaveEpoch THEN MemberEpochError(member, m) ELSE "NONE"
-  IN CASE ~isKnown /\ m.epoch # JoinEpoch -> Refused(n, row, m, "UNKNOWN_MEMBER_ID")
-       [] error # "NONE" -> Refused(n, row, m, error)
-       [] m.epoch = LeaveEpoch -> Leave(n, row, m)
-       [] OTHER -> Heartbeat(n, row, m)
+  LET group == Newest(row.log)
+      k == HolderOf(group, m.source)
+      holder == group.members[k]
+      isKnown == holder.state # "None"
+      leaves == m.epoch \in {LeaveEpoch, ReleasedEpoch}
+      error == CASE ~isKnown -> IF m.epoch = JoinEpoch THEN "NONE" ELSE "UNKNOWN_MEMBER_ID"
+                 [] k # m.source -> InstanceError(holder, m)
+                 [] leaves -> "NONE"
+                 [] OTHER -> MemberEpochError(holder, m)
+      isBack == isKnown /\ (k # m.source \/ holder.epoch = ReleasedEpoch)
+  IN CASE error # "NONE" -> Refused(n, row, m, error)
+       [] leaves -> Leave(n, row, m)
+       [] OTHER -> Heartbeat(n, row, m, IF isBack THEN WithReplaced(group, k, m.source) ELSE group)
 
 -----------------------------------------------------------------------------
 (* G9, G20: time.  Nobody is answered.                                      *)
@@ -171,6 +196,19 @@ Step_HandleGroupSessionTimeout(n, row, input) ==
 Step_HandleRebalanceTimeout(n, row, input) ==
   IF ~IsRevocationLate(Newest(row.log).members[input.member]) THEN Disabled
   ELSE Outcome(Removed(row, input.member), {})
+
+-----------------------------------------------------------------------------
+(* G14: topics that grow, and those that a regex comes to match.  Kafka     *)
+(* marks the group, and the next heartbeat does this.                       *)
+
+Step_HandleGrowTopic(n, row, input) ==
+  LET group == Newest(row.log)
+      grown == [group EXCEPT !.grown = @ \cup {input.partition}]
+  IN IF input.partition \in group.grown THEN Disabled
+     ELSE Outcome([row EXCEPT
+                     !.log = Appended(@, IF ChangesMetadata(group, input.partition)
+                                         THEN [grown EXCEPT !.epoch = BumpedEpoch(@)] ELSE grown)],
+                  {})
 
 -----------------------------------------------------------------------------
 (* The log: G3, G6, G7.                                                     *)
@@ -191,5 +229,6 @@ Step_HandleMoveCoordinator(n, row, input) ==
 Inputs_GroupSessionTimeout(n, row) ==
   {[type |-> "GroupSessionTimeout", member |-> k] : k \in Members}
 Inputs_RebalanceTimeout(n, row) == {[type |-> "RebalanceTimeout", member |-> k] : k \in Members}
+Inputs_GrowTopic(n, row) == {[type |-> "GrowTopic", partition |-> p] : p \in Growing}
 Inputs_MoveCoordinator(n, row) == {[type |-> "MoveCoordinator", tail |-> t] : t \in row.log.tails}
 =============================================================================

@@ -69,6 +69,18 @@ AssignedIsSubscribed ==
   \A group \in Prefixes(coordinator) : \A n \in Members :
     group.members[n].assigned \subseteq group.members[n].subscribed
 
+(* A target gives away all that there is of what somebody subscribes to.    *)
+TargetIsWhole ==
+  \A group \in Prefixes(coordinator) :
+    group.targetEpoch = group.epoch =>
+      UNION {group.members[n].target : n \in Members}
+        = UNION {group.members[n].subscribed : n \in Members} \ (Growing \ group.grown)
+
+(* An instance id is that of one member.                                    *)
+StaticIdentity ==
+  \A group \in Prefixes(coordinator) :
+    Cardinality({n \in Static : group.members[n].state # "None"}) < 2
+
 (* A member that is through has its target, and nobody has more than that   *)
 (* once it is in the target's epoch.                                        *)
 AssignedIsTarget ==
@@ -103,26 +115,34 @@ AckIsHeard ==
       /\ clients[n].state = "Stable" /\ ~clients[n].awaiting /\ clients[n].unsent = {}
       /\ clients[n].target = member.assigned)
 
-(* No member gives up: each has its instance id for itself.                 *)
-NobodyGivesUp == \A n \in Members : clients[n].state # "Fatal"
+(* No member gives up that has its instance id for itself.                  *)
+NobodyGivesUp ==
+  \A n \in Members : clients[n].state = "Fatal" => n \in Static /\ Static # {n}
+
+(* What is kept for a static member that has left for a while, nobody       *)
+(* fetches under its id.                                                    *)
+KeptIsNotFetched ==
+  \A n \in Members : Now(coordinator).members[n].epoch = ReleasedEpoch => clients[n].owned = {}
 
 -----------------------------------------------------------------------------
 (* Properties of steps.                                                     *)
 
 (* Epochs of what is committed never go back; a member's does only when it  *)
-(* has been removed meanwhile.                                              *)
+(* has been removed meanwhile, or has left for a while.                     *)
 EpochsMonotonicStep ==
   LET before == coordinator.log.committed
       after == coordinator'.log.committed
   IN /\ after.epoch >= before.epoch /\ after.targetEpoch >= before.targetEpoch
      /\ \A n \in Members :
           after.members[n].state # "None" /\ after.members[n].epoch < before.members[n].epoch
+            /\ after.members[n].epoch # ReleasedEpoch
             => \E group \in RecordsOf(coordinator.log.leader) \cup {before} :
                  group.members[n].state = "None"
 EpochsMonotonic == [][EpochsMonotonicStep]_vars
 
-(* A partition is given to a member only when no other one has it.  (When   *)
-(* another coordinator takes over, nothing is given.)                       *)
+(* A partition is given to a member only when no other one has it, but for  *)
+(* one that it replaces.  (When another coordinator takes over, nothing is  *)
+(* given.)                                                                  *)
 IsMove ==
   /\ coordinator'.log.committed = coordinator.log.committed
   /\ coordinator'.log.tails = coordinator.log.tails
@@ -131,9 +151,20 @@ WithheldStep ==
       after == Now(coordinator')
   IN ~IsMove =>
        \A n \in Members : \A m \in Members \ {n} :
-         (after.members[n].assigned \ before.members[n].assigned)
-           \cap Has(before.members[m]) = {}
+         \/ (after.members[n].assigned \ before.members[n].assigned)
+               \cap Has(before.members[m]) = {}
+         \/ {m, n} \subseteq Static /\ after.members[m].state = "None"
 Withheld == [][WithheldStep]_vars
+
+(* A static member is replaced by another one only when it fetches nothing  *)
+(* any more.  (Who was removed may fetch on until it hears of it.)          *)
+ReplacedHasLeftStep ==
+  LET before == Now(coordinator)
+      after == Now(coordinator')
+      new == {n \in Static : before.members[n].state = "None" /\ after.members[n].state # "None"}
+  IN ~IsMove /\ new # {} =>
+       \A n \in Static : before.members[n].state # "None" => clients[n].owned = {}
+ReplacedHasLeft == [][ReplacedHasLeftStep]_vars
 
 (* What a member is told of itself, without an error, is committed.         *)
 CommittedNow ==

@@ -16,7 +16,9 @@ EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
   Members,      \* the consumers that may be members
-  Partitions    \* of the topics that they subscribe to; each is a topic of its own
+  Partitions,   \* of the topics that they subscribe to; each is a topic of its own
+  Static,       \* the consumers that have an instance id, one and the same; {}: nobody has one
+  Growing       \* the partitions that are not there yet: a topic grows, or a regex finds another
 
 JoinEpoch == 0     \* of a heartbeat that joins
 LeaveEpoch == -1   \* of one that leaves
@@ -51,6 +53,13 @@ AcceptsPreviousEpoch(member, m) ==
 (* refuses it to a static one, who gives up then (Z100).                    *)
 JoinError(member) == "NONE"
 
+(* G13.  Of a heartbeat under an instance id that another member has, the   *)
+(* holder.  Who has left for a while is replaced by who joins.              *)
+InstanceError(holder, m) ==
+  CASE m.epoch # JoinEpoch -> "FENCED_INSTANCE_ID"
+    [] holder.epoch # ReleasedEpoch -> "UNRELEASED_INSTANCE_ID"
+    [] OTHER -> "NONE"
+
 (* G12.  Of a member that the group knows.  Epoch 0 is always accepted      *)
 (* (KAFKA-19233).                                                           *)
 MemberEpochError(member, m) ==
@@ -64,6 +73,10 @@ BumpedEpoch(epoch) == epoch + 1
 
 (* G14.  A member that joins has changed its subscription, too.             *)
 ChangesSubscription(before, after) == before.subscribed # after.subscribed
+
+(* G14.  Of a partition that has come to be: whether somebody subscribes to *)
+(* its topic, so that the hash of the group's metadata is another one.      *)
+ChangesMetadata(group, p) == \E n \in Members : p \in group.members[n].subscribed
 
 (* G15.  Without the assignment interval.                                   *)
 NeedsTarget(group) == group.targetEpoch < group.epoch
@@ -92,6 +105,9 @@ RevocationBlocks(member, m, retargeted) == ~HasRevoked(member.pending, m)
 (* G18.                                                                     *)
 TellsAssignment(m, before, after) ==
   m.epoch = JoinEpoch \/ m.given = AllFields \/ after.assigned # before.assigned
+
+(* G19.  What is kept for a static member that has left for a while.        *)
+KeptForAWhile(member) == member.assigned
 
 (* G20.  Of a member whose time to revoke is over.                          *)
 IsRevocationLate(member) == member.state = "Unrevoked"
@@ -136,9 +152,6 @@ AssignmentAfterDowngrade(member) == Holding(member)
 (* last, as it has not heard perhaps that it is not its own any more.       *)
 (* Kafka forgets it (Z210).                                                 *)
 PendingAfterUpgrade(member) == member.owned \ member.assigned
-
-(* G19.  What is kept for a static member that has left for a while.        *)
-KeptForAWhile(member) == member.assigned
 
 (* G46.  Whether a classic member is to join again: the group has changed,  *)
 (* or all is free that it waits for; held: what others have.  Kafka         *)
@@ -193,6 +206,9 @@ IsAwaited(row, m) == row.awaiting /\ m.correlation = row.correlation
 
 (* G23.  What the next heartbeat says after one that failed.                *)
 UnsentAfterFailure(unsent) == AllFields
+
+(* G19.  With which epoch a consumer leaves: a static one for a while.      *)
+EpochOfLeaving(n) == IF n \in Static THEN ReleasedEpoch ELSE LeaveEpoch
 
 (* G25.  What a member that was fenced may go on to fetch.                  *)
 OwnedAfterFence(owned) == {}

@@ -113,6 +113,9 @@ CompleteReconciliation(n) == LiftMember(n, Step_HandleCompleteReconciliation(n, 
 GroupSessionTimeout(n) ==
   LiftCoordinator(Step_HandleGroupSessionTimeout(Coordinator, coordinator,
                                             [type |-> "GroupSessionTimeout", member |-> n]))
+GrowTopic(p) ==
+  LiftCoordinator(Step_HandleGrowTopic(Coordinator, coordinator,
+                                       [type |-> "GrowTopic", partition |-> p]))
 GroupCommit == LiftCoordinator(Step_HandleGroupCommit(Coordinator, coordinator, 0))
 
 (* Answers under way are lost: who was told nothing asks again.             *)

@@ -58,7 +58,7 @@ Step_HandleSubscribe(n, row, input) ==
 Step_HandleUnsubscribe(n, row, input) ==
   IF ~IsMember(row) \/ row.awaiting THEN {}
   ELSE Doing([InitialMember EXCEPT !.correlation = NextCorrelation(row)],
-             {Said(n, row, {}, LeaveEpoch)})
+             {Said(n, row, {}, EpochOfLeaving(n))})
 
 -----------------------------------------------------------------------------
 (* G23: heartbeats.                                                         *)
@@ -98,7 +98,7 @@ Told(row, assigned) ==
 Step_HandleGroupHeartbeatResponse(n, row, m) ==
   LET heard == [row EXCEPT !.epoch = m.epoch, !.awaiting = FALSE] IN
   CASE ~IsAwaited(row, m) -> {[row |-> row, sent |-> {}, ignored |-> "Late"]}
-    [] m.error = "UNRELEASED_INSTANCE_ID" -> Doing(GivenUp(row), {})
+    [] m.error \in {"UNRELEASED_INSTANCE_ID", "FENCED_INSTANCE_ID"} -> Doing(GivenUp(row), {})
     [] m.error # "NONE" -> Doing(Fenced(row), {})
     [] m.tells -> Doing(Told(heard, m.assigned), {})
     [] OTHER -> Doing(heard, {})

@@ -14,6 +14,7 @@ from reference.groups.messages import (
     LOADER,
     MIGRATION,
     OFFSETS,
+    RELEASED_EPOCH,
     GroupHeartbeat,
     GroupHeartbeatResponse,
     LeaderChange,
@@ -37,7 +38,7 @@ from tests.reference.groups.plants import (
     LOADED,
     MIGRATED,
     PLANTED,
-    TWO,
+    THREE,
     coordinator,
     with_member,
 )
@@ -48,10 +49,10 @@ from traces.jobs.abstraction import Abstraction
 
 def variables(rows: Rows) -> Variables:
     """The variables of the spec in this state."""
-    form = Abstraction(TWO).row
+    form = Abstraction(THREE).row
     return {
         "coordinator": form(rows[COORDINATOR]),
-        "clients": function((n, form(rows[n])) for n in TWO.members),
+        "clients": function((n, form(rows[n])) for n in THREE.members),
         "network": frozenset(),
         "loader": form(rows[LOADER]),
         "offsets": form(rows[OFFSETS]),
@@ -107,7 +108,11 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield from ((rule, (member, m)) for m in beats)
         for retargeted in (False, True):
             yield from (("RevocationBlocks", (member, m, retargeted)) for m in beats)
-        yield from ((rule, (member,)) for rule in ("IsRevocationLate", "JoinError"))
+        for rule in ("IsRevocationLate", "JoinError", "KeptForAWhile"):
+            yield rule, (member,)
+        for epoch in (RELEASED_EPOCH, member.epoch):
+            holder = replace(member, epoch=epoch)
+            yield from (("InstanceError", (holder, m)) for m in beats[::5])
         yield from (("IsFree", (replace(GROUP, held=h), member, 1)) for h in SETS)
         yield from (("HeldAfter", (h, member, after)) for h in SETS for after in records[::7])
         yield from (
@@ -115,6 +120,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         )
         other = replace(member, subscribed=(1,))
         yield from (("ChangesSubscription", (member, each)) for each in (member, other))
+    yield from (("EpochOfLeaving", (n,)) for n in THREE.members)
+    yield from (("ChangesMetadata", (with_member(1, subscribed=(1,)), p)) for p in (1, 2, 3))
     yield from (("HasRevoked", (some, m)) for some in SETS[1:] for m in beats)
     for epoch in (2, 3, 4):
         yield "NeedsTarget", (replace(GROUP, epoch=epoch),)
@@ -161,6 +168,7 @@ PLAIN: Final = Plain(
     (
         "EpochsMonotonic",
         "Withheld",
+        "ReplacedHasLeft",
         "GivenUpIsCommitted",
         "StartAtCommitted",
         "OffsetsKept",
@@ -170,6 +178,6 @@ PLAIN: Final = Plain(
     ),
     variables,
     questions,
-    (TWO,),
+    (THREE,),
     ("Z91", {"RevocationBlocks"}),
 )

@@ -89,6 +89,8 @@ T_OFFSETS = "transactions-offsets-v1"
 G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
+G_STATIC = "groups-static"
+G_GROWING = "groups-growing-failover"
 G_REPLAY = "groups-replay"
 G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
@@ -185,9 +187,11 @@ TABLES = (
             Forced("WaitingAfterMove", "waiting", "waiting", G_ONE),
             Forced("AcceptsPreviousEpoch", "member, m", "FALSE", G_TWO),
             Forced("JoinError", "member", '"UNRELEASED_INSTANCE_ID"', G_ONE),
+            Forced("InstanceError", "holder, m", '"NONE"', G_STATIC),
             Forced("MemberEpochError", "member, m", '"FENCED_MEMBER_EPOCH"', G_ONE),
             Forced("BumpedEpoch", "epoch", "epoch", G_ONE),
             Forced("ChangesSubscription", "before, after", "FALSE", G_ONE),
+            Forced("ChangesMetadata", "group, p", "FALSE", G_GROWING),
             Forced("NeedsTarget", "group", "FALSE", G_ONE),
             Forced("IsTarget", "group, owner", "TRUE", G_JOINING),
             Forced("IsFree", "group, member, p", "FALSE", G_ONE),
@@ -217,6 +221,7 @@ TABLES = (
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),
+            Forced("EpochOfLeaving", "n", "LeaveEpoch", G_STATIC),
             Forced("OwnedAfterFence", "owned", "owned", G_ONE),
         ),
         # Words; and what only runs of the reference have: in the models a session may time out

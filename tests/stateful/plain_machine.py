@@ -30,6 +30,15 @@ PLACE = st.integers(0, 2**16 - 1)
 """Which input of all that may come: the kind of it, and which one of these."""
 
 
+def circles_of(protocol: Protocol) -> list[tuple[str, ...]]:
+    """The kinds of nodes that are left alone together: those that hear messages, if others do not;
+    else each by itself."""
+    messages = {*protocol.messages}
+    hearing = tuple([kind.name for kind in protocol.kinds if messages & {*kind.inputs}])
+    alone = [(kind.name,) for kind in protocol.kinds if kind.name not in hearing]
+    return [hearing, *alone] if hearing and alone else [(each,) for each in hearing] + alone
+
+
 def kind_of(offer: Offer) -> str:
     return type(offer[1].value).__name__
 
@@ -52,23 +61,24 @@ class PlainMachine(SteeredMachine):
         world = self.protocol.world
         assert world is not None
         setting: dict[str, Any] = {
-            name: data.draw(by_position(values), name) for name, values in world.constants.items()
+            name: data.draw(by_position((*values, *world.on_request.get(name, ()))), name)
+            for name, values in world.constants.items()
         }
         if world.awaited is not None and data.draw(st.booleans(), LATE):
             setting[LATE] = 1
-        kinds = [kind.name for kind in self.protocol.kinds]
+        circles = circles_of(self.protocol)
         inputs = sorted({of.__name__ for kind in self.protocol.kinds for of in kind.inputs})
-        quiet = st.frozensets(by_position(kinds), max_size=len(kinds) - 1)
+        quiet = st.frozensets(by_position(circles), max_size=len(circles) - 1)
         off = st.frozensets(by_position([AGAIN, LOSS, *inputs]), max_size=len(inputs) // 3)
-        self.quiet = sorted(data.draw(quiet, "quiet"))
+        self.quiet = sorted(kind for circle in data.draw(quiet, "quiet") for kind in circle)
         self.off = data.draw(off, "off")
         self.schedule = begun(self.protocol, setting, self.bug)
 
-    def own(self) -> list[list[Offer]]:
-        """What may come to nodes by itself, by its kind."""
+    def own(self, node: int | None = None) -> list[list[Offer]]:
+        """What may come to nodes by itself, by its kind; or to this one."""
         found: dict[str, list[Offer]] = {}
         for offer in self.schedule.own(self.quiet):
-            if (kind := kind_of(offer)) not in self.off:
+            if (kind := kind_of(offer)) not in self.off and node in (None, offer[0]):
                 found.setdefault(kind, []).append(offer)
         return [*found.values()]
 
@@ -85,15 +95,22 @@ class PlainMachine(SteeredMachine):
             self._act(place, lost=False)
             self._all_come(ANSWERS)
 
+    @rule(place=PLACE, places=st.lists(PLACE, min_size=1, max_size=4))
+    def goes_on(self, place: int, places: list[int]) -> None:
+        """One node does what it does by itself, and nothing else happens."""
+        if nodes := list(dict.fromkeys([node for kind in self.own() for node, _ in kind])):
+            for each in places:
+                self._act(each, lost=False, node=nodes[place % len(nodes)])
+
     @rule(place=PLACE)
     @precondition(lambda self: LOSS not in self.off and self.protocol.messages)
     def act_unheard(self, place: int) -> None:
         """What is sent is lost."""
         self._act(place, lost=True)
 
-    def _act(self, place: int, lost: bool) -> None:
+    def _act(self, place: int, lost: bool, node: int | None = None) -> None:
         """One that is disabled makes way for the next of its kind."""
-        if kinds := self.own():
+        if kinds := self.own(node):
             at, kind = divmod(place, len(kinds))
             of = kinds[kind]
             for another in range(len(of)):

@@ -191,12 +191,12 @@ class _Following:
     def _moves_from(self, place: _Place) -> Iterator[_Move]:
         waiting = bool(place.under_way or place.held)
         asked: list[tuple[StreamName, int]] = [("network", 0)] if waiting else []
-        able = [state for state in place.states.values() if state.wants]
+        able = [state for state in place.states.values() if state.local]
         for at, state in enumerate(able):
-            for number, input in enumerate(state.wants):
-                step = self._step(state, input)
+            for number, input in enumerate(state.local):
+                step = self._step(state, self._machine.interner.input(input))
                 if step is not None:
-                    rare = type(input.value) in self._world.disturbances
+                    rare = type(input) in self._world.disturbances
                     made = [*asked, ("workload", at), ("workload", number)]
                     yield from self._whole(place, step, made + [("faults", ALWAYS)] * rare)
         for held in (False, True):

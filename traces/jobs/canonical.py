@@ -5,7 +5,8 @@ is renamed into a representative of its class before it is judged, and one verdi
 What is renamed is what the fields' declarations say (reference/kit/fields.py):
 
 * nodes: one bijection of the nodes onto themselves, applied to the whole step (node, row, input,
-  after, sent). The acting node becomes the first one. The others are told apart by a signature that
+  after, sent), which maps those whom handlers know from the others (`Protocol.apart`) onto
+  themselves. The acting node becomes the first one. The others are told apart by a signature that
   no renaming changes; what signatures leave open is settled by trying every order and taking the
   step with the least encoding. A node that stands alone in its kind (a partition's controller)
   keeps its name, and so do those that it knows: its elections know the order of assignment (C9).
@@ -45,7 +46,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from reference.kit.fields import NODES, Field, Kind, fields_of, holds
-from reference.protocols import AnyConstants, kind_of, peers_of, takers_of
+from reference.protocols import AnyConstants, kind_of, peers_of, protocol_of, takers_of
 from tla_utils.errors import ToolError
 
 UNNUMBERED: Final = -1
@@ -456,6 +457,9 @@ class Canonicaliser:
         self._facts: dict[Any, Facts] = {}
         self._renamings: dict[tuple[Names, Renumbering], Renaming] = {}
         self._peers = peers_of(constants)
+        apart = protocol_of(constants).apart(constants)
+        self._known_apart = [node in apart for node in self._peers]
+        self._first_names = {node: self._named((node,))[node] for node in self._peers}
         self._signatures = Signatures(self._peers)
         self._first_rows_differ = any(
             field.of in NODES and getattr(constants, field.name) != self._peers
@@ -489,7 +493,7 @@ class Canonicaliser:
                 f"{self._peers}: {error}"
             ) from error
         (before, *taken, after), messages = min(forms)
-        node = self._peers[0] if self._is_renamed(step) else step.node
+        node = self._first_names[step.node] if self._is_renamed(step) else step.node
         input = taken[0] if taken else b""
         return CanonicalStep(step.action, node, before, input, after, messages, step.ignored)
 
@@ -504,13 +508,20 @@ class Canonicaliser:
             yield self._peers
             return
         for order in self._orders(step):
-            name = dict(zip((step.node, *order), self._peers, strict=True))
+            name = self._named((step.node, *order))
             yield tuple([name[node] for node in self._peers])
+
+    def _named(self, order: Names) -> dict[int, int]:
+        """The names of nodes in this order: of those that handlers do not tell apart the first."""
+        apart = dict(zip(self._peers, self._known_apart, strict=True))
+        free = {each: iter([n for n in self._peers if apart[n] is each]) for each in (True, False)}
+        return {node: next(free[apart[node]]) for node in order}
 
     def _orders(self, step: Step) -> Iterator[Names]:
         """The orders of the other nodes among which the least form is looked for."""
         others = [at for at, node in enumerate(self._peers) if node != step.node]
-        groups = self._told_apart([others], step.before)
+        kinds = [[at for at in others if self._known_apart[at] is each] for each in (True, False)]
+        groups = self._told_apart([kind for kind in kinds if kind], step.before)
         for item in (step.input, step.after):
             if item is not None and len(groups) < len(others):
                 groups = self._told_apart(groups, item)

@@ -7,13 +7,13 @@ gives up for ever. Apache Kafka 4.3.1 does so (pull request 23542 is open).
 from __future__ import annotations
 
 from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import Error, MemberRecord
+from reference.groups.messages import RELEASED_EPOCH, Error, MemberRecord
 from reference.groups.rules import GroupRules
 
 
 class Z100OwnInstanceRefused(GroupRules):
     def join_error(self, member: MemberRecord) -> Error:
-        return "UNRELEASED_INSTANCE_ID"
+        return "NONE" if member.epoch == RELEASED_EPOCH else "UNRELEASED_INSTANCE_ID"
 
 
 BUG = declared(

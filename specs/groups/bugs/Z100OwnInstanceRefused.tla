@@ -3,5 +3,6 @@
 (* knows it is refused, also under its own id (G13).                        *)
 EXTENDS GroupRules
 
-Z100_JoinError(member) == "UNRELEASED_INSTANCE_ID"
+Z100_JoinError(member) ==
+  IF member.epoch = ReleasedEpoch THEN "NONE" ELSE "UNRELEASED_INSTANCE_ID"
 =============================================================================

@@ -43,6 +43,24 @@ NoRejoinProbe ==
 (* A member has to give up a topic that it does not subscribe to any more.  *)
 NoUnsubscribedProbe == \A n \in Members : Server(n).pending \subseteq Server(n).subscribed
 
+(* A static member has what another one left for it, and is back itself.    *)
+NoReplacementProbe ==
+  [][\A m, n \in Static :
+       m # n => ~(Server(m).epoch = ReleasedEpoch /\ Server(n)'.assigned = Server(m).assigned
+                    /\ Server(n)'.assigned # {})]_mcVars
+NoReturnProbe ==
+  [][\A n \in Static :
+       Server(n).epoch = ReleasedEpoch => Server(n)'.epoch <= JoinEpoch]_mcVars
+
+(* A member that others have replaced is told so, and one that comes too    *)
+(* early.                                                                   *)
+NoFencedInstanceProbe == \A a \in Answers : a.error # "FENCED_INSTANCE_ID"
+NoUnreleasedInstanceProbe == \A a \in Answers : a.error # "UNRELEASED_INSTANCE_ID"
+
+(* A member has what was not there when it joined, beside what was.         *)
+NoGrowthProbe ==
+  \A n \in Members : clients[n].owned \cap Growing # {} => clients[n].owned \subseteq Growing
+
 (* Another coordinator lacks what the last one had appended; has what is    *)
 (* not committed; answers of the last one are not given.                    *)
 Moved == coordinator'.leaderEpoch > coordinator.leaderEpoch

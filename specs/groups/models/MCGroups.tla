@@ -16,8 +16,9 @@ VARIABLE spent
 
 mcVars == <<vars, spent>>
 
-MemberSymmetry == Permutations(Members)
-Symmetry == MemberSymmetry \cup Permutations(Partitions)
+Keeping(permutations, some) == {f \in permutations : \A each \in some : f[each] \in some}
+MemberSymmetry == Keeping(Permutations(Members), Static)
+Symmetry == MemberSymmetry \cup Keeping(Permutations(Partitions), Growing)
 
 MCInit ==
   /\ Init
@@ -27,8 +28,10 @@ Free(Action) == Action /\ UNCHANGED spent
 Paid(what, most, Action) ==
   spent[what] < most /\ Action /\ spent' = [spent EXCEPT ![what] = @ + 1]
 
-(* A member that has left stays away: its going is paid for.                *)
-HasLeft(n) == clients[n].state = "Unsubscribed" /\ clients[n].correlation # 0
+(* A member that has left stays away, but for a static one: its going is    *)
+(* paid for.                                                                *)
+HasLeft(n) ==
+  n \notin Static /\ clients[n].state = "Unsubscribed" /\ clients[n].correlation # 0
 
 (* Another coordinator knows nothing of the answer.                         *)
 IsAnswerLost(n) ==
@@ -49,6 +52,7 @@ MemberActions(n) ==
 CoordinatorActions ==
   \/ Free(GroupCommit)
   \/ \E n \in Members : Paid("expiries", MaxExpiries, GroupSessionTimeout(n))
+  \/ \E p \in Growing : Free(GrowTopic(p))
   \/ \E tail \in coordinator.log.tails : Free(MoveCoordinator(tail))
 
 MCNext ==

@@ -13,6 +13,7 @@ from reference.groups.messages import (
     LOADER,
     MIGRATION,
     OFFSETS,
+    RELEASED_EPOCH,
     GroupRecord,
     LeaderChange,
     MemberRecord,
@@ -21,8 +22,10 @@ from reference.groups.messages import (
 from reference.groups.protocol import GROUPS
 from reference.groups.types import (
     INITIAL_MEMBER,
+    NO_CONSUMER,
     NO_ENTRIES,
     NO_MEMBER,
+    NOT_RECORDED,
     CommittedOffset,
     Constants,
     FetchPosition,
@@ -40,8 +43,10 @@ from reference.groups.types import (
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
-TWO: Final = Constants((1, 2), (1, 2), 3, 1000)
+# The last two have one instance id, and the last one is not in the group.
+THREE: Final = Constants((1, 2, 3), (1, 2), 3, 1000, static=(2, 3))
 BOTH: Final = (1, 2)
+NOBODY: Final = (NO_MEMBER, NO_MEMBER)
 
 
 def record(p: int) -> MemberRecord:
@@ -62,7 +67,7 @@ def consumer(p: int) -> GroupMember:
     )
 
 
-GROUP: Final = GroupRecord(3, 3, (record(1), record(2)), BOTH)
+GROUP: Final = GroupRecord(3, 3, (record(1), record(2), NO_MEMBER), BOTH)
 
 
 def coordinator(group: GroupRecord) -> GroupCoordinator:
@@ -85,7 +90,7 @@ LOADED: Final = GroupLoader(
     entries=ENTRIES,
     end_offset=4,
     position=4,
-    members=(ReadMember(True, 1, 1, (1,)), NO_ENTRIES),
+    members=(ReadMember(True, 1, 1, (1,)), NO_ENTRIES, NO_ENTRIES),
     held=(HeldPartition(1, 1),),
 )
 
@@ -114,16 +119,21 @@ def migrated(p: int) -> MigratedMember:
     return MigratedMember("Classic", 2, (p,), (p,), (), (), left=False)
 
 
+def _owning(*owned: tuple[int, ...]) -> tuple[MigratingClient, ...]:
+    found = [MigratingClient("Classic", False, "Stable", 2, each) for each in owned]
+    return (*found, NO_CONSUMER)
+
+
 # A classic member has partition 1, another one partition 2; the group is a consumer group.
 MIGRATED: Final = GroupMigration(
     type="Consumer",
     policy="Bidirectional",
     epoch=2,
     target_epoch=2,
-    members=(migrated(1), migrated(2)),
+    members=(migrated(1), migrated(2), NOT_RECORDED),
     rebalancing=False,
     joined=(),
-    clients=tuple([MigratingClient("Classic", False, "Stable", 2, (p,)) for p in BOTH]),
+    clients=_owning((1,), (2,)),
     told=BOTH,
 )
 
@@ -134,6 +144,7 @@ def settled() -> Rows:
         COORDINATOR: coordinator(GROUP),
         1: consumer(1),
         2: consumer(2),
+        3: INITIAL_MEMBER,
         LOADER: LOADED,
         OFFSETS: KEPT,
         MIGRATION: MIGRATED,
@@ -168,18 +179,14 @@ def _migrated(**changes: Any) -> Rows:
     return {**settled(), MIGRATION: replace(MIGRATED, **changes)}
 
 
-def _owning(*owned: tuple[int, ...]) -> tuple[MigratingClient, ...]:
-    return tuple([MigratingClient("Classic", False, "Stable", 2, each) for each in owned])
-
-
 GONE: Final[dict[str, Any]] = {"taken": (), "positions": ()}
 
 
 def plants() -> tuple[Plant, ...]:
     waited = with_member(1, state="Unrevoked", pending=(2,), target=(1,))
-    waited = replace(waited, members=(waited.members[0], NO_MEMBER))
-    lonely = replace(GROUP, members=(replace(record(1), target=BOTH), NO_MEMBER), held=(1,))
-    taken = replace(GROUP, members=(replace(record(1), assigned=BOTH), NO_MEMBER))
+    waited = replace(waited, members=(waited.members[0], *NOBODY))
+    lonely = replace(GROUP, members=(replace(record(1), target=BOTH), *NOBODY), held=(1,))
+    taken = replace(GROUP, members=(replace(record(1), assigned=BOTH), *NOBODY))
     after = {
         "GroupTypeInv": _knowing(with_member(1, state="Unrevoked")),
         "HeldIsAssigned": _knowing(replace(GROUP, held=(1,))),
@@ -193,20 +200,26 @@ def plants() -> tuple[Plant, ...]:
         "AckIsHeard": _knowing(waited),
         "EpochsMonotonic": _knowing(with_member(1, epoch=2)),
         "Withheld": _knowing(taken),
+        "TargetIsWhole": _knowing(with_member(1, target=())),
+        "StaticIdentity": _knowing(replace(GROUP, members=(*GROUP.members[:2], record(2)))),
+        "KeptIsNotFetched": _knowing(with_member(2, epoch=RELEASED_EPOCH)),
+        "ReplacedHasLeft": _knowing(
+            replace(GROUP, members=(GROUP.members[0], NO_MEMBER, record(2)))
+        ),
     }
     # Of the last promise each part.
-    other = (replace(LOADED.members[0], epoch=2), NO_ENTRIES)
+    other = (replace(LOADED.members[0], epoch=2), *LOADED.members[1:])
     gone = replace(INITIAL_MEMBER, state="Fatal")
     more = [
         ("NobodyGivesUp", {**settled(), 1: gone}),
         ("Coordinated", _loaded(state="Inactive")),
         ("Coordinated", _loaded(leads=False)),
         ("LoadSucceeds", _loaded(state="Failed", events=(LeaderChange(False, 2),))),
-        ("ReplayEqual", _loaded(members=(LOADED.members[0],) * 2)),
-        ("ReplayEqual", _loaded(members=(NO_ENTRIES, NO_ENTRIES), held=())),
+        ("ReplayEqual", _loaded(members=(LOADED.members[0],) * 3)),
+        ("ReplayEqual", _loaded(members=(NO_ENTRIES,) * 3, held=())),
         ("ReplayEqual", _loaded(members=other, held=(HeldPartition(1, 2),))),
         ("ReplayEqual", _loaded(held=())),
-        ("ReplayEqual", _loaded(members=(replace(LOADED.members[0], id=2), NO_ENTRIES))),
+        ("ReplayEqual", _loaded(members=(replace(LOADED.members[0], id=2), *LOADED.members[1:]))),
     ]
     late = [
         ("CommitsHandedOut", _kept(committed=(CommittedOffset(1, 2, 1), KEPT.committed[1]))),
@@ -236,7 +249,7 @@ def plants() -> tuple[Plant, ...]:
 
 def _of_migration() -> Iterator[tuple[str, Rows]]:
     twice = replace(migrated(1), pending=(2,))
-    yield "RecordedOnce", _migrated(members=(twice, MIGRATED.members[1]))
+    yield "RecordedOnce", _migrated(members=(twice, *MIGRATED.members[1:]))
     yield "OneOwnerInMigration", _migrated(clients=_owning(BOTH, (2,)))
     yield "NoOrphan", _migrated(clients=_owning((1,), ()))
     yield "GenerationKept", _migrated(epoch=1)
@@ -254,4 +267,4 @@ def _of_transactions() -> Iterator[Plant]:
         )
 
 
-PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())
+PLANTED: Final = Planted(GROUPS, THREE, initial_rows(GROUPS, THREE), settled(), plants())

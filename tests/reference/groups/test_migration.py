@@ -14,14 +14,14 @@ from reference.groups.messages import (
 from reference.groups.migration import MigrationHandlers
 from reference.groups.rules import GroupRules
 from reference.groups.types import NO_CONSUMER, GroupMigration, initial_migration
-from tests.reference.groups.plants import TWO
+from tests.reference.groups.plants import THREE
 
 STARTED = StartConsumer(1, "Classic", cooperative=False)
 JOINED = (STARTED, RejoinClassic(1))
 
 
 def after(*inputs: Input) -> GroupMigration:
-    handlers, row = MigrationHandlers(GroupRules(TWO)), initial_migration(TWO)
+    handlers, row = MigrationHandlers(GroupRules(THREE)), initial_migration(THREE)
     for each in inputs:
         outcome = handlers.step(row, each)
         assert outcome is not None, each
