@@ -252,16 +252,22 @@ class Corpus:
         }
         best = max(1, *rates.values())
         tried = {how: self.brought[how].runs for how in among}
+        steps = {how: max(1, self.brought[how].steps) for how in among}
+        usual = max(1, sum(steps.values()) // max(1, sum(tried.values())))
 
         def bound(how: str) -> int:
             if tried[how] < _RUN:
                 return _WHOLE
             log = max(1, sum(tried.values()) // _RUN).bit_length() * _LOG_2
-            return rates[how] * _UNIT // best + math.isqrt(_UNIT * log * _RUN // (4 * tried[how]))
+            # By steps, not runs: ways that bring as much have as much time, not as many runs.
+            share = math.isqrt(_UNIT * log * _RUN * usual // (4 * steps[how]))
+            return rates[how] * _UNIT // best + share
 
         for _ in range(runs):
             how = max(among, key=bound)
+            own = self.brought[how]
             tried[how] += _RUN
+            steps[how] += _RUN * own.steps // own.runs if own.runs else _RUN * usual
             yield how
 
     def _made(self, run: int, how: str, lot: _Lot) -> Made:

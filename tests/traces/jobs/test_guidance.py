@@ -18,6 +18,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from benchmarks.guided import CLASSES, Met, mutants_of, reliable
 from reference.kit.protocol import Protocol
 from reference.kit.sometimes import Sometimes
 from reference.protocols import PROTOCOLS
@@ -333,6 +334,27 @@ def test_a_condition_that_raises_is_named_and_nothing_is_lost(
     assert reason.endswith("could not be asked")
     assert [each["runs"] for each in only["sometimes"]["reached"]] == [9]
     assert [each["name"] for each in only["sometimes"]["never"]] == ["Fails"]
+
+
+# -- How it is measured (benchmarks/guided.py)
+
+
+def test_reliable_is_what_more_than_half_of_others_have_met() -> None:
+    assert reliable([{1, 2, 3}, {2, 3, 4}, {3, 5}]) == {2, 3}
+    assert reliable([{1, 2}, {2, 3}]) == {2}
+    met = Met([], {CLASSES: {7: 3.0, 8: 1.0, 9: 2.0}})
+    assert met.after(2.0, CLASSES) == {8, 9}
+    assert met.reaches(2, {7, 8, 10}, CLASSES) == 3.0
+    assert met.reaches(3, {7, 8, 10}, CLASSES) is None
+
+
+def test_mutants_are_of_one_rule_each_and_always_the_same() -> None:
+    found = list(mutants_of("partition", 4))
+    assert [(each.id, each.title) for each in found] == [
+        (each.id, each.title) for each in mutants_of("partition", 4)
+    ]
+    assert all(len(each.replaces) == 1 and each.protocol == "partition" for each in found)
+    assert len({each.title for each in found}) == 4
 
 
 # -- Bad input
