@@ -1,7 +1,7 @@
 """Guided campaigns against plain ones, at equal CPU time: what they meet, and bugs they find.
 
     python -m benchmarks.guided [--scenario S ... | --file F.toml] [--seconds N] [--seeds N]
-                                [--generation N] [--stretch N ...] [--bugs ID ... | --mutants N]
+                                [--generation N] [--stretch N ...] [--bugs ID ...]
 
 All simulate some runs at a time, in one process that knows nothing yet, and find the classes of
 their steps; the guided one also looks for what is new and makes its next generation. That is timed,
@@ -17,8 +17,8 @@ conditions, which are asked when the clock stands, where nobody is guided by the
 
 With --bugs: CPU seconds until a generation holds a run that breaks an invariant or makes no
 progress, or a step that TLC refuses. TLC is asked about steps that the correct reference, in the
-same row, would not have taken; what it does take is allowed. With --mutants: the same of so many
-mutants of the scenario's rules.
+same row, would not have taken; what it does take is allowed. With mutants for bugs:
+tests/mutation/hunted.py.
 
 Figures are medians over the seeds, with the least and the largest: of six seeds these two hold the
 median of all with a chance of 97 %.
@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import inspect
 import sys
 import tempfile
 import time
@@ -41,15 +40,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import UnknownBug, bug, bugs_of, known
-from reference.protocols import parts_of
+from reference.bugs.catalog import UnknownBug, bug, bugs_of
 from reference.runner.run import forget, simulate_genomes, simulate_part
 from reference.sim.choices import run_seed
 from reference.sim.options import STRETCH
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script
-from tests.mutation.mutants import chosen, mutants
 from traces.counterexamples.relation import Relation
 from traces.jobs import distinct, novelty
 from traces.jobs.allowed import Allowed
@@ -302,33 +298,7 @@ def detect(
                 )
 
 
-def mutants_of(scenario: str, count: int) -> Iterator[Bug]:
-    """So many mutants of a scenario's rules, which nobody chose: as tests/mutation spreads them
-    over functions, by a hash of their names. Some may change nothing."""
-    rules = parts_of(scenario)[0].rules[0]
-    source = Path(inspect.getfile(rules)).read_text("utf-8")
-    own = [
-        each
-        for each in mutants(rules.__module__, source)
-        if each.function.rpartition(".")[0] == rules.__name__
-    ]
-    for number, mutant in enumerate(chosen(own, count), 1):
-        module: dict[str, Any] = {"__name__": rules.__module__}
-        exec(compile(mutant.put_into(source.encode()), rules.__module__, "exec"), module)
-        name = mutant.function.rpartition(".")[2]
-        decision = vars(module[rules.__name__])[name]
-        yield Bug(
-            id=f"M{number}",
-            title=f"{name}: {mutant.change}",
-            story="",
-            source="",
-            protocol=scenario,
-            replacement=type(f"M{number}", (rules,), {"__slots__": (), name: decision}),
-            property="",
-        )
-
-
-def _campaign(scenario: str, file: Path | None, generation: int) -> Campaign:
+def campaign_of(scenario: str, file: Path | None, generation: int) -> Campaign:
     options: Mapping[str, Any] = {}
     if file is not None:
         first = read_file(file).configurations[0]
@@ -345,18 +315,11 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--generation", type=int, default=GENERATION)
     parser.add_argument("--stretch", type=int, nargs="*", default=[], metavar="N")
     parser.add_argument("--bugs", nargs="*", metavar="ID", help="all of the scenario, if none")
-    parser.add_argument("--mutants", type=int, metavar="N", help="so many, instead of bugs")
     asked = parser.parse_args(arguments)
     ways = (PLAIN, *map(stretched, asked.stretch), GUIDED)
     for scenario in [""] if asked.file else asked.scenario:
-        campaign = _campaign(scenario, asked.file, asked.generation)
+        campaign = campaign_of(scenario, asked.file, asked.generation)
         print(f"--- {campaign.scenario}")
-        if asked.mutants:
-            for mutant in mutants_of(campaign.scenario, asked.mutants):
-                print(f"{mutant.id}: {mutant.title}")
-                with known(mutant):
-                    detect(campaign, [mutant.id], ways, asked.seconds, asked.seeds)
-            continue
         if asked.bugs is None:
             compare(campaign, ways, asked.seconds, asked.seeds)
             continue

@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from benchmarks.guided import CLASSES, Met, mutants_of, reliable
+from benchmarks.guided import CLASSES, Met, reliable
 from reference.kit.protocol import Protocol
 from reference.kit.sometimes import Sometimes
 from reference.protocols import PROTOCOLS
@@ -26,6 +26,7 @@ from reference.runner import run as sim
 from reference.runner.run import simulate_genomes, simulate_part, simulate_run
 from reference.sim.choices import run_seed
 from reference.sim.genomes import FRESH, MUTATIONS, Genome, decode
+from tests.mutation.hunted import mutants_of
 from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
 from tla_utils.errors import ToolError
 from traces.jobs import campaigns, novelty
