@@ -100,8 +100,9 @@ class Family(NamedTuple):
     it depends on beside the bug. simulation: of one run, from scenario, options, chooser, memo and
     recorder. fixed: options that leave no constant to be drawn, for runs that are judged together.
     first_look: how many runs `verify` makes; of those that have any, the first gets the canary.
-    unpromised: (step, property, explanation) of the first property that a run breaks, whether or
-    not it was promised; the slow way.
+    suffers: by type of message, the options with which those of this type are disturbed as no
+    others are, which runs draw for a few types only. unpromised: (step, property, explanation) of
+    the first property that a run breaks, whether or not it was promised; the slow way.
     """
 
     scenario: Any
@@ -114,6 +115,7 @@ class Family(NamedTuple):
     log: ClientLog
     fixed: tuple[Mapping[str, Any], ...]
     first_look: int = 0
+    suffers: Mapping[str, Mapping[str, Any]] = {}
     unpromised: Callable[[Any], tuple[int, str, str] | None] | None = None
 
 

@@ -27,11 +27,11 @@ STRETCHES: Final = (1, 2, 4, 8)
 
 class Genome(NamedTuple):
     """A run: choices in the order in which they were made, the seed that goes on after them, and
-    how many times as long as others it is (options.py)."""
+    options that are not drawn."""
 
     choices: Choices
     seed: int
-    stretch: int = 1
+    own: Mapping[str, Any] = {}
 
     def chooser(self) -> Chooser:
         seeded = SeededChooser(self.seed)
@@ -39,7 +39,14 @@ class Genome(NamedTuple):
 
     def options(self, fixed: Mapping[str, Any] | None) -> dict[str, Any]:
         """The options that are not drawn. fixed: by the campaign, which nothing here changes."""
-        return {**({STRETCH: self.stretch} if self.stretch > 1 else {}), **(fixed or {})}
+        return {**self.own, **(fixed or {})}
+
+
+def settings(suffers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By name, options that runs of a seed may have beside those that they draw: so many times as
+    long as others, or one type of message is disturbed as no others are (family.py)."""
+    longer = {f"{FRESH} x{times}": {STRETCH: times} for times in STRETCHES if times > 1}
+    return {FRESH: {}, **longer, **{f"{FRESH} {of}": dict(own) for of, own in suffers.items()}}
 
 
 # --- Mutations: of one run, with the help of another. Both have made choices.
@@ -47,17 +54,18 @@ class Genome(NamedTuple):
 
 class Parent(NamedTuple):
     choices: Choices
-    stretch: int
+    options: Mapping[str, Any]
 
 
 def _spliced(one: Parent, other: Parent, stream: Stream) -> Parent:
     begin = one.choices[: stream.below(len(one.choices))]
-    return Parent((*begin, *other.choices[stream.below(len(other.choices)) :]), one.stretch)
+    return one._replace(choices=(*begin, *other.choices[stream.below(len(other.choices)) :]))
 
 
 def _continued(one: Parent, other: Parent, stream: Stream) -> Parent:
     begin = one.choices[: 1 + stream.below(len(one.choices))]
-    return Parent(begin, min(2 * one.stretch, STRETCHES[-1]))
+    longer = min(2 * one.options.get(STRETCH, 1), STRETCHES[-1])
+    return Parent(begin, {**one.options, STRETCH: longer})
 
 
 MUTATIONS: Final[Mapping[str, Callable[[Parent, Parent, Stream], Parent]]] = {

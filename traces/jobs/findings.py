@@ -30,7 +30,7 @@ from traces.checkers.anomalies import JEPSEN, OURS
 from traces.jobs import coverage, ranges
 from traces.jobs.arrays import Ints
 from traces.jobs.distributions import distribution
-from traces.jobs.guidance import WAYS, read_generation
+from traces.jobs.guidance import read_generation, ways_of
 from traces.jobs.histories import ANOMALIES, VERDICTS
 from traces.jobs.measures import MEASURES
 from traces.jobs.novelty import RAISED, RULE, SOMETIMES, conditions_of
@@ -391,7 +391,8 @@ class _Findings:
         for first in range(0, campaign.runs, campaign.guided):
             made = read_generation(self.trace, campaign, first).runs[: campaign.runs - first]
             ways.update(each.how for each in made)
-        return {"runs": campaign.guided, "ways": {how: ways[how] for how in WAYS}}
+        told = {how: ways[how] for how in ways_of(campaign)}
+        return {"runs": campaign.guided, "ways": told}
 
     def _coverage(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         known = {row["name"] for row in rows if row["kind"] == "action"}

@@ -9,15 +9,16 @@ Its runs are then simulated and judged in ranges, as those of any campaign are. 
 its runs have met (`.met`, novelty.py) and which choices they made (`.genomes`). What was new in a
 generation is put into the corpus in the order of its runs.
 
-* A run *owns* what it was the first to meet; who owns anything is kept, the rarest KEPT of them.
-* A parent is drawn by one of the four kinds of things, each as often, and among the owners of those
-  by rarity: a thing that r runs have met counts 1/r.
-* How a run comes about (of a seed, and how long it is; or of kept runs) is a bandit with many arms:
-  what a way has brought lately, new classes for each step, against that of the best, and a bonus
-  that shrinks the more often it was tried. UCB1, with the largest variance that a share has (Auer,
-  Cesa-Bianchi, Fischer: Finite-time Analysis of the Multiarmed Bandit Problem, Machine Learning 47,
-  2002, theorem 1 and section 4); what was long ago fades (Garivier, Moulines: On Upper-Confidence
-  Bound Policies for Switching Bandit Problems, ALT 2011), since all ways bring less as time goes.
+* What r runs have met counts 1/r, as in AFLFast and in entropic schedules: what is rare is worth
+  much, however often the rest is met again.
+* A run *owns* what it was the first to meet; who owns anything is kept. A parent is drawn among the
+  owners, by what that counts.
+* How a run comes about (of a seed, with one setting; or of kept runs) is a bandit with many arms:
+  what a way has brought lately, for each step, against that of the best, and a bonus that shrinks
+  the more often it was tried. UCB1, with the largest variance that a share has (Auer, Cesa-Bianchi,
+  Fischer: Finite-time Analysis of the Multiarmed Bandit Problem, Machine Learning 47, 2002, theorem
+  1 and section 4); what was long ago fades (Garivier, Moulines: On Upper-Confidence Bound Policies
+  for Switching Bandit Problems, ALT 2011), since all ways bring less as time goes.
 
 Nothing here knows of a protocol, a bug or a verdict: a run that breaks something is kept as any
 other is.
@@ -30,41 +31,35 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from reference.runner.scenarios import family
 from reference.sim.choices import SeededStream, Stream, run_seed
 from reference.sim.genomes import (
     FRESH,
     MUTATIONS,
-    STRETCHES,
     Choices,
     Genome,
     Parent,
     decode,
     encode,
+    settings,
 )
 from traces.jobs.arrays import Ints
-from traces.jobs.novelty import CLASS, TIERS, Things
 from traces.schema import TraceError
 from traces.sealed import replace_file, sealed
 from traces.store import Campaign, read_versioned
 
 GUIDED: Final = "guided"
 """The folder of generations in a trace's own."""
-GENERATION_VERSION: Final = 2
-KEPT: Final = 4000
-"""So many runs are parents at most."""
-OF_A_SEED: Final = {f"{FRESH} x{times}" if times > 1 else FRESH: times for times in STRETCHES}
-WAYS: Final = (*OF_A_SEED, *MUTATIONS)
-"""The ways to make runs: of a seed, so many times as long; or of kept ones."""
+GENERATION_VERSION: Final = 3
 FADES: Final = (9, 10)
 """What a way has brought counts so much less with each generation."""
 _WHOLE: Final = 1 << 32
@@ -79,17 +74,29 @@ GENOMES: Final = pa.schema([("run", pa.int64()), ("steps", pa.int64()), ("choice
 
 
 class Made(msgspec.Struct, frozen=True, array_like=True):
-    """How a run comes about: one of WAYS, from which runs, the choices that it begins with, and how
-    many times as long as others it is."""
+    """How a run comes about: one of `ways_of`, from which runs, the choices that it begins with,
+    and the options that it does not draw."""
 
     how: str = FRESH
     parents: tuple[int, ...] = ()
     choices: bytes = b""
-    stretch: int = 1
+    options: dict[str, Any] = {}
 
     def genome(self, seed: int) -> Genome:
         """Raises ValueError: its choices are none."""
-        return Genome(decode(self.choices) if self.choices else (), seed, self.stretch)
+        return Genome(decode(self.choices) if self.choices else (), seed, self.options)
+
+
+def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
+    """By way of making a run of a seed, the options that it does not draw; none that the campaign
+    fixes."""
+    ways = settings(family(campaign.scenario).suffers)
+    return {how: own for how, own in ways.items() if not own.keys() & campaign.options.keys()}
+
+
+def ways_of(campaign: Campaign) -> tuple[str, ...]:
+    """The ways to make runs: of a seed, or of kept ones."""
+    return (*of_a_seed(campaign), *MUTATIONS)
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,42 +173,22 @@ def genomes_of(trace: Path, campaign: Campaign, first_run: int, runs: int) -> li
 # --- The corpus
 
 
-class _Owned(NamedTuple):
-    """Of one tier, by thing: in how many runs it was met, and by which first."""
-
-    things: Things
-    runs: Ints
-    owner: Ints
-
-    def with_more(self, met: pa.Table) -> _Owned:
-        things = np.concatenate([self.things, met["thing"].to_numpy()])
-        runs = np.concatenate([self.runs, met["runs"].to_numpy()])
-        owner = np.concatenate([self.owner, met["first_run"].to_numpy()])
-        order = np.lexsort((owner, things))
-        things, runs, owner = things[order], runs[order], owner[order]
-        first = np.ones(len(things), dtype=np.bool_)
-        first[1:] = things[1:] != things[:-1]
-        starts = np.flatnonzero(first)
-        if not len(starts):
-            return self
-        return _Owned(things[starts], np.add.reduceat(runs, starts), owner[starts])
-
-
 class _Lot(NamedTuple):
     """Runs to be drawn, with the sum of the weights up to each."""
 
-    runs: Ints
+    runs: Sequence[int]
     sums: Ints
 
     def draw(self, stream: Stream) -> int:
         at = stream.below(_WHOLE) * int(self.sums[-1]) >> 32
-        return int(self.runs[np.searchsorted(self.sums, at, side="right")])
+        return self.runs[int(np.searchsorted(self.sums, at, side="right"))]
 
 
 class Brought(NamedTuple):
-    """What runs of one way have brought, in thousandths: new classes, steps, and how many runs."""
+    """What runs of one way have brought, in thousandths: how rare what they met was, steps, and how
+    many runs."""
 
-    new: int = 0
+    worth: int = 0
     steps: int = 0
     runs: int = 0
 
@@ -210,119 +197,92 @@ class Corpus:
     """What the generations so far have left of one configuration."""
 
     def __init__(self, campaign: Campaign, recorded_with: str) -> None:
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = _Owned(np.zeros(0, dtype=np.uint64), nothing, nothing)
         self._campaign = campaign
         self._recorded_with = recorded_with
-        self._owned = dict.fromkeys(TIERS, empty)
-        self._kept: dict[int, tuple[bytes, int]] = {}
-        """By run, its choices and how long it is."""
-        self.brought = {way: Brought() for way in WAYS}
+        self._met: Counter[int] = Counter()
+        """By thing, in how many runs it was met."""
+        self._owner: dict[int, int] = {}
+        """By thing, who met it first."""
+        self._kept: dict[int, tuple[bytes, dict[str, Any]]] = {}
+        """Of runs that own anything, the choices, and the options that were not drawn."""
+        self._of_a_seed = of_a_seed(campaign)
+        self.brought = {way: Brought() for way in ways_of(campaign)}
         """By way of making runs, fading."""
 
     def take(self, generation: Generation, met: pa.Table, genomes: pa.Table) -> None:
         """What the ranges of a generation say: MET and GENOMES, in any order."""
-        tiers = met["tier"].to_numpy()
-        for at, tier in enumerate(TIERS):
-            own = met.filter(pa.array(tiers == at))
-            self._owned[tier] = self._owned[tier].with_more(own)
-        owners = {
-            int(run)
-            for owned in self._owned.values()
-            for run in np.unique(owned.owner[owned.owner >= generation.first_run])
-        }
-        genomes = genomes.sort_by("run")
-        runs: list[int] = genomes["run"].to_pylist()
-        for run, choices in zip(runs, genomes["choices"].to_pylist(), strict=True):
-            if run in owners:
-                stretch = generation.runs[run - generation.first_run].stretch
-                self._kept[run] = (choices, stretch)
-        self._learn(generation, runs, genomes["steps"].to_pylist())
-        self._cull()
-
-    def _learn(self, generation: Generation, runs: Iterable[int], steps: Iterable[int]) -> None:
-        owner = self._owned[CLASS].owner
-        new = Counter(owner[owner >= generation.first_run].tolist())
+        met, genomes = met.sort_by("run"), genomes.sort_by("run")
+        things: list[int] = met["thing"].to_pylist()
+        self._met.update(things)
+        worth: Counter[int] = Counter()
+        for run, thing in zip(met["run"].to_pylist(), things, strict=True):
+            self._owner.setdefault(thing, run)
+            worth[run] += _UNIT // self._met[thing]
         kept, of = FADES
         brought = {way: [each * kept // of for each in was] for way, was in self.brought.items()}
-        for run, taken in zip(runs, steps, strict=True):
-            own = brought[generation.runs[run - generation.first_run].how]
-            for at, more in enumerate((new[run], taken, 1)):
-                own[at] += _RUN * more
+        owners = set(self._owner.values())
+        for each in genomes.to_pylist():
+            made = generation.runs[each["run"] - generation.first_run]
+            if each["run"] in owners:
+                self._kept[each["run"]] = each["choices"], made.options
+            for at, more in enumerate((worth[each["run"]], each["steps"], 1)):
+                brought[made.how][at] += _RUN * more
         self.brought = {way: Brought(*each) for way, each in brought.items()}
-
-    def _weights(self, tier: str) -> tuple[Ints, Ints]:
-        """Who owns anything of a tier and is kept, and how much that counts."""
-        owned = self._owned[tier]
-        kept = np.fromiter(self._kept, dtype=np.int64, count=len(self._kept))
-        counts = np.isin(owned.owner, kept)
-        runs, of = np.unique(owned.owner[counts], return_inverse=True)
-        weights = np.zeros(len(runs), dtype=np.int64)
-        np.add.at(weights, of.reshape(-1), _WHOLE // owned.runs[counts])
-        return runs, np.maximum(1, weights)
-
-    def _cull(self) -> None:
-        if len(self._kept) <= KEPT:
-            return
-        worth: Counter[int] = Counter()
-        for tier in TIERS:
-            runs, weights = self._weights(tier)
-            whole = int(weights.sum())
-            for run, weight in zip(runs.tolist(), weights.tolist(), strict=True):
-                worth[run] += (weight << 32) // whole
-        ordered = sorted(self._kept, key=lambda run: (-worth[run], run))
-        self._kept = {run: self._kept[run] for run in sorted(ordered[:KEPT])}
 
     def generation(self, number: int) -> Generation:
         """The next generation, when all before it were taken."""
         campaign = self._campaign
         first = number * campaign.guided
-        lots = []
-        for tier in TIERS:
-            runs, weights = self._weights(tier)
-            if len(runs):
-                lots.append(_Lot(runs, np.cumsum(weights)))
-        ways = self._ways(campaign.guided, WAYS if lots else tuple(OF_A_SEED))
+        owned = sorted(self._owner)
+        weights = np.array([_WHOLE // self._met[thing] for thing in owned], dtype=np.int64)
+        lot = _Lot([self._owner[thing] for thing in owned], np.cumsum(weights))
+        ways = self._ways(campaign.guided, tuple(self.brought if owned else self._of_a_seed))
         return Generation(
             recorded_with=self._recorded_with,
             scenario=campaign.scenario,
             first_run=first,
-            runs=tuple([self._made(run, how, lots) for run, how in enumerate(ways, first)]),
+            runs=tuple([self._made(run, how, lot) for run, how in enumerate(ways, first)]),
         )
 
     def _ways(self, runs: int, among: Sequence[str]) -> Iterator[str]:
         """How so many runs are to be made: each as UCB1 says, if those before it had brought what
         others of their way have."""
-        rates = {how: each.new * _UNIT // max(1, each.steps) for how, each in self.brought.items()}
+        rates = {
+            how: each.worth * _UNIT // max(1, each.steps) for how, each in self.brought.items()
+        }
         best = max(1, *rates.values())
         tried = {how: self.brought[how].runs for how in among}
+        steps = {how: max(1, self.brought[how].steps) for how in among}
+        usual = max(1, sum(steps.values()) // max(1, sum(tried.values())))
 
         def bound(how: str) -> int:
             if tried[how] < _RUN:
                 return _WHOLE
             log = max(1, sum(tried.values()) // _RUN).bit_length() * _LOG_2
-            return rates[how] * _UNIT // best + math.isqrt(_UNIT * log * _RUN // (4 * tried[how]))
+            # By steps, not runs: ways that bring as much have as much time, not as many runs.
+            share = math.isqrt(_UNIT * log * _RUN * usual // (4 * steps[how]))
+            return rates[how] * _UNIT // best + share
 
         for _ in range(runs):
             how = max(among, key=bound)
+            own = self.brought[how]
             tried[how] += _RUN
+            steps[how] += _RUN * own.steps // own.runs if own.runs else _RUN * usual
             yield how
 
-    def _made(self, run: int, how: str, lots: Sequence[_Lot]) -> Made:
-        if how in OF_A_SEED:
-            return Made(how, stretch=OF_A_SEED[how])
+    def _made(self, run: int, how: str, lot: _Lot) -> Made:
+        if how in self._of_a_seed:
+            return Made(how, options=self._of_a_seed[how])
         key = blake2b(f"{self._campaign.seed}/{run}/genome".encode(), digest_size=16).digest()
         stream = SeededStream(key)
-        one, other = (lots[stream.below(len(lots))].draw(stream) for _ in range(2))
-        mutated, stretch = MUTATIONS[how](self._parent(one), self._parent(other), stream)
-        return Made(how, (one, other) if how == "splice" else (one,), encode(mutated), stretch)
+        one, other = lot.draw(stream), lot.draw(stream)
+        made = MUTATIONS[how](self._parent(one), self._parent(other), stream)
+        of = (one, other) if how == "splice" else (one,)
+        return Made(how, of, encode(made.choices), dict(made.options))
 
     def _parent(self, run: int) -> Parent:
-        choices, stretch = self._kept[run]
-        return Parent(_decoded(choices), stretch)
-
-
-_decoded = lru_cache(maxsize=1024)(decode)
+        choices, options = self._kept[run]
+        return Parent(decode(choices), options)
 
 
 def made_or_read(

@@ -1,13 +1,17 @@
 """What the runs of a part have met that may be new: the answers that guide a campaign.
 
-    class      a canonical step (distinct.py)
-    pair       two classes that a node took one after the other
-    rule       a named decision and its answer (reference/runner/watching.py)
-    sometimes  a named condition that runs should come to (reference/kit/sometimes.py)
+    pair        two decisions that a node took one after the other. A decision is an action, why
+                it ignored its input, if it did, and how each rule that it asked answered
+                (reference/runner/watching.py)
+    sometimes   a named condition that runs should come to (reference/kit/sometimes.py)
 
-The last two have names and are FEATURES as others are (coverage.py); of `sometimes`, and of rules
-where all runs are watched, count is in how many runs. All four are in MET, where a thing is a
-number of 64 bits: of so many that one is taken for another is as likely as anything.
+Steps of one decision differ by values: offsets, epochs, what logs hold. There are a hundred
+decisions and thousands of pairs where there are hundreds of thousands of classes of steps, most of
+which no other campaign meets.
+
+Conditions, and each rule with each answer, are FEATURES as others are (coverage.py), where count is
+in how many runs. In MET a thing is a number of 64 bits: of so many that one is taken for another is
+as likely as anything.
 
 A condition that raises is told as a feature of kind `raised`, and holds of nothing.
 """
@@ -15,37 +19,25 @@ A condition that raises is told as a feature of kind `raised`, and holds of noth
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from reference.kit.sometimes import Sometimes
 from reference.protocols import parts_of
 from traces.jobs.columns import Ints, Part
 from traces.jobs.coverage import FEATURES
-from traces.jobs.distinct import Classes
 from traces.jobs.protocols import decode_step_constants
 
-Things: TypeAlias = npt.NDArray[np.uint64]
+RULE, SOMETIMES, RAISED = "rule", "sometimes", "raised"
 
-CLASS, PAIR, RULE, SOMETIMES, RAISED = "class", "pair", "rule", "sometimes", "raised"
-TIERS: Final = (CLASS, PAIR, RULE, SOMETIMES)
-"""The kinds of things that count as new."""
-
-MET: Final = pa.schema(
-    [
-        ("tier", pa.uint8()),
-        ("thing", pa.uint64()),
-        ("runs", pa.int64()),
-        ("first_run", pa.int64()),
-    ]
-)
-"""A thing (its kind as a place in TIERS), in how many runs it was met, and the first of them."""
+MET: Final = pa.schema([("run", pa.int64()), ("thing", pa.uint64())])
+"""What each run met, once."""
 
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -124,46 +116,34 @@ def features_of(part: Part, named: Mapping[tuple[str, str], Ints]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=FEATURES)
 
 
-def met(part: Part, classes: Classes, named: Mapping[tuple[str, str], Ints]) -> pa.Table:
-    """MET of a part, by tier and thing."""
-    own = classes.numbers()[part.taken]
+def met(
+    part: Part, decided: Sequence[frozenset[str]], named: Mapping[tuple[str, str], Ints]
+) -> pa.Table:
+    """MET of a part, by run and thing. decided: as of `rules`; named: the conditions, as of
+    `sometimes`."""
+    number = cache(_number)
+    decisions = np.array(
+        [
+            number(part.action[step], part.ignored[step], *sorted(told))
+            for step, told in enumerate(decided)
+        ],
+        dtype=np.uint64,
+    )
     order, first = part.by_node
-    ordered = own[order]
-    pairs = np.zeros_like(ordered)
-    pairs[1:] = (ordered[:-1] * _MIX) ^ ordered[1:]
-    tiers = {
-        CLASS: [(own, part.run_at)],
-        PAIR: [(pairs[~first], part.run_at[order][~first])],
-        RULE: list(_numbered(named, RULE)),
-        SOMETIMES: list(_numbered(named, SOMETIMES)),
-    }
-    return pa.concat_tables(
-        [_counted(part, at, tiers[tier]) for at, tier in enumerate(TIERS)]
-    ).combine_chunks()
+    taken, run_at = decisions[part.taken[order]], part.run_at[order]
+    pairs = (taken[:-1] * _MIX ^ taken[1:])[~first[1:]]
+    conditions = {name: of for (kind, name), of in named.items() if kind == SOMETIMES}
+    runs = np.concatenate([run_at[1:][~first[1:]], *conditions.values()])
+    things = np.concatenate(
+        [pairs, *[np.full(len(of), number(name)) for name, of in conditions.items()]]
+    )
+    order = np.lexsort((things, runs))
+    runs, things = runs[order], things[order]
+    new = np.ones(len(runs), dtype=np.bool_)
+    new[1:] = (runs[1:] != runs[:-1]) | (things[1:] != things[:-1])
+    return pa.table([part.run[runs[new]], things[new]], schema=MET)
 
 
-def _numbered(named: Mapping[tuple[str, str], Ints], of: str) -> Iterator[tuple[Things, Ints]]:
-    for (kind, name), runs in named.items():
-        if kind == of:
-            number = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
-            yield np.full(len(runs), number, dtype=np.uint64), runs
-
-
-def _counted(part: Part, tier: int, met: Sequence[tuple[Things, Ints]]) -> pa.Table:
-    things = np.concatenate([np.zeros(0, dtype=np.uint64), *[of for of, _ in met]])
-    runs = np.concatenate([np.zeros(0, dtype=np.int64), *[by for _, by in met]])
-    order = np.lexsort((runs, things))
-    things, runs = things[order], runs[order]
-    new_thing = np.ones(len(things), dtype=np.bool_)
-    new_thing[1:] = things[1:] != things[:-1]
-    new_run = new_thing.copy()
-    new_run[1:] |= runs[1:] != runs[:-1]
-    starts = np.flatnonzero(new_thing)
-    counts = np.add.reduceat(new_run.astype(np.int64), starts) if len(starts) else starts
-    columns = {
-        "tier": np.full(len(starts), tier, dtype=np.uint8),
-        "thing": things[starts],
-        "runs": counts,
-        "first_run": part.run[runs[starts]],
-    }
-    return pa.table(columns, schema=MET)
+def _number(*words: str) -> np.uint64:
+    data = "\0".join(words).encode()
+    return np.uint64(int.from_bytes(blake2b(data, digest_size=8).digest(), "little"))

@@ -377,7 +377,7 @@ def _judged(
     if learned is not None:
         named |= rules(part, learned.decided)
         lengths = part.steps_of_run.lengths.tolist()
-        answers["met"] = met(part, classes, named)
+        answers["met"] = met(part, learned.decided, named)
         answers["genomes"] = genomes_table(entry.first_run, lengths, learned.choices)
     watched = [] if learned else [rules_met(work.campaign, entry.first_run, entry.runs)]
     answers["features"] = pa.concat_tables(

@@ -8,13 +8,15 @@ from typing import Any, Final
 import msgspec
 
 from reference.bugs.catalog import bug as known_bug
-from reference.cluster.sim.options import ClusterOptions, draw
+from reference.cluster.sim.options import OF_QUORUM, ClusterOptions, draw
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from reference.partition.sim.family import SUFFERS as OF_PARTITIONS
 from reference.partition.sim.family import columns
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import configuration_of, envelope_of
 from reference.quorum.protocol import QUORUM
+from reference.quorum.sim.family import SUFFERS as OF_VOTERS
 from reference.quorum.sim.machine import QuorumMemo
 from reference.sim.family import ClientLog, Family, Manner
 
@@ -61,6 +63,11 @@ def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
     )
 
 
+SUFFERS: Final = {
+    **{of: {f"{OF_QUORUM}{option}": of for option in own} for of, own in OF_VOTERS.items()},
+    **OF_PARTITIONS,
+}
+
 FAMILY: Final = Family(
     scenario=CLUSTER,
     of=ClusterOptions,
@@ -78,4 +85,5 @@ FAMILY: Final = Family(
     log=ClientLog(lambda options: configuration_of(_decode(options).data), envelope_of),
     fixed=(),
     first_look=6,
+    suffers=SUFFERS,
 )

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from reference.partition.sim.machine import PartitionMemo
+from reference.partition.sim.network import FETCHES, WITH_CONTROLLER
 from reference.partition.sim.options import (
     OPTIONS,
     PartitionOptions,
@@ -82,6 +83,8 @@ def _flags(registration: Any) -> str:
     return "f" if registration.fenced else "s" if registration.stopping else "."
 
 
+SUFFERS: Final = {of: {"suffering": of} for of in (*FETCHES, *WITH_CONTROLLER)}
+
 FAMILY: Final = Family(
     scenario=PARTITION,
     of=PartitionOptions,
@@ -101,5 +104,6 @@ FAMILY: Final = Family(
         {"replicas": 2, "min_insync_replicas": 1, "elr": False, "unclean": True},
     ),
     first_look=60,
+    suffers=SUFFERS,
     unpromised=first_violation,
 )

@@ -29,6 +29,7 @@ FROM_CLIENTS = (
     "ListOffsetsRequest",
     "DeleteRecordsRequest",
 )
+FETCHES = ("ReplicaFetchRequest", "ReplicaFetchResponse")
 WITH_CONTROLLER = (
     *("RegisterBrokerRequest", "RegisterBrokerResponse", "HeartbeatRequest", "HeartbeatResponse"),
     *("AlterPartitionRequest", "AlterPartitionResponse"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from reference.clients.promises import Configuration
+from reference.quorum.messages import MESSAGES
 from reference.quorum.sim.faults import OPTIONS, Options
 from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.sim.scenario import QUORUM
@@ -48,6 +49,8 @@ def _log(row: Row) -> str:
     return f"{end}@{log[-1].epoch}" if log else end
 
 
+SUFFERS: Final = {of.__name__: {"suffering": of.__name__} for of in MESSAGES}
+
 FAMILY: Final = Family(
     scenario=QUORUM,
     of=Options,
@@ -67,4 +70,5 @@ FAMILY: Final = Family(
         {"voters": 1, "fetch_max_records": 2},
     ),
     first_look=600,
+    suffers=SUFFERS,
 )

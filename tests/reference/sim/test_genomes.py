@@ -7,7 +7,18 @@ import pytest
 from reference.runner.run import simulate_run
 from reference.runner.scenarios import FAMILIES
 from reference.sim.choices import Choice, RecordingChooser, SeededChooser, SeededStream
-from reference.sim.genomes import MUTATIONS, STRETCHES, Choices, Genome, Parent, decode, encode
+from reference.sim.genomes import (
+    MUTATIONS,
+    STRETCHES,
+    Choices,
+    Genome,
+    Parent,
+    decode,
+    encode,
+    settings,
+)
+from reference.sim.options import STRETCH
+from traces.schema import PROGRESSED, STOPPED
 
 
 def made_by(seed: int) -> Choices:
@@ -20,7 +31,8 @@ ONE, OTHER = made_by(1), made_by(2)
 
 
 def mutated(how: str, key: bytes, stretch: int = 1) -> Parent:
-    return MUTATIONS[how](Parent(ONE, stretch), Parent(OTHER, 1), SeededStream(key))
+    one = Parent(ONE, {STRETCH: stretch} if stretch > 1 else {})
+    return MUTATIONS[how](one, Parent(OTHER, {}), SeededStream(key))
 
 
 def test_a_genome_without_choices_is_its_seed() -> None:
@@ -43,18 +55,18 @@ def test_a_mutation_is_a_function_of_its_stream_and_makes_a_run(how: str) -> Non
     assert len(made) > 4 and ONE not in made
     one = mutated(how, b"k")
     assert mutated(how, b"k") == one
-    genome = Genome(one.choices, 3, one.stretch)
+    genome = Genome(one.choices, 3, one.options)
     run = simulate_run("quorum", 0, 0, options=genome.options({}), chooser=genome.chooser())
     assert run.steps
 
 
 def test_each_mutation_does_what_it_says() -> None:
-    continued, stretch = mutated("continue", b"k")
-    assert continued == ONE[: len(continued)] and stretch == 2
+    continued, options = mutated("continue", b"k")
+    assert continued == ONE[: len(continued)] and options == {STRETCH: 2}
     longest = STRETCHES[-1]
-    assert {mutated(how, b"k", longest).stretch for how in MUTATIONS} == {longest}
-    spliced, stretch = mutated("splice", b"k")
-    assert stretch == 1
+    assert all(mutated(how, b"k", longest).options == {STRETCH: longest} for how in MUTATIONS)
+    spliced, options = mutated("splice", b"k")
+    assert options == {}
     kept = next(at for at in range(len(ONE) + 1) if spliced[: at + 1] != ONE[: at + 1])
     assert spliced[kept:] == OTHER[len(OTHER) - len(spliced) + kept :]
 
@@ -62,7 +74,7 @@ def test_each_mutation_does_what_it_says() -> None:
 def test_a_run_that_is_continued_goes_on_where_it_would_have_ended() -> None:
     """The same steps until trouble would be over; then more than all there were."""
     short = simulate_run("quorum", 0, 0, chooser=SeededChooser(1))
-    genome = Genome(ONE, 2, 2)
+    genome = Genome(ONE, 2, {STRETCH: 2})
     longer = simulate_run("quorum", 0, 0, options=genome.options({}), chooser=genome.chooser())
     both = zip(short.steps, longer.steps, strict=False)
     same = next(at for at, (one, other) in enumerate(both) if one != other)
@@ -73,7 +85,7 @@ def test_a_run_that_is_continued_goes_on_where_it_would_have_ended() -> None:
 @pytest.mark.parametrize("scenario", FAMILIES)
 def test_every_family_has_longer_runs(scenario: str) -> None:
     """Of the same seeds; what a campaign has fixed nothing changes."""
-    genome = Genome((), 1, 4)
+    genome = Genome((), 1, {STRETCH: 4})
     taken = [
         sum(len(simulate_run(scenario, 1, run, options=options).steps) for run in range(4))
         for options in ({}, genome.options({}), genome.options({"stretch": 1}))
@@ -81,6 +93,22 @@ def test_every_family_has_longer_runs(scenario: str) -> None:
     assert taken[1] > 1.5 * taken[0] and taken[2] == taken[0]
     with pytest.raises(ValueError, match="stretch is 0, not from 1"):
         simulate_run(scenario, 1, 0, options={"stretch": 0})
+
+
+@pytest.mark.parametrize("scenario", ["quorum", "partition"])
+def test_each_type_of_message_can_suffer(scenario: str) -> None:
+    """Also one that no run draws; each setting makes other runs of the same seeds."""
+    assert FAMILIES[scenario].suffers.keys() < FAMILIES["cluster"].suffers.keys()
+    plain, *others = settings(FAMILIES[scenario].suffers).values()
+    assert plain == {} and len(others) == len(STRETCHES) - 1 + len(FAMILIES[scenario].suffers)
+    taken = [
+        [simulate_run(scenario, 1, run, options=own) for run in range(4)]
+        for own in (plain, *others)
+    ]
+    of_plain = [run.steps for run in taken[0]]
+    assert all([run.steps for run in runs] != of_plain for runs in taken[1:])
+    for run in (run for runs in taken for run in runs):
+        assert run.result.verdict in (PROGRESSED, STOPPED) and not run.result.violations
 
 
 def test_choices_are_read_back_as_they_were() -> None:

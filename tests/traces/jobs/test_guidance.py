@@ -18,30 +18,31 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from benchmarks.guided import CLASSES, Met, reliable
 from reference.kit.protocol import Protocol
 from reference.kit.sometimes import Sometimes
 from reference.protocols import PROTOCOLS
 from reference.runner import run as sim
 from reference.runner.run import simulate_genomes, simulate_part, simulate_run
 from reference.sim.choices import run_seed
-from reference.sim.genomes import FRESH, MUTATIONS, STRETCHES, Genome, decode
+from reference.sim.genomes import FRESH, MUTATIONS, Genome, decode
+from tests.mutation.hunted import mutants_of
 from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
 from tla_utils.errors import ToolError
 from traces.jobs import campaigns, guidance, novelty, plan as plans
 from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.campaigns import Options, run_campaign
 from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes
 from traces.jobs.guidance import (
-    OF_A_SEED,
-    WAYS,
     Corpus,
     Generation,
     genome_of,
     genomes_table,
+    of_a_seed,
     read_generation,
+    ways_of,
 )
-from traces.jobs.novelty import CLASS, MET, PAIR, RULE, SOMETIMES, TIERS, conditions_of
+from traces.jobs.novelty import MET, SOMETIMES, conditions_of
 from traces.jobs.plan import Configuration, begin, plan_of, read_plan
 from traces.schema import TraceError
 from traces.sealed import sealed
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path("c")
+OF_A_SEED = of_a_seed(Campaign(scenario="quorum", seed=1, runs=1))
 RUNS = 20
 """Two generations of eight, and half a third."""
 
@@ -196,33 +198,30 @@ def test_a_first_generation_is_that_of_a_plain_campaign() -> None:
 # -- What is new
 
 
-def met_by(runs: dict[int, list[tuple[int, int]]]) -> pa.Table:
-    """MET, from (tier, thing) of each run."""
-    rows = [
-        {"tier": tier, "thing": thing, "runs": 1, "first_run": run}
-        for run, things in runs.items()
-        for tier, thing in things
-    ]
+def met_by(runs: dict[int, list[int]]) -> pa.Table:
+    """MET, from the things of each run."""
+    rows = [{"run": run, "thing": thing} for run, things in runs.items() for thing in things]
     return pa.Table.from_pylist(rows, schema=MET)
 
 
 def test_who_meets_nothing_new_is_no_parent() -> None:
-    campaign = Campaign(scenario="quorum", seed=1, runs=12, guided=4)
+    size = len(OF_A_SEED)
+    campaign = Campaign(scenario="quorum", seed=1, runs=2 * size, guided=size)
     corpus = Corpus(campaign, "this")
     first = corpus.generation(0)
     assert [made.how for made in first.runs] == [*OF_A_SEED]
-    assert [made.stretch for made in first.runs] == [*STRETCHES]
-    _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(4)])
-    seen = {0: [(0, 5)], 1: [(0, 5), (1, 8)], 2: [(0, 5)], 3: [(1, 8)]}
-    corpus.take(first, met_by(seen), genomes_table(0, [9] * 4, made))
-    second = [*corpus.generation(1).runs, *corpus.generation(2).runs, *corpus.generation(3).runs]
+    assert [made.options for made in first.runs] == [*OF_A_SEED.values()]
+    _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(2)])
+    seen = {run: [[5], [5, 8], [8]][min(run, 2)] for run in range(size)}
+    corpus.take(first, met_by(seen), genomes_table(0, [9] * size, made * (size // 2)))
+    second = corpus.generation(1).runs
     assert {parent for each in second for parent in each.parents} <= {0, 1}
     assert any(each.parents for each in second)
     for each in second:
         assert each.how in OF_A_SEED or decode(each.choices)
 
 
-@pytest.mark.parametrize("pays", [*OF_A_SEED, "splice"])
+@pytest.mark.parametrize("pays", ["fresh x2", "fresh VoteRequest", "splice"])
 def test_what_brings_most_for_a_step_is_done_most(pays: str) -> None:
     """Which way pays is found out, and found out again when another does; none is given up."""
     corpus = Corpus(Campaign(scenario="quorum", seed=1, runs=0, guided=32), "this")
@@ -233,41 +232,44 @@ def test_what_brings_most_for_a_step_is_done_most(pays: str) -> None:
             generation = corpus.generation(number)
             first, hows = generation.first_run, [each.how for each in generation.runs]
             things = {
-                run: [(0, 100 * run + at) for at in range(20 if how == best else 5)]
+                run: [100 * run + at for at in range(20 if how == best else 5)]
                 for run, how in enumerate(hows, first)
             }
             corpus.take(generation, met_by(things), genomes_table(first, [40] * 32, made * 32))
             last.update(hows if number % 30 >= 10 else [])
         assert last.most_common(1)[0][0] == best
-        assert last[best] > last.total() * 0.7 and set(last) == set(WAYS)
+        assert last[best] > last.total() * 0.7 and set(last) == set(
+            ways_of(Campaign(scenario="quorum", seed=1, runs=1))
+        )
 
 
-def test_the_rarest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guidance, "KEPT", 1)
-    corpus = Corpus(Campaign(scenario="quorum", seed=1, runs=40, guided=4), "this")
-    _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(4)])
-    seen = {0: [(0, 5)], 1: [(0, 6)], 2: [(0, 5)], 3: [(0, 5)]}
-    corpus.take(corpus.generation(0), met_by(seen), genomes_table(0, [9] * 4, made))
-    drawn = {parent for g in range(1, 9) for m in corpus.generation(g).runs for parent in m.parents}
-    assert drawn == {1}
+def test_the_rarer_what_it_met_the_more_often_a_run_is_a_parent() -> None:
+    corpus = Corpus(Campaign(scenario="quorum", seed=1, runs=40, guided=40), "this")
+    _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(40)])
+    seen = {run: [5, 6] if run == 7 else [5] for run in range(40)}
+    corpus.take(corpus.generation(0), met_by(seen), genomes_table(0, [9] * 40, made))
+    drawn = [parent for g in range(1, 5) for m in corpus.generation(g).runs for parent in m.parents]
+    assert set(drawn) <= {0, 7} and drawn.count(7) > 10 * drawn.count(0)
 
 
-def test_what_is_met_is_counted_by_runs() -> None:
+def test_what_is_met_is_told_of_each_run() -> None:
     seeds = [Genome((), run_seed(SEED, run)) for run in range(6)]
     tables, _, decided = simulate_genomes("partition", SEED, 0, seeds)
     part = Part(tables)
-    classes = Classes(part)
-    named = novelty.sometimes(part, "partition") | novelty.rules(part, decided)
-    met = novelty.met(part, classes, named)
-    tiers = met["tier"].to_pylist()
-    assert tiers.count(TIERS.index(CLASS)) == len(set(classes.numbers()[part.taken].tolist()))
-    assert tiers.count(TIERS.index(PAIR)) > 0
-    by_name = {name: (kind, len(runs)) for (kind, name), runs in named.items()}
-    for tier in (RULE, SOMETIMES):
-        counts = sorted(count for kind, count in by_name.values() if kind == tier)
-        rows = met.filter(pa.array([each == TIERS.index(tier) for each in tiers]))
-        assert sorted(rows["runs"].to_pylist()) == counts and counts
-    assert all(1 <= runs <= 6 for runs in met["runs"].to_pylist())
+    named = novelty.sometimes(part, "partition")
+    met = novelty.met(part, decided, named)
+    rows = list(zip(met["run"].to_pylist(), met["thing"].to_pylist(), strict=True))
+    assert rows == sorted(set(rows)) and {run for run, _ in rows} == set(range(6))
+    # A run alone tells the same of itself, by names and not by places.
+    alone, _, told = simulate_genomes("partition", SEED, 4, seeds[4:5])
+    only = Part(alone)
+    again = novelty.met(only, told, novelty.sometimes(only, "partition"))
+    assert again["thing"].to_pylist() == [thing for run, thing in rows if run == 4]
+    # Conditions count beside pairs, and a rule's answer tells two decisions apart.
+    pairs = novelty.met(part, decided, {})
+    assert met.num_rows - pairs.num_rows == sum(len(of) for of in named.values()) > 0
+    blind = novelty.met(part, [frozenset[str]()] * len(decided), {})
+    assert len(set(blind["thing"].to_pylist())) < len(set(pairs["thing"].to_pylist()))
 
 
 def test_conditions_have_names_and_are_asked_of_their_own_inputs() -> None:
@@ -332,6 +334,27 @@ def test_a_condition_that_raises_is_named_and_nothing_is_lost(
     assert reason.endswith("could not be asked")
     assert [each["runs"] for each in only["sometimes"]["reached"]] == [9]
     assert [each["name"] for each in only["sometimes"]["never"]] == ["Fails"]
+
+
+# -- How it is measured (benchmarks/guided.py)
+
+
+def test_reliable_is_what_more_than_half_of_others_have_met() -> None:
+    assert reliable([{1, 2, 3}, {2, 3, 4}, {3, 5}]) == {2, 3}
+    assert reliable([{1, 2}, {2, 3}]) == {2}
+    met = Met([], {CLASSES: {7: 3.0, 8: 1.0, 9: 2.0}})
+    assert met.after(2.0, CLASSES) == {8, 9}
+    assert met.reaches(2, {7, 8, 10}, CLASSES) == 3.0
+    assert met.reaches(3, {7, 8, 10}, CLASSES) is None
+
+
+def test_mutants_are_of_one_rule_each_and_always_the_same() -> None:
+    found = list(mutants_of("partition", 4))
+    assert [(each.id, each.title) for each in found] == [
+        (each.id, each.title) for each in mutants_of("partition", 4)
+    ]
+    assert all(len(each.replaces) == 1 and each.protocol == "partition" for each in found)
+    assert len({each.title for each in found}) == 4
 
 
 # -- Bad input
