@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from time import monotonic
 
 import msgspec
 
@@ -29,6 +30,8 @@ RESULT = "tried.json"
 BOUNDS = "bounds"
 """The folder of the cfgs of known bugs' models without the bug."""
 HEADS = ("rule", "operator", "what it says")
+RUNS_SHARE = 0.5
+"""The part of the time that runs have where models wait for what is left."""
 LONG_S = 10.0
 """Of a model that takes longer it is told how long, in the end."""
 TOLD_LINES = 60
@@ -43,7 +46,7 @@ def run(
     names: Sequence[str],
     runs: int,
     seed: int,
-    timeout: float,
+    minutes: float,
     out: Path,
     jar: str | None,
     java: str | None,
@@ -60,24 +63,29 @@ def run(
     manifest = manifest_of(protocol)
     own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
     _refuse_two_changes(own_overlay, own_rules)
-    bugs = related.bugs_with(protocol, _replaced(own_overlay, own_rules))
+    end = monotonic() + 60 * minutes
+    replaced = _replaced(own_overlay, own_rules)
+    bugs, near = related.bugs_with(protocol, replaced), related.bugs_near(protocol, replaced)
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
     place = artifacts.claim(out)
     chosen = bool(tiers or names)
     if own_overlay is not None and not chosen:
         # First where changes of these rules are known to show: who waits hears of it early.
-        models = [*related.bounds_of(bugs, manifest, place / BOUNDS), *models]
+        models = [*related.bounds_of([*bugs, *near], manifest, place / BOUNDS), *models]
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:
-        by_runs = own_runs.try_runs(own_rules, runs, seed, place, own_overlay, screen)
+        share = 60 * minutes * (1 if own_overlay is None else RUNS_SHARE)
+        by_runs = own_runs.try_runs(own_rules, runs, seed, place, own_overlay, screen, share)
         _show_runs(by_runs, screen)
     by_models: list[OfModel] = []
     if own_overlay is not None:
         options = RunOptions(jar=find_jar(jar), java=find_java(java))
-        by_models = _show_models(own_overlay, manifest, models, options, place, timeout, screen)
+        left = end - monotonic()
+        by_models = _show_models(own_overlay, manifest, models, options, place, left, screen)
     ended = [each.model for each in by_models if each.verdict in (trying.HOLDS, trying.VIOLATED)]
-    known = related.known(bugs, ended, manifest, runs=None if by_runs is None else runs)
+    judged = runs if by_runs is not None and by_runs.ended else None
+    known = related.known(bugs, ended, manifest, runs=judged, near=near)
     found = trying.concluded(by_models, by_runs, known, chosen=chosen)
     _conclude(found, place, screen)
     document = msgspec.to_builtins(found)
@@ -272,6 +280,8 @@ def _conclude(found: Tried, place: Path, screen: Screen) -> None:
 
 def _worth(known: Known) -> Iterator[str]:
     """Which known bugs of the replaced rules this search finds."""
+    if known.near:
+        yield f"of rules that cite the same sources: {', '.join(known.near)}; their bounds are used"
     if not known.bugs:
         yield "none of these rules: nothing tells what this search would find"
         return

@@ -61,7 +61,7 @@ import json, os, sys, time
 from kraftcheck.cli import cli
 from kraftcheck.screen import Screen
 
-def begun(screen, label):
+def begun(screen, label, waited_s):
     print(time.process_time() + loaded, label, flush=True)
     os._exit(0)
 

@@ -90,6 +90,20 @@ def test_a_verb_that_says_nothing_is_told_to_be_at_work(
     assert capsys.readouterr().err == ""
 
 
+def test_what_was_waited_for_before_a_verb_began_counts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process imports for a while before it comes to its verb."""
+    monkeypatch.setattr(module, "SILENCE_S", 30.0)
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    with Screen().at_work("try", waited_s=31.0):
+        sleep(0.3)
+    assert capsys.readouterr().err.startswith("try: at work, 31.")
+    with Screen().at_work("try", waited_s=1.0):
+        sleep(0.3)
+    assert capsys.readouterr().err == ""
+
+
 def test_what_is_said_now_and_then_is_sign_of_life_enough(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

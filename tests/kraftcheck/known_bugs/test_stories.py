@@ -40,6 +40,24 @@ def test_a_step_without_a_name_is_told_by_what_it_changed() -> None:
     assert told(("MCNext", "F", 0, nothing)) == ["2. then"]
 
 
+def test_variables_that_are_no_rows_are_told_by_what_changed_in_them() -> None:
+    """A model of transactions has its rows in variables of other names."""
+    client = '<<[txn |-> {}, status |-> "{}"]>>'
+    values: list[Any] = [
+        {"clients": parse(client.format(0, "Ready")), "leaderEpoch": parse("1")},
+        {"clients": parse(client.format(1, "Open")), "leaderEpoch": parse("1")},
+        {"clients": parse(client.format(1, "Open")), "leaderEpoch": parse("2")},
+    ]
+    states = [State(number, "Next", each) for number, each in enumerate(values, 1)]
+    assert [*narrated(states, None)] == [
+        "1. the beginning",
+        "2. clients[1] goes on",
+        "       clients[1]: status Ready -> Open; txn 0 -> 1",
+        "3. leaderEpoch goes on",
+        "       leaderEpoch: 1 -> 2",
+    ]
+
+
 def test_a_broker_that_does_not_run_is_told_by_its_status() -> None:
     row = '[b |-> [role |-> "{}", status |-> "{}", log |-> <<>>]]'
     rows = [row.format(*each) for each in (("Leader", "Running"), ("None", "Down"))]
