@@ -70,8 +70,10 @@ def run(
     place = artifacts.claim(out)
     chosen = bool(tiers or names)
     if own_overlay is not None and not chosen:
-        # First where changes of these rules are known to show: who waits hears of it early.
-        models = [*related.bounds_of([*bugs, *near], manifest, place / BOUNDS), *models]
+        # First where changes of these rules are known to show: who waits hears of it early. Then
+        # what is soon over.
+        bounds, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
+        models = [*bounds, *sorted(models, key=lambda each: each.distinct or 0), *others]
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:

@@ -271,11 +271,11 @@ def _happened(before: State, after: State) -> str:
 
 
 def _others(state: State) -> list[str]:
-    """The variables of a model that are told as they are: no rows of nodes, no messages."""
-    return [name for name in state.values if name not in _TOLD_APART]
+    """The variables of a model that has no rows of nodes: all but messages and what is spent."""
+    return [] if "rows" in state.values else [n for n in state.values if n not in _TOLD_APART]
 
 
-_TOLD_APART = ("rows", "controller", "metadata", "network", "spent", "committed", "acked")
+_TOLD_APART = ("controller", "network", "spent", "committed", "acked")
 
 
 def _parts(before: State, after: State) -> Iterator[tuple[str, Any, Any]]:

@@ -189,13 +189,12 @@ def concluded(
 ) -> Tried:
     """The verdict on all of it. chosen: somebody said how far it is to look."""
     broken = [f"{each.property} (model {each.model})" for each in models if _breaks(each)]
+    late = [each for each in models if each.verdict == UNKNOWN and "time limit" in each.reason]
     undecided = [
-        f"model {m.model}: {m.reason}"
-        for m in models
-        if m.verdict == UNKNOWN and m.reason != NOT_BEGUN
+        f"model {m.model}: {m.reason}" for m in models if m.verdict == UNKNOWN and m not in late
     ]
-    if waits := [each.model for each in models if each.reason == NOT_BEGUN]:
-        undecided.append(f"models {', '.join(waits)}: {NOT_BEGUN}")
+    if late:
+        undecided.append(f"not searched to the end in time: {', '.join(m.model for m in late)}")
     ended = [each for each in models if each.verdict != UNKNOWN]
     if ended and not any(each.differs for each in ended):
         which = "they" if len(ended) == len(models) else "those that ended"
@@ -209,7 +208,7 @@ def concluded(
     if other and not chosen:
         undecided += _worthless(known)
     verdict, reasons = NO_DIFFERENCE, []
-    if any("time limit" in each for each in undecided):
+    if late or (runs is not None and not runs.ended):
         undecided.append(LONGER)
     if broken:
         verdict, reasons = BROKEN, broken

@@ -212,7 +212,7 @@ def test_first_comes_where_known_bugs_show_and_the_longest_is_named(
     bounds = [name.startswith("bounds-of-") for name in asked]
     assert any(bounds) and bounds == sorted(bounds, reverse=True)
     told = " ".join(shown.stdout.split())
-    assert "model quorum-live: stopped after the time limit of 300 s" in told
+    assert "not searched to the end in time: quorum-live" in told
     assert trying.LONGER in told
     assert "the longest quorum-live, 300 s" in shown.stdout
 
@@ -237,7 +237,8 @@ def test_what_the_time_does_not_do_for_is_unknown_and_named(
     assert shares == [50.0] and found[1].reason == trying.NOT_BEGUN
     together = concluded(found, None, FOUND)
     assert together.verdict == trying.UNKNOWN
-    assert together.reasons == [f"models {models[1].name}: {trying.NOT_BEGUN}", trying.LONGER]
+    late = f"not searched to the end in time: {models[1].name}"
+    assert together.reasons == [late, trying.LONGER]
 
 
 def test_runs_that_take_too_long_are_ended_and_told(tmp_path: Path) -> None:
