@@ -34,6 +34,8 @@ RUNS_SHARE = 0.5
 """The part of the time that runs have where models wait for what is left."""
 LONG_S = 10.0
 """Of a model that takes longer it is told how long, in the end."""
+SAID_MAX = 200
+"""Characters of what a finding says, where a row may be a whole log."""
 TOLD_LINES = 60
 """Of a counterexample so many lines are shown; the file has all."""
 
@@ -219,7 +221,9 @@ def _finding(found: Finding) -> str:
     of = "schedule" if found.schedule else "run"
     first = found.schedule or found.run
     runs = f"{found.runs} {of}{'s' if found.runs > 1 else ''}, first {first}"
-    return f"{found.what} ({runs}){': ' if found.said else ''}{found.said}"
+    said = found.said if len(found.said) <= SAID_MAX else f"{found.said[:SAID_MAX]} ..."
+    more = f" (all of it in {found.told_in})" if said != found.said else ""
+    return f"{found.what} ({runs}){': ' if said else ''}{said}{more}"
 
 
 HEAD = ("model", "verdict", ">states", ">correct", ">seconds", "what")
