@@ -18,6 +18,7 @@ import atexit
 import errno
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -212,11 +213,18 @@ def _os_line(error: OSError) -> str:
     return f"{place}{error.strerror or error}"
 
 
+_NUMBERS = {"integer": "whole number", "float": "number"}
+"""By click's word for a type, which it says of ranges as well: "not a valid integer range"."""
+
+
 def _usage(error: click.ClickException) -> int:
     """Click's own complaints (an unknown option, a missing value), in our one line."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"; see `{context.command_path} --help`" if context else ""
-    return _say(error.format_message().rstrip(".") + hint, BAD_INPUT)
+    said = error.format_message().rstrip(".")
+    for kind, number in _NUMBERS.items():
+        said = re.sub(f" is not a valid {kind}( range)?", f" is no {number}", said)
+    return _say(said + hint, BAD_INPUT)
 
 
 def _say(message: str, code: int) -> int:

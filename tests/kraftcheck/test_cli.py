@@ -130,6 +130,8 @@ def test_the_version() -> None:
         (["frobnicate"], "No such command 'frobnicate'"),
         (["spec", "chekc"], "No such command 'chekc'"),
         (["--teir"], "No such option"),
+        (["simulate", "--runs", "1.5"], "'1.5' is no whole number"),
+        (["try", "--minutes", "long"], "'long' is no number"),
         (["bugs", "show"], "Missing argument 'ID'"),
         (["bugs", "show", "Z88"], "no bug 'Z88'; did you mean Z98, Z89, Z87"),
     ],

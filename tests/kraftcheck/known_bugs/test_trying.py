@@ -17,7 +17,7 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import related, trying
 from kraftcheck.known_bugs.entries import manifest_of
-from kraftcheck.known_bugs.own_overlay import models_for, read_overlay
+from kraftcheck.known_bugs.own_overlay import models_for, read_overlay, unsuitable
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
@@ -258,6 +258,20 @@ def test_runs_that_take_too_long_are_ended_and_told(tmp_path: Path) -> None:
     assert "stopped after the time limit of 3 s, within the campaign" in found["reasons"][0]
     assert found["reasons"][-1] == trying.LONGER
     assert not found["known"]["schedules"] and not found["known"]["runs"]
+
+
+def test_a_model_that_has_something_in_the_place_of_a_rule_says_what(tmp_path: Path) -> None:
+    """Who changes who is chosen is told that the kit has checked any choice."""
+    head, body = (
+        "---- MODULE Mine ----\nEXTENDS PartitionRules",
+        "Mine_LeaderChoices(candidates) == {}",
+    )
+    text = f"{head}\n\n{body}\n====\n"
+    (tmp_path / "Mine.tla").write_text(text, "utf-8")
+    manifest = manifest_of("partition")
+    own = read_overlay(tmp_path / "Mine.tla", manifest)
+    said = unsuitable(own, manifest, manifest.models["partition-crash"])
+    assert said == "the kit checks it with AnyChoice in the place of LeaderChoices"
 
 
 def test_a_rule_without_a_known_bug_has_the_bounds_of_its_neighbours() -> None:
