@@ -20,6 +20,7 @@ from kraftcheck.known_bugs.own_runs import Finding, OfRuns
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.trying import OfModel, Tried
 from kraftcheck.screen import Columns, Screen
+from reference.bugs.bug import Bug
 from reference.kit.dispatch import snake
 from reference.protocols import PROTOCOLS
 from reference.runner.scenarios import family
@@ -67,13 +68,14 @@ def run(
     _refuse_two_changes(own_overlay, own_rules)
     end = monotonic() + 60 * minutes
     replaced = _replaced(own_overlay, own_rules)
-    bugs, near = related.bugs_with(protocol, replaced), related.bugs_near(protocol, replaced)
+    bugs, near = related.bugs_with(protocol, replaced), list[Bug]()
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
     place = artifacts.claim(out)
     chosen = bool(tiers or names)
     if own_overlay is not None and not chosen:
         # First where changes of these rules are known to show: who waits hears of it early. Then
         # what is soon over.
+        near = related.bugs_near(protocol, replaced)
         bounds, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
         models = [*bounds, *sorted(models, key=lambda each: each.distinct or 0), *others]
     _introduce(own_overlay, own_rules, screen)
