@@ -102,6 +102,11 @@ class Screen:
             self._pulse.end()
             self._pulse = None
 
+    def doing(self, what: str) -> None:
+        """What the verb is at, for where it is told to be at work."""
+        if self._pulse:
+            self._pulse.what = what
+
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """While this lasts, it is not the verb that is waited for: it need not say anything."""
@@ -247,6 +252,7 @@ class _Pulse:
         self._label = label
         self._begin = self._spoken = self.last = monotonic() - waited_s
         self._held = 0
+        self.what = ""
         self._bar: Progress | None = None
         self._lock, self._ended = Lock(), Event()
         self._thread = Thread(target=self._beat, daemon=True)
@@ -280,11 +286,12 @@ class _Pulse:
             return
         if sys.stderr.isatty():
             self._bar = _bar()
-            self._bar.add_task(f"{self._label}: at work", note="", total=None)
+            self._bar.add_task(f"{self._label}: at work", note=self.what, total=None)
             self._bar.start()
         else:
             self.last = now
-            click.echo(f"{self._label}: at work, {now - self._begin:.1f} s", err=True)
+            doing = f", {self.what}" if self.what else ""
+            click.echo(f"{self._label}: at work, {now - self._begin:.1f} s{doing}", err=True)
 
 
 class Columns:

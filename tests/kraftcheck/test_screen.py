@@ -76,6 +76,9 @@ def test_a_verb_that_says_nothing_is_told_to_be_at_work(
     with screen.at_work("spec check"):
         sleep(0.3)
         assert capsys.readouterr().err.startswith("spec check: at work, 0.")
+        screen.doing("a node is waited for")
+        sleep(0.3)
+        assert capsys.readouterr().err.endswith(" s, a node is waited for\n")
         with screen.without_results().progress("models", 1):
             sleep(0.3)
         told = capsys.readouterr().err
