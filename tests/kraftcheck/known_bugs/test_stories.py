@@ -10,8 +10,10 @@ from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.stories import COUNT_ANEW, ending, narrated
 from kraftcheck.known_bugs.violations import Counterexample
+from reference.partition.types import PartitionConstants
 from tla_utils import Model, State, TlcResult, parse
 from traces.counterexamples import endings
+from traces.counterexamples.rows import Named
 
 ROWS = '[a |-> [role |-> "{}", log |-> <<>>, epoch |-> {}], b |-> [role |-> "F", log |-> <<>>]]'
 
@@ -154,3 +156,11 @@ def test_a_number_that_falls_is_told_where_a_model_counts_anew() -> None:
     assert lines("Leader", counts_anew=True) == ["b: partitionEpoch 2 -> 1 (renumbered)"]
     assert lines("Leader", counts_anew=False) == ["b: partitionEpoch 2 -> 1"]
     assert lines("Follower", counts_anew=True) == ["b: role Leader -> Follower"]
+
+
+def test_names_of_nodes_stay_in_the_counterexample_that_has_them() -> None:
+    """A number with a name equals the number: what is remembered of one is not told of another."""
+    named = PartitionConstants(replicas=(Named(2, "b2"), Named(1, "b1")), min_insync_replicas=1)
+    assert str(named.brokers) == "(b1, b2)"
+    plain = PartitionConstants(replicas=(2, 1), min_insync_replicas=1)
+    assert plain == named and str(plain.brokers) == "(1, 2)"
