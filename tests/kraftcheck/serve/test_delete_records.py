@@ -29,9 +29,9 @@ def delete(
     return found["error_code"], found["low_watermark"]
 
 
-def with_batches(**setup: object) -> Wire:
+def with_batches() -> Wire:
     """Offsets 0 to 11, in four batches of three."""
-    wire = Wire(**setup)
+    wire = Wire()
     wire.create()
     for at in range(4):
         wire.produce(batch(b"a", b"b", b"c", producer=(7, 0, 3 * at)))
