@@ -101,7 +101,7 @@ Kind: TypeAlias = Literal["None", "Expand", "Shrink"]
 
 
 @lru_cache(maxsize=256)
-def _sorted(brokers: tuple[int, ...], _kind: type) -> tuple[int, ...]:
+def _sorted(brokers: tuple[int, ...], _kind: str) -> tuple[int, ...]:
     """Asked for at every step. _kind: of a broker, since numbers with names are equal to others."""
     return tuple(sorted(brokers))
 
@@ -132,7 +132,7 @@ class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field
     @property
     def brokers(self) -> tuple[int, ...]:
         """Sorted: what tuples by broker are aligned with."""
-        return _sorted(self.replicas, type(self.replicas[0]))
+        return _sorted(self.replicas, type(self.replicas[0]).__name__)
 
     @property
     def effective_min_isr(self) -> int:
