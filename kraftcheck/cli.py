@@ -15,6 +15,7 @@ from kraftcheck.verbs import (
     clusters,
     histories,
     models,
+    options,
     runs,
     serve,
     storage,
@@ -99,7 +100,7 @@ for _verb in (
 def main() -> None:
     """The console script."""
     try:
-        cli()
+        cli(obj=options.OWN_PROCESS)
     except SystemExit as end:
         exits.leave(int(end.code or exits.HOLDS))
 

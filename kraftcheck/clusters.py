@@ -46,6 +46,7 @@ def up(folder: Path, layout: str, islands: bool, settings: tuple[str, ...], scre
             raise BadInput(f"--set {setting}: not of the form key=value")
     chosen = {key: value for key, _, value in pairs}
     use_java()
+    screen.doing("the nodes are started, and waited for")
     cluster = _tried(lambda: Cluster.up(folder, layout, islands, chosen, lasts=True))
     return _shown(cluster, screen)
 

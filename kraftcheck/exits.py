@@ -18,6 +18,7 @@ import atexit
 import errno
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import threading
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -64,6 +66,10 @@ class Interrupted(BaseException):
     def __init__(self, code: int) -> None:
         super().__init__("interrupted" if code == INTERRUPTED else "terminated")
         self.code = code
+
+
+class TimeOver(BaseException):
+    """What was to be done within a time was not. No Exception, for the reason of Interrupted."""
 
 
 def worst(codes: Iterable[int]) -> int:
@@ -207,11 +213,18 @@ def _os_line(error: OSError) -> str:
     return f"{place}{error.strerror or error}"
 
 
+_NUMBERS = {"integer": "whole number", "float": "number"}
+"""By click's word for a type, which it says of ranges as well: "not a valid integer range"."""
+
+
 def _usage(error: click.ClickException) -> int:
     """Click's own complaints (an unknown option, a missing value), in our one line."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"; see `{context.command_path} --help`" if context else ""
-    return _say(error.format_message().rstrip(".") + hint, BAD_INPUT)
+    said = error.format_message().rstrip(".")
+    for kind, number in _NUMBERS.items():
+        said = re.sub(f" is not a valid {kind}( range)?", f" is no {number}", said)
+    return _say(said + hint, BAD_INPUT)
 
 
 def _say(message: str, code: int) -> int:
@@ -239,11 +252,7 @@ def _interruptible() -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         answered.set()
-        # Threads that lose their workers or their JVM complain; that is no news.
-        threading.excepthook = lambda _: None
-        for worker in multiprocessing.active_children():
-            worker.terminate()
-        end_detached_children()
+        _end_what_was_started()
         raise Interrupted(codes[signal.Signals(number)])
 
     hook = threading.excepthook
@@ -260,6 +269,41 @@ def _interruptible() -> Iterator[None]:
         threading.excepthook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_what_was_started() -> None:
+    # Threads that lose their workers or their JVM complain; that is no news.
+    threading.excepthook = lambda _: None
+    for worker in multiprocessing.active_children():
+        worker.terminate()
+    end_detached_children()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """What takes longer is ended as Ctrl-C ends it. Raises TimeOver.
+
+    Only the main thread is bounded: elsewhere signals are somebody else's business.
+    """
+    hook = threading.excepthook
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        _end_what_was_started()
+        raise TimeOver
+
+    try:
+        before = signal.signal(signal.SIGALRM, stop)
+    except ValueError:
+        yield
+        return
+    if seconds != inf:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        threading.excepthook = hook
 
 
 @contextmanager

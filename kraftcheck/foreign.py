@@ -177,8 +177,8 @@ def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
     for chain in wrong[:LISTED]:
         screen.line(
             f"{chain.verdict}: node {chain.node} of run {chain.run}: "
-            f"{chain.accepted_lines} of {chain.lines} lines accepted, "
-            f"the last of them line {chain.last_accepted}"
+            f"{chain.accepted_lines} of {chain.lines} lines accepted"
+            + (f", the last of them line {chain.last_accepted}" if chain.last_accepted else "")
         )
     if len(wrong) > LISTED:
         screen.line(f"and {len(wrong) - LISTED:,} more chains; --json has all")

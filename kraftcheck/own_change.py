@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from time import monotonic
 
 import msgspec
 
@@ -19,6 +20,7 @@ from kraftcheck.known_bugs.own_runs import Finding, OfRuns
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.trying import OfModel, Tried
 from kraftcheck.screen import Columns, Screen
+from reference.bugs.bug import Bug
 from reference.kit.dispatch import snake
 from reference.protocols import PROTOCOLS
 from reference.runner.scenarios import family
@@ -29,8 +31,12 @@ RESULT = "tried.json"
 BOUNDS = "bounds"
 """The folder of the cfgs of known bugs' models without the bug."""
 HEADS = ("rule", "operator", "what it says")
+RUNS_SHARE = 0.5
+"""The part of the time that runs have where models wait for what is left."""
 LONG_S = 10.0
 """Of a model that takes longer it is told how long, in the end."""
+SAID_MAX = 200
+"""Characters of what a finding says, where a row may be a whole log."""
 TOLD_LINES = 60
 """Of a counterexample so many lines are shown; the file has all."""
 
@@ -43,7 +49,7 @@ def run(
     names: Sequence[str],
     runs: int,
     seed: int,
-    timeout: float,
+    minutes: float,
     out: Path,
     jar: str | None,
     java: str | None,
@@ -60,24 +66,32 @@ def run(
     manifest = manifest_of(protocol)
     own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
     _refuse_two_changes(own_overlay, own_rules)
-    bugs = related.bugs_with(protocol, _replaced(own_overlay, own_rules))
+    end = monotonic() + 60 * minutes
+    replaced = _replaced(own_overlay, own_rules)
+    bugs, near = related.bugs_with(protocol, replaced), list[Bug]()
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
     place = artifacts.claim(out)
     chosen = bool(tiers or names)
     if own_overlay is not None and not chosen:
-        # First where changes of these rules are known to show: who waits hears of it early.
-        models = [*related.bounds_of(bugs, manifest, place / BOUNDS), *models]
+        # First where changes of these rules are known to show: who waits hears of it early. Then
+        # what is soon over.
+        near = related.bugs_near(protocol, replaced)
+        bounds, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
+        models = [*bounds, *sorted(models, key=lambda each: each.distinct or 0), *others]
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:
-        by_runs = own_runs.try_runs(own_rules, runs, seed, place, own_overlay, screen)
+        share = 60 * minutes * (1 if own_overlay is None else RUNS_SHARE)
+        by_runs = own_runs.try_runs(own_rules, runs, seed, place, own_overlay, screen, share)
         _show_runs(by_runs, screen)
     by_models: list[OfModel] = []
     if own_overlay is not None:
         options = RunOptions(jar=find_jar(jar), java=find_java(java))
-        by_models = _show_models(own_overlay, manifest, models, options, place, timeout, screen)
+        left = end - monotonic()
+        by_models = _show_models(own_overlay, manifest, models, options, place, left, screen)
     ended = [each.model for each in by_models if each.verdict in (trying.HOLDS, trying.VIOLATED)]
-    known = related.known(bugs, ended, manifest, runs=None if by_runs is None else runs)
+    judged = runs if by_runs is not None and by_runs.ended else None
+    known = related.known(bugs, ended, manifest, runs=judged, near=near)
     found = trying.concluded(by_models, by_runs, known, chosen=chosen)
     _conclude(found, place, screen)
     document = msgspec.to_builtins(found)
@@ -209,7 +223,9 @@ def _finding(found: Finding) -> str:
     of = "schedule" if found.schedule else "run"
     first = found.schedule or found.run
     runs = f"{found.runs} {of}{'s' if found.runs > 1 else ''}, first {first}"
-    return f"{found.what} ({runs}){': ' if found.said else ''}{found.said}"
+    said = found.said if len(found.said) <= SAID_MAX else f"{found.said[:SAID_MAX]} ..."
+    more = f" (all of it in {found.told_in})" if said != found.said else ""
+    return f"{found.what} ({runs}){': ' if said else ''}{said}{more}"
 
 
 HEAD = ("model", "verdict", ">states", ">correct", ">seconds", "what")
@@ -272,6 +288,8 @@ def _conclude(found: Tried, place: Path, screen: Screen) -> None:
 
 def _worth(known: Known) -> Iterator[str]:
     """Which known bugs of the replaced rules this search finds."""
+    if known.near:
+        yield f"of rules that cite the same sources: {', '.join(known.near)}; their bounds are used"
     if not known.bugs:
         yield "none of these rules: nothing tells what this search would find"
         return

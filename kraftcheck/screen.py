@@ -35,7 +35,7 @@ SILENCE_S = 1.5
 """Nothing was said for so long: it is time to. Without a terminal the next lines come when a
 quarter of the time until then has gone once more, so that hours do not fill a log."""
 PLAIN_GROWTH = 0.25
-BEAT_S = 0.5
+BEAT_S = 0.1
 """How often it is looked whether that is so: nobody waits for a word for more than two seconds."""
 
 COMMAND = "kraftcheck "
@@ -87,19 +87,25 @@ class Screen:
         return inner
 
     @contextmanager
-    def at_work(self, label: str) -> Iterator[None]:
+    def at_work(self, label: str, waited_s: float = 0.0) -> Iterator[None]:
         """While this lasts, nobody waits for a sign of life: where nothing is said and no progress
-        shown for SILENCE_S, the verb `label` is told to be at work, and for how long.
+        shown for SILENCE_S, the verb `label` is told to be at work, and for how long. waited_s: how
+        long nothing has been said already.
         """
         if self.quiet:
             yield
             return
-        self._pulse = _Pulse(label)
+        self._pulse = _Pulse(label, waited_s)
         try:
             yield
         finally:
             self._pulse.end()
             self._pulse = None
+
+    def doing(self, what: str) -> None:
+        """What the verb is at, for where it is told to be at work."""
+        if self._pulse:
+            self._pulse.what = what
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -242,10 +248,11 @@ class _Plain:
 class _Pulse:
     """The sign of life of a verb between what it says: a bar without an end, or plain lines."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, waited_s: float) -> None:
         self._label = label
-        self._begin = self._spoken = self.last = monotonic()
+        self._begin = self._spoken = self.last = monotonic() - waited_s
         self._held = 0
+        self.what = ""
         self._bar: Progress | None = None
         self._lock, self._ended = Lock(), Event()
         self._thread = Thread(target=self._beat, daemon=True)
@@ -279,11 +286,12 @@ class _Pulse:
             return
         if sys.stderr.isatty():
             self._bar = _bar()
-            self._bar.add_task(f"{self._label}: at work", note="", total=None)
+            self._bar.add_task(f"{self._label}: at work", note=self.what, total=None)
             self._bar.start()
         else:
             self.last = now
-            click.echo(f"{self._label}: at work, {now - self._begin:.1f} s", err=True)
+            doing = f", {self.what}" if self.what else ""
+            click.echo(f"{self._label}: at work, {now - self._begin:.1f} s{doing}", err=True)
 
 
 class Columns:

@@ -124,6 +124,8 @@ def _bounded(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Minutes bound the corpus, too; and what drives Kafka's classes is skipped without them."""
+    if TELLING in item.config.stash:
+        item.config.stash[TELLING].testing = f"{item.path.name}, {item.name}"
     if item.get_closest_marker("kafka") and (lacks := missing_for_kafka()):
         pytest.skip(lacks)
     if item.path.name == CORPUS and _is_chaos(item.config):

@@ -331,7 +331,9 @@ def drive(
     stream = SeededChooser(seed).stream("faults")
     with running(command) as process:
         driver = _Driver(peers, node, process, stream)
+        screen.doing(f"{command[0]} is started, and waited for")
         driver.begin()
+        screen.doing("")
         (_rounds if seeking else _by_chance)(driver, search, screen)
     driven = driver.driven
     if not driven.steps:

@@ -47,8 +47,19 @@ def rules() -> Iterator[Rule]:
         operators = _operators(replaceable.protocol)
         for name in replaceable.names:
             module, operator = operators.get(name, ("", ""))
-            said = (inspect.getdoc(getattr(base, name)) or "").partition("\n")[0]
+            said = _said(base, name)
             yield Rule(replaceable.protocol, base, name, module, operator, said)
+
+
+def prose(protocol: str) -> Iterator[tuple[str, str]]:
+    """Of each rule and handler of a protocol, its name and the first line of its prose."""
+    for base, replaceable in OF_PROTOCOLS.items():
+        if replaceable.protocol == protocol:
+            yield from ((name, _said(base, name)) for name in replaceable.names)
+
+
+def _said(base: type, name: str) -> str:
+    return (inspect.getdoc(getattr(base, name)) or "").partition("\n")[0]
 
 
 def _operators(name: str) -> dict[str, tuple[str, str]]:

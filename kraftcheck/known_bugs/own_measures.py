@@ -17,6 +17,7 @@ from reference.runner.run import Run
 
 RUNS_MAX = 60
 LEADER = "Leader"
+ANSWERS = "answers"
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +32,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measured(hunt: Hunt, runs: int) -> list[Measure]:
-    """The first runs of the hunt, with its bug and without."""
+    """The first runs of the hunt, with its bug and without; what is nothing in both is left out."""
     twin = msgspec.structs.replace(hunt, bug=None)
     sums: list[dict[str, float]] = []
     for each in (twin, hunt):
@@ -43,8 +44,14 @@ def measured(hunt: Hunt, runs: int) -> list[Measure]:
     correct, changed = sums
     return [
         Measure(name=name, correct=round(correct.get(name, 0), 3), changed=round(value, 3))
-        for name, value in changed.items()
+        for name, value in sorted({**dict.fromkeys(correct, 0.0), **changed}.items(), key=_rank)
+        if value or correct.get(name)
     ]
+
+
+def _rank(named: tuple[str, float]) -> tuple[bool, str]:
+    """Measures in their order, then errors by name."""
+    return named[0].startswith(ANSWERS), named[0] if named[0].startswith(ANSWERS) else ""
 
 
 def _of(run: Run) -> Iterator[tuple[str, float]]:
@@ -52,9 +59,14 @@ def _of(run: Run) -> Iterator[tuple[str, float]]:
     yield "seconds without a leader", _leaderless(run) / 1e6
     yield "changes of leader", statistics["leader_changes"]
     yield "inputs ignored", statistics["ignored"]
-    yield "seconds until healed runs were over", statistics["duration"] / 1e6
+    yield "seconds until runs were over", statistics["duration"] / 1e6
     done = [o for o in run.result.history if o.completed is not None and o.outcome == "ok"]
     yield "operations of clients that succeeded", len(done)
+    for step in run.steps:
+        for message in step.sent:
+            error = getattr(message, "error", "NONE")
+            if error not in ("NONE", ""):
+                yield f"{ANSWERS} {error}", 1
 
 
 def _leaderless(run: Run) -> int:

@@ -166,8 +166,9 @@ def models_for(own: OwnOverlay, manifest: Manifest, tiers: list[str]) -> list[Mo
 def unsuitable(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
     """Why a model cannot have the replacement; empty if it can."""
     cfg = read_text(manifest.root / model.config)
-    taken = {left for left, _, _ in read_config(cfg).substituted} & set(own.replaced)
-    return f"replaces {', '.join(sorted(taken))} itself" if taken else ""
+    put = {old: new for old, _, new in read_config(cfg).substituted if old in own.replaced}
+    taken = ", ".join(f"{new} in the place of {old}" for old, new in sorted(put.items()))
+    return f"the kit checks it with {taken}" if taken else ""
 
 
 def _knows(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
-from kraftcheck import artifacts
+from kraftcheck import artifacts, exits
 from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options
 from kraftcheck.exits import BadInput
@@ -83,8 +84,9 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
 
     asked, differed: how often each replaced rule was asked in distinct steps, and answered
     otherwise than the correct one. shared: what the correct protocol shows as well, and so is not
-    the change's. never: why all of this says nothing of the change; empty if it was met. measures:
-    of a change that was met and broke nothing.
+    the change's. ended: whether all of them were judged within the time. never: why all of this
+    says nothing of the change; empty if it was met. measures: of a change that was met and broke
+    nothing.
     """
 
     scenario: str
@@ -97,6 +99,7 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
     forbidden: list[Finding]
     shared: list[Finding]
     undecided: list[str]
+    ended: bool = True
     never: str = ""
     measures: list[Measure] = []
 
@@ -108,17 +111,18 @@ def try_runs(
     out: Path,
     overlay: OwnOverlay | None = None,
     screen: Screen = QUIET,
+    timeout_s: float = inf,
 ) -> OfRuns:
     """A campaign and the stored schedules with the rules in them, judged by every detector.
 
     overlay: what is said to be the same change on the side of the specs. screen: tells how far it
-    is. Raises BadInput: the rules fail, or answer what the simulator cannot use, or take a step
-    that the overlay forbids.
+    is. timeout_s: what is not judged by then is not. Raises BadInput: the rules fail, or answer
+    what the simulator cannot use, or take a step that the overlay forbids.
     """
     with known(own) as entry:
         hunt = Hunt(scenario=own.scenario, bug=entry.id, seed=seed)
         try:
-            return _tried(own, hunt, runs, out, overlay, screen)
+            return _tried(own, hunt, runs, out, overlay, screen, timeout_s)
         except (ToolError, BadInput, OSError):
             raise
         except Exception as error:
@@ -135,35 +139,60 @@ def _blamed(own: OwnRules, error: Exception) -> str:
 
 
 def _tried(
-    own: OwnRules, hunt: Hunt, runs: int, out: Path, overlay: OwnOverlay | None, screen: Screen
+    own: OwnRules,
+    hunt: Hunt,
+    runs: int,
+    out: Path,
+    overlay: OwnOverlay | None,
+    screen: Screen,
+    timeout_s: float,
 ) -> OfRuns:
     scripts = dict(schedules.every(hunt.scenario))
-    found = _Found()
-    other = {
-        name: script for name, script in scripts.items() if schedules.differs(script, hunt.bug)
-    }
-    sources = {f"{runs:,} runs": _campaign(hunt, runs, out)}
-    sources |= {name: _schedule(name, each, hunt.bug, out) for name, each in other.items()}
-    with screen.progress("runs and schedules", len(sources) + 1) as meter:
-        for done, (name, source) in enumerate(sources.items()):
-            source.judge(found, overlay, _Saying(meter, done, name))
-        meter.update(len(sources), "what asked the rules")
-        consulted, met = _consulted(hunt, runs, scripts)
-        met = met or bool(other)
-        meter.update(len(sources) + 1)
+    found, judged = _Found(), list[str]()
+    campaign, consulted, never = f"{runs:,} runs", Consulted(), ""
+    measures = list[Measure]()
+    try:
+        with exits.within(timeout_s):
+            other = {
+                name: script
+                for name, script in scripts.items()
+                if schedules.differs(script, hunt.bug)
+            }
+            sources = {campaign: _campaign(hunt, runs, out)}
+            sources |= {name: _schedule(name, each, hunt.bug, out) for name, each in other.items()}
+            with screen.progress("runs and schedules", len(sources) + 1) as meter:
+                for done, (name, source) in enumerate(sources.items()):
+                    source.judge(found, overlay, _Saying(meter, done, name))
+                    judged.append(name)
+                meter.update(len(sources), "what asked the rules")
+                consulted, met = _consulted(hunt, runs, scripts)
+                met = met or bool(other)
+                meter.update(len(sources) + 1)
+            never = "" if met else _never(own, hunt, consulted, f"{campaign} and {len(scripts)}")
+            if met and all(each.oracle == STEPS for each in found.own):
+                measures = measured(hunt, runs)
+        ended = True
+    except exits.TimeOver:
+        ended = False
+        of = "the campaign" if campaign not in judged else "the stored schedules"
+        found.undecided.append(
+            f"runs: stopped after the time limit of {timeout_s:.0f} s, within {of}; "
+            "fewer runs (--runs) take less"
+        )
     return OfRuns(
         scenario=hunt.scenario,
         seed=hunt.seed,
-        runs=runs,
-        schedules=len(scripts),
+        runs=runs if campaign in judged else 0,
+        schedules=len(scripts) if ended else len({*judged} - {campaign}),
         asked=dict(sorted(consulted.asked.items())),
         differed=dict(sorted(consulted.differed.items())),
         broken=[each for each in found.own if each.oracle != STEPS],
         forbidden=[each for each in found.own if each.oracle == STEPS],
         shared=found.shared,
         undecided=found.undecided,
-        never="" if met else _never(own, hunt, consulted, f"{runs:,} runs and {len(scripts)}"),
-        measures=measured(hunt, runs) if met and all(e.oracle == STEPS for e in found.own) else [],
+        ended=ended,
+        never=never,
+        measures=measures,
     )
 
 

@@ -3,11 +3,13 @@
 Who changes a rule may make again, under another name, what is known to go wrong with it. So `try`
 looks where the known bugs of the replaced rules show, at the bounds of their models with one's own
 change in the bug's place; and it says which of them the search finds. Of a rule of which no bug is
-known nobody can say what a search of it is worth.
+known nobody can say what a search of it is worth; it is looked where those show of its neighbours,
+the rules whose prose names the same rule id, KIP or report.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from math import inf
@@ -16,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from kraftcheck import artifacts
-from kraftcheck.known_bugs import figures, schedules
+from kraftcheck.known_bugs import beginning, figures, schedules
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import bugs_of
 from system.files import read_text
@@ -28,17 +30,23 @@ BREAKS = ("invariants", "histories", "progress")
 """The oracles of runs that find something broken, and not only another step."""
 
 
+_SOURCE = re.compile(r"\b(?:[A-Z]\d+|KAFKA-\d+|KIP-\d+)\b")
+"""As the first line of a rule's prose names where it comes from."""
+
+
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Known bugs of the replaced rules, by id, and which of them this search finds.
 
     models: whose bounds were searched to the end. runs: that half of the measured campaigns found
-    in so many runs. schedules: of which a schedule is stored, that was played.
+    in so many runs. schedules: of which a schedule is stored, that was played. near: of neighbours
+    of those rules that have none.
     """
 
     bugs: list[str]
     models: list[str]
     runs: list[str]
     schedules: list[str]
+    near: list[str] = []
 
     @property
     def missed(self) -> list[str]:
@@ -49,6 +57,16 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 def bugs_with(protocol: str, names: Collection[str]) -> list[Bug]:
     """The replayable bugs of a protocol that replace one of these rules or handlers."""
     return [b for b in bugs_of(protocol) if b.in_scope and set(b.replaces) & set(names)]
+
+
+def bugs_near(protocol: str, names: Collection[str]) -> list[Bug]:
+    """Of those of these rules that have none, the bugs of the rules that cite the same."""
+    cited = {name: {*_SOURCE.findall(said)} for name, said in beginning.prose(protocol)}
+    own = bugs_with(protocol, names)
+    bare = {*names} - {replaced for bug in own for replaced in bug.replaces}
+    sources = {source for name in bare for source in cited.get(name, ())}
+    near = {name for name, theirs in cited.items() if theirs & sources}
+    return [bug for bug in bugs_with(protocol, near) if bug not in own]
 
 
 def bounds_of(bugs: Sequence[Bug], manifest: Manifest, place: Path) -> list[Model]:
@@ -93,11 +111,12 @@ def known(
     manifest: Manifest,
     *,
     runs: int | None,
+    near: Sequence[Bug] = (),
 ) -> Known:
     """What a search finds of these bugs.
 
     ended: the names of the models that were searched to the end. runs: of the campaign; None: there
-    was none, and no schedule was played.
+    was none, and no schedule was played. near: of which it is only told that there are.
     """
     measured = figures.load().figures
     played = {script.bug for bug in bugs[:1] for _, script in schedules.every(bug.protocol)}
@@ -106,6 +125,7 @@ def known(
         models=[b.id for b in bugs if {*map(name_of, _models(b, manifest))} & set(ended)],
         runs=[b.id for b in bugs if runs is not None and _usual(measured.get(b.id, {})) <= runs],
         schedules=[b.id for b in bugs if runs is not None and b.id in played],
+        near=[bug.id for bug in near],
     )
 
 

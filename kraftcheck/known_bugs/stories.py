@@ -244,7 +244,7 @@ def heading(before: State, state: State, way: Way | None) -> str:
         return "?" if way["what"] == "?" else f"{name_of(way['node'])} {way['what']}"
     if state.action not in _NAMELESS:
         return state.action
-    return _happened(before, state) or "then"
+    return _happened(before, state) or _touched(before, state) or "then"
 
 
 def _happened(before: State, after: State) -> str:
@@ -268,6 +268,33 @@ def _happened(before: State, after: State) -> str:
     if not roles and who:
         return f"{', '.join(who)} {'goes' if len(who) == 1 else 'go'} on"
     return ", ".join(roles)
+
+
+def _others(state: State) -> list[str]:
+    """The variables of a model that has no rows of nodes: all but messages and what is spent."""
+    return [] if "rows" in state.values else [n for n in state.values if n not in _TOLD_APART]
+
+
+_TOLD_APART = ("controller", "network", "spent", "committed", "acked")
+
+
+def _parts(before: State, after: State) -> Iterator[tuple[str, Any, Any]]:
+    """What differs of these, and its name: a variable, or the row of somebody in it."""
+    for name in _others(after):
+        old, new = before.values[name], after.values[name]
+        inside: list[tuple[str, Any, Any]] = [(name, old, new)]
+        if isinstance(new, tuple | Function) and _same_form(old, new):
+            inside = [
+                (f"{name}[{name_of(key)}]", was, now)
+                for (key, was), (_, now) in zip(pairs(old), pairs(new), strict=True)
+            ]
+        yield from (each for each in inside if each[1] != each[2])
+
+
+def _touched(before: State, after: State) -> str:
+    """Whose turn it was, by name, where a model has no rows of nodes: `clients[1] goes on`."""
+    found = [name for name, _, _ in _parts(before, after)]
+    return f"{', '.join(found)} {'goes' if len(found) == 1 else 'go'} on" if found else ""
 
 
 _NODES = {-1: "nobody", -2: "controller", -3: "clients", -4: "metadata"}
@@ -351,6 +378,8 @@ def changes(before: State, after: State, counts_anew: bool = False) -> Iterator[
     for name in ("committed", "acked"):
         if name in after.values and before.values[name] != after.values[name]:
             yield f"{name}: {short(before.values[name])} -> {short(after.values[name])}"
+    for name, old, new in _parts(before, after):
+        yield from _row_changes(name, old, new, counts_anew)
 
 
 def _row_changes(node: str, old: Any, new: Any, counts_anew: bool) -> Iterator[str]:
@@ -375,7 +404,7 @@ class _Leaf(NamedTuple):
         return self.path.rpartition(".")[2] == "partitionEpoch"
 
     def told(self, counts_anew: bool) -> str:
-        text = f"{self.path} {short(self.old)} -> {short(self.new)}"
+        text = f"{self.path} {short(self.old)} -> {short(self.new)}".lstrip()
         falls = counts_anew and self.is_counted_anew and self.new < self.old
         return f"{text} (renumbered)" if falls else text
 
@@ -384,10 +413,14 @@ def _leaves(path: str, old: Any, new: Any) -> Iterator[_Leaf]:
     """Every difference, as deep as both sides have the same form."""
     if old == new:
         return
-    inside = isinstance(new, Record | Function) and isinstance(old, type(new))
-    if inside and [key for key, _ in pairs(old)] == [key for key, _ in pairs(new)]:
+    if isinstance(new, Record | Function) and _same_form(old, new):
         for (key, left), (_, right) in zip(pairs(old), pairs(new), strict=True):
             step = f"[{name_of(key)}]" if isinstance(new, Function) else f".{key}"
             yield from _leaves(f"{path}{step}" if path else step.strip(".[]"), left, right)
         return
     yield _Leaf(path, old, new)
+
+
+def _same_form(old: Any, new: Any) -> bool:
+    """Whether both are records, functions or sequences with the same keys."""
+    return isinstance(old, type(new)) and [k for k, _ in pairs(old)] == [k for k, _ in pairs(new)]

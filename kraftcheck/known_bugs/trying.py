@@ -20,6 +20,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import msgspec
 
@@ -44,6 +45,10 @@ CODES = {
 
 VIOLATED, HOLDS, LEFT_OUT = "violated", "holds", "left out"
 NEVER_THERE = "the change was never there"
+NOT_BEGUN = "not begun within the time limit"
+LONGER = "give it longer with --minutes, or say with --model which are enough"
+LEAST_S = 1.0
+"""In less time than a JVM takes to start no model is begun."""
 
 
 class OfModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,14 +99,21 @@ def try_models(
     timeout_s: float,
     told: Callable[[OfModel], None],
 ) -> list[OfModel]:
-    """Check each model with the overlay in it; `told` hears of each as it comes."""
-    found = []
-    for model in models:
+    """Check each model with the overlay in it; `told` hears of each as it comes.
+
+    timeout_s: for all of them. A model has half of what is left for as long as others wait.
+    """
+    found, end = [], monotonic() + timeout_s
+    for at, model in enumerate(models):
+        left = end - monotonic()
         reason = unsuitable(own, manifest, model)
         if reason:
             said = OfModel(model=model.name, verdict=LEFT_OUT, reason=reason)
+        elif left < LEAST_S:
+            said = OfModel(model=model.name, verdict=UNKNOWN, reason=NOT_BEGUN)
         else:
-            said = _try_model(own, manifest, model, options, out, timeout_s)
+            share = round(left if at + 1 == len(models) else left / 2, 1)
+            said = _try_model(own, manifest, model, options, out, share)
         found.append(said)
         told(said)
     return found
@@ -177,7 +189,12 @@ def concluded(
 ) -> Tried:
     """The verdict on all of it. chosen: somebody said how far it is to look."""
     broken = [f"{each.property} (model {each.model})" for each in models if _breaks(each)]
-    undecided = [f"model {m.model}: {_why(m)}" for m in models if m.verdict == UNKNOWN]
+    late = [each for each in models if each.verdict == UNKNOWN and "time limit" in each.reason]
+    undecided = [
+        f"model {m.model}: {m.reason}" for m in models if m.verdict == UNKNOWN and m not in late
+    ]
+    if late:
+        undecided.append(f"not searched to the end in time: {', '.join(m.model for m in late)}")
     ended = [each for each in models if each.verdict != UNKNOWN]
     if ended and not any(each.differs for each in ended):
         which = "they" if len(ended) == len(models) else "those that ended"
@@ -191,6 +208,8 @@ def concluded(
     if other and not chosen:
         undecided += _worthless(known)
     verdict, reasons = NO_DIFFERENCE, []
+    if late or (runs is not None and not runs.ended):
+        undecided.append(LONGER)
     if broken:
         verdict, reasons = BROKEN, broken
     elif undecided:
@@ -198,11 +217,6 @@ def concluded(
     elif other:
         verdict = OTHER_STEPS
     return Tried(verdict=verdict, reasons=reasons, models=models, runs=runs, known=known)
-
-
-def _why(undecided: OfModel) -> str:
-    further = "; give it longer with --timeout, or say with --model which are enough"
-    return undecided.reason + (further if "time limit" in undecided.reason else "")
 
 
 def _worthless(known: Known) -> Iterator[str]:

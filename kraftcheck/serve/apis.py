@@ -19,6 +19,9 @@ SERVED: Final = (
     *("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"),
     *("SaslHandshake", "SaslAuthenticate"),
     *("DescribeConfigs", "DescribeCluster", "CreatePartitions", "IncrementalAlterConfigs"),
+    *("DeleteRecords", "ElectLeaders", "AlterConfigs", "ListConfigResources"),
+    *("DescribeTopicPartitions", "DescribeLogDirs", "ListPartitionReassignments"),
+    *("DescribeAcls", "CreateAcls", "DeleteAcls"),
 )
 
 OFFERED_FROM: Final = {"Produce": 0}
@@ -66,6 +69,7 @@ ERRORS: Final = {
     "CONCURRENT_TRANSACTIONS": 51,
     "TRANSACTION_COORDINATOR_FENCED": 52,
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": 53,
+    "SECURITY_DISABLED": 54,
     "OPERATION_NOT_ATTEMPTED": 55,
     "SASL_AUTHENTICATION_FAILED": 58,
     "NON_EMPTY_GROUP": 68,
@@ -77,7 +81,10 @@ ERRORS: Final = {
     "UNSUPPORTED_COMPRESSION_TYPE": 76,
     "OFFSET_NOT_AVAILABLE": 78,
     "MEMBER_ID_REQUIRED": 79,
+    "PREFERRED_LEADER_NOT_AVAILABLE": 80,
     "FENCED_INSTANCE_ID": 82,
+    "ELIGIBLE_LEADERS_NOT_AVAILABLE": 83,
+    "ELECTION_NOT_NEEDED": 84,
     "INVALID_RECORD": 87,
     "UNSTABLE_OFFSET_COMMIT": 88,
     "PRODUCER_FENCED": 90,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kraftcheck.serve.administrators import Administrators
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.data import Data
 from kraftcheck.serve.groups import Groups
@@ -25,7 +26,9 @@ def cluster(
     """watched, recorded, observer: as in `World`."""
     core = Core(setup, watched, recorded, observer)
     groups, producers = Groups(core), Producers(core)
-    core.served = Metadata(core).served | Data(core, producers).served | groups.served
+    metadata = Metadata(core)
+    core.served = metadata.served | Data(core, producers).served | groups.served
+    core.served |= Administrators(core, metadata).served
     core.served |= Offsets(core, groups, producers).served
     transactions = Transactions(core, producers)
     core.served |= transactions.served

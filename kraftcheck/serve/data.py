@@ -1,4 +1,4 @@
-"""Records in and out: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
+"""Records in and out: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, DeleteRecords.
 
 What is decided about a partition is decided by its reference (reference/partition): each request is
 one step of it, numbered so that no two are one (N5). Here is what lies before and behind that:
@@ -31,6 +31,8 @@ from reference.partition.messages import (
 from reference.partition.types import UNDEFINED, BrokerRow
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
+HIGH_WATERMARK: Final = -1
+"""Where records are to be deleted up to: what is committed."""
 ALL: Final = -1
 COMMITTED: Final = 1
 TV2_PRODUCE: Final = 12
@@ -49,6 +51,7 @@ class Data:
             "Fetch": self._fetch,
             "ListOffsets": self._list_offsets,
             "OffsetForLeaderEpoch": self._offset_for_leader_epoch,
+            "DeleteRecords": self._delete_records,
         }
 
     def find(
@@ -167,25 +170,30 @@ class Data:
         end = told.offset
         if committed and not earliest:
             stable = self.producers.stable(partition, broker, row)
-            end = min(end, self.world.entry_at(row, stable))
+            end = min(end, self.world.entry_at(partition, row, stable))
         if earliest or timestamp == LATEST:
-            offset = self.world.offset_of(row, end)
+            offset = self.world.offset_of(partition, row, end)
+            if earliest:
+                offset = self.world.start_of(partition, row)
             first = row.epoch_cache[0].epoch if row.epoch_cache else UNDEFINED
             return {"offset": offset, "leader_epoch": first if earliest else row.leader_epoch}
         try:
-            return self._by_time(row, end, timestamp)
+            return self._by_time(partition, row, end, timestamp)
         except Undecodable:
             return {"error_code": ERRORS["UNSUPPORTED_COMPRESSION_TYPE"]}
 
-    def _by_time(self, row: BrokerRow, end: int, timestamp: int) -> Message:
+    def _by_time(
+        self, partition: ServedPartition, row: BrokerRow, end: int, timestamp: int
+    ) -> Message:
         """The first record at or above a time; or, of all, that with the largest."""
-        batches = [(r.epoch, self.world.batch(r)) for r in row.log[:end]]
+        start = self.world.start_of(partition, row)
+        batches = [(r.epoch, self.world.batch(r)) for r in row.log[row.log_start : end]]
         if timestamp == MAX_TIMESTAMP:
             timestamp = max([batch.max_time for _, batch in batches], default=0)
         for epoch, batch in batches:
             if batch.max_time >= timestamp:
                 for record in records_of(batch):
-                    if record.timestamp >= timestamp:
+                    if record.timestamp >= timestamp and record.offset >= start:
                         found = {"offset": record.offset, "timestamp": record.timestamp}
                         return {**found, "leader_epoch": epoch}
         return {}
@@ -228,8 +236,27 @@ class Data:
         if error != "NONE":
             return {"error_code": ERRORS[error]}
         end = end_offset_for(row.epoch_cache, len(row.log), asked["leader_epoch"])
-        offset = UNDEFINED if end.epoch == UNDEFINED else self.world.offset_of(row, end.end_offset)
+        offset = UNDEFINED
+        if end.epoch != UNDEFINED:
+            offset = self.world.offset_of(partition, row, end.end_offset)
         return {"leader_epoch": end.epoch, "end_offset": offset}
+
+    # --- DeleteRecords: S9, KIP-107
+
+    def _delete_records(self, request: Request) -> Message | Waiting:
+        delete = Delete(self, request)
+        for topic in request.body["topics"]:
+            of = self.world.topics.get(topic["name"])
+            if of is None or of.name not in INTERNAL:
+                of, _ = self.topic_of(topic, "name")
+            for asked in topic["partitions"]:
+                partition, error = self.find(of, asked["partition_index"], request.broker, False)
+                if of is not None and of.name in INTERNAL:
+                    partition, error = None, "INVALID_TOPIC_EXCEPTION"
+                delete.begin(topic["name"], asked, partition, error)
+        if delete.is_ready():
+            return delete.answer()
+        return self.core.wait(delete, request.body["timeout_ms"])
 
 
 class Produce:
@@ -263,7 +290,8 @@ class Produce:
         def answered(error: str, offset: int) -> None:
             if error == "NONE":
                 slot["base_offset"] = offset
-                slot["log_start_offset"] = 0
+                row = partition.row(request.broker)
+                slot["log_start_offset"] = self._data.world.start_of(partition, row)
             self.settle(slot, partition, error)
 
         if not batch.is_transactional:
@@ -315,6 +343,79 @@ class Produce:
         return {"responses": self.responses, "node_endpoints": endpoints}
 
 
+class Delete:
+    """A request to delete records: it waits until the log begins there on every live replica
+    (Kafka's DelayedDeleteRecords).
+    """
+
+    def __init__(self, data: Data, request: Request) -> None:
+        self.request = request
+        self.hurries = True
+        self.partitions: frozenset[ServedPartition] = frozenset()
+        self._data = data
+        self._topics: dict[str, list[Message]] = {}
+        self._open: list[tuple[Message, ServedPartition, int]] = []
+        """Answers that are not known yet, of which partition, and where its log is to begin."""
+        self._over = False
+
+    def begin(
+        self, topic: str, asked: Message, partition: ServedPartition | None, error: str
+    ) -> None:
+        slot: Message = {"partition_index": asked["partition_index"], "low_watermark": UNDEFINED}
+        self._topics.setdefault(topic, []).append(slot)
+        offset = asked["offset"]
+        if partition is not None and error == "NONE":
+            world, broker = self._data.world, self.request.broker
+            row = partition.row(broker)
+            end = world.offset_of(partition, row, row.high_watermark)
+            offset = end if offset == HIGH_WATERMARK else offset
+            if row.role != "Leader":
+                error = "NOT_LEADER_OR_FOLLOWER"
+            elif not 0 <= offset <= end:
+                error = "OFFSET_OUT_OF_RANGE"
+            else:
+                told: list[str] = []
+                number = self._data.core.number(lambda response: told.append(response.error))
+                world.delete_before(partition, broker, number, offset)
+                self._data.core.forget(number)
+                error = told[0] if told else "NOT_LEADER_OR_FOLLOWER"
+        slot["error_code"] = ERRORS[error]
+        if partition is not None and error == "NONE":
+            self._open.append((slot, partition, offset))
+            self.partitions |= {partition}
+
+    def is_ready(self) -> bool:
+        for waiting in list(self._open):
+            slot, partition, offset = waiting
+            row = partition.row(self.request.broker)
+            low = self._low_watermark(partition)
+            if row.role != "Leader":
+                slot["error_code"] = ERRORS["NOT_LEADER_OR_FOLLOWER"]
+            elif low >= offset:
+                slot["low_watermark"] = low
+            elif self._over:
+                slot["error_code"] = ERRORS["REQUEST_TIMED_OUT"]
+            else:
+                continue
+            self._open.remove(waiting)
+        return not self._open
+
+    def _low_watermark(self, partition: ServedPartition) -> int:
+        """The least start of a log that the controller has for alive."""
+        alive = zip(partition.brokers, partition.controller.registrations, strict=True)
+        live = [broker for broker, of in alive if not of.fenced and partition.is_running(broker)]
+        world = self._data.world
+        starts = [world.start_of(partition, partition.row(broker)) for broker in live]
+        return min(starts, default=UNDEFINED)
+
+    def expire(self) -> None:
+        self._over = True
+
+    def answer(self) -> Message:
+        self.is_ready()
+        return {"topics": [{"name": n, "partitions": told} for n, told in self._topics.items()]}
+
+
 class Fetch:
     """A fetch of a consumer: read at once, or again when there is enough."""
 
@@ -353,7 +454,10 @@ class Fetch:
         partition, error = data.find(of, index, broker, by_id)
         if partition is None or error != "NONE":
             return self._failed(told, partition, error), 0
-        entry = data.world.entry_at(partition.row(broker), wanted.offset)
+        row = partition.row(broker)
+        if wanted.offset < data.world.start_of(partition, row) and row.role == "Leader":
+            return self._failed(told, partition, "OFFSET_OUT_OF_RANGE"), 0
+        entry = data.world.entry_at(partition, row, wanted.offset)
         response = data.ask(
             partition,
             broker,
@@ -365,14 +469,14 @@ class Fetch:
         if response is None or response.error != "NONE":
             error = response.error if response else "NOT_LEADER_OR_FOLLOWER"
             return self._failed(told, partition, error), 0
-        end = data.world.offset_of(row, response.high_watermark)
+        end = data.world.offset_of(partition, row, response.high_watermark)
         ongoing = data.producers.ongoing(partition, broker)
         stable = ongoing.stable(end)
         told |= {
             "error_code": 0,
             "high_watermark": end,
             "last_stable_offset": stable,
-            "log_start_offset": 0,
+            "log_start_offset": data.world.start_of(partition, row),
             "aborted_transactions": None,
         }
         self._epochs[key] = partition, row.leader_epoch, entry
@@ -391,7 +495,7 @@ class Fetch:
         told["records"] = b"".join(taken)
         if self._committed:
             # X18: those that end behind where it begins, and begin before where it ends.
-            read = data.world.offset_of(row, entry + batches)
+            read = data.world.offset_of(partition, row, entry + batches)
             told["aborted_transactions"] = [
                 {"producer_id": each.producer, "first_offset": each.first}
                 for each in ongoing.aborted
@@ -419,7 +523,9 @@ class Fetch:
             end = min(row.high_watermark, entry + FETCH_MAX)
             if self._committed:
                 stable = self._data.producers.stable(partition, self.request.broker, row)
-                end = min(end, world.entry_at(row, stable))
+                end = min(end, world.entry_at(partition, row, stable))
+            if row.log_start > entry:
+                return True
             there = sum(len(world.batch(r).data) for r in row.log[entry:end])
             size += min(there, self.wanted[key].max_bytes)
         return bool(size >= self.request.body["min_bytes"])

@@ -24,7 +24,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.real_files import RealFiles
 from kraftcheck.serve.world import World
-from reference.partition.log import RecordLog
+from reference.partition.log import GONE, Record, RecordLog
 from reference.partition.messages import NOBODY
 from reference.storage.batches import Batch
 from reference.storage.broker import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, offset_in
@@ -174,14 +174,15 @@ class Directories:
         log, row = self._logs[key][1], partition.row(broker)
         before: RecordLog = self._kept[key][1] if key in self._kept else ()
         common = min(len(before), len(row.log))
-        while common and before[common - 1] != row.log[common - 1]:
+        while common and not _agree(before[common - 1], row.log[common - 1]):
             common -= 1
         if common < len(before):
-            truncate(log, world.offset_of(row, common))
-        for entry in row.log[common:]:
+            truncate(log, world.offset_of(partition, row, common))
+        for at in range(common, len(row.log)):
+            entry = world.entry(partition, row, at)
             head, body = world.batch(entry).pieces()
             log.append_as_follower(head + body, entry.epoch)
-        log.update_high_watermark(world.offset_of(row, row.high_watermark))
+        log.update_high_watermark(world.offset_of(partition, row, row.high_watermark))
         log.run_tasks()
         self._kept[key] = row, row.log
 
@@ -221,6 +222,11 @@ class Directories:
         self.checkpoint()
         for each in self._files:
             each.close()
+
+
+def _agree(one: Record, other: Record) -> bool:
+    """Whether they may be one entry: what was deleted was committed, so every replica had it."""
+    return one == other or GONE in (one, other)
 
 
 def _described(world: World) -> Iterator[Topic]:

@@ -43,7 +43,8 @@ def read_all(core: Core, seen: WireHistory) -> None:
 
 def _reads(core: Core, seen: WireHistory, log: Log, isolation: int) -> bool:
     """Whether it came to the end of the log."""
-    offset, partition = 0, log.partition
+    partition = log.partition
+    offset = _start(core, seen, log)
     while True:
         asked = {
             "partition": partition.index,
@@ -73,6 +74,20 @@ def _reads(core: Core, seen: WireHistory, log: Log, isolation: int) -> bool:
         if not last.batches:
             return isolation == _UNCOMMITTED and last.end == offset
         offset = last.batches[-1].end
+
+
+def _start(core: Core, seen: WireHistory, log: Log) -> int:
+    """Where the log begins; where records were deleted, that has to be asked."""
+    partition, leader = log.partition, log.partition.controller.partition.leader
+    if leader == NOBODY or not partition.row(leader).log_start:
+        return 0
+    asked = {"partition_index": partition.index, "current_leader_epoch": -1, "timestamp": -2}
+    topics = [{"name": partition.topic.name, "partitions": [asked]}]
+    body = {"replica_id": NOBODY, "isolation_level": _UNCOMMITTED, "topics": topics}
+    told = len(log.told)
+    if not _ask(core, seen, leader, "ListOffsets", 5, body) or len(log.told) == told:
+        return 0
+    return log.told[-1][-1]
 
 
 def _ask(

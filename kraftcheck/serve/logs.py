@@ -63,7 +63,8 @@ class Followed(Generic[State]):
             self._tenure, self._at, self._state = tenure, 0, self._fresh()
         end = row.high_watermark if self._committed else len(row.log)
         if end > self._at:
-            for entry in row.log[self._at : end]:
+            for at in range(self._at, end):
+                entry = self._world.entry(self._log, row, at)
                 self._take(self._state, entry, self._world.batch(entry))
             self._at = end
         return self._state
@@ -108,7 +109,7 @@ class Appends:
             del self._open[number]
             offset = UNDEFINED
             if response.error == "NONE":
-                offset = world.offset_of(partition.row(self._broker), response.offset)
+                offset = world.offset_of(partition, partition.row(self._broker), response.offset)
             told(response.error, offset)
 
         number = self._core.number(answered)

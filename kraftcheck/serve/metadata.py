@@ -164,6 +164,10 @@ class Metadata:
             "partitions": [self._partition(each, broker, alive) for each in topic.partitions],
         }
 
+    def described(self, topic: ServedTopic, broker: int) -> Message:
+        """A topic and its partitions, as a broker knows them."""
+        return self._topic(topic, broker, self._alive(broker))
+
     def _partition(self, of: ServedPartition, broker: int, alive: list[int]) -> Message:
         known = of.known(broker)
         # Whoever is not among the brokers cannot be asked: some clients take that ill.

@@ -68,7 +68,9 @@ class Around(Protocol):
 
     def memo(self) -> PartitionMemo: ...
     def has_news(self, partition: ServedPartition) -> None: ...
-    def lay(self, before: BrokerRow, after: BrokerRow, batch: Batch) -> None: ...
+    def lay(
+        self, partition: ServedPartition, before: BrokerRow, after: BrokerRow, batch: Batch
+    ) -> None: ...
 
 
 Event: TypeAlias = tuple[int, int, int, Any, int, int, Any]
@@ -158,7 +160,8 @@ class ServedPartition(PartitionSimulation):
         if isinstance(asked, ProduceRequest) and asked.client == PROBE:
             before, after = step.before.row, step.after.row
             if len(after.log) > len(before.log):
-                self.world.lay(before, after, marker(UNDEFINED, UNDEFINED, Ended("Commit", 0)))
+                shown = marker(UNDEFINED, UNDEFINED, Ended("Commit", 0))
+                self.world.lay(self, before, after, shown)
 
     def hears(self, broker: int, again: bool) -> None:
         """Whether metadata comes to a broker: to one that is cut off, none does."""

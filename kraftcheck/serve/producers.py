@@ -143,7 +143,7 @@ class Producers:
 
     def stable(self, partition: ServedPartition, broker: int, row: BrokerRow) -> int:
         """The last stable offset, as this leader knows it."""
-        watermark = self._world.offset_of(row, row.high_watermark)
+        watermark = self._world.offset_of(partition, row, row.high_watermark)
         return self.ongoing(partition, broker).stable(watermark)
 
     # --- Batches: X11, X13
@@ -164,7 +164,7 @@ class Producers:
         if batch.producer_epoch != row.producer.epoch:
             count = 0
         if batch.sequence != UNSET:
-            count = self._world.sequence_of(partition.row(broker), batch)
+            count = self._world.sequence_of(partition, partition.row(broker), batch)
         m = Produce(NODE, NODE, NODE, NODE, batch.producer_epoch, self._numbers, count)
         outcome = _HANDLERS[of.version].step(NODE, row, m)
         assert outcome is not None, "no two requests are one"

@@ -16,7 +16,7 @@ from kraftcheck.serve.topics import SETTINGS, checked
 from kraftcheck.serve.world import INTERNAL
 from reference.cluster.topics import TopicError
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, LOGGER, METRICS = 2, 4, 8, 16
 SET, DELETE = 0, 1
 _DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
 _BOOLEAN, _STRING, _INT, _LONG, _LIST = 1, 2, 3, 5, 7
@@ -47,6 +47,24 @@ class Settings:
         self.served: dict[str, Serve] = {
             "DescribeConfigs": self._describe_configs,
             "IncrementalAlterConfigs": self._alter_configs,
+            "AlterConfigs": self._replace_configs,
+            "ListConfigResources": self._list_resources,
+        }
+
+    def _list_resources(self, request: Request) -> Message:
+        """KIP-1142. Version 0 asks for subscriptions to metrics, of which there are none."""
+        kinds = request.body.get("resource_types", [METRICS]) or [TOPIC, BROKER, LOGGER]
+        named = {
+            TOPIC: list(self._world.topics),
+            BROKER: [str(broker) for broker in self._setup.brokers],
+            LOGGER: [str(broker) for broker in self._setup.brokers],
+        }
+        return {
+            "config_resources": [
+                {"resource_name": name, "resource_type": kind}
+                for kind in kinds
+                for name in named.get(kind, ())
+            ]
         }
 
     def _describe_configs(self, request: Request) -> Message:
@@ -100,32 +118,41 @@ class Settings:
     # --- Changes
 
     def _alter_configs(self, request: Request) -> Message:
+        return self._altered(request, piecewise=True)
+
+    def _replace_configs(self, request: Request) -> Message:
+        """The older form (KIP-133)."""
+        return self._altered(request, piecewise=False)
+
+    def _altered(self, request: Request, piecewise: bool) -> Message:
         told = []
         for asked in request.body["resources"]:
             named = {key: asked[key] for key in ("resource_type", "resource_name")}
             answer: Message = {**named, "error_message": None}
             told.append(answer)
             try:
-                self._alter(asked, request.body["validate_only"])
+                self._alter(asked, request.body["validate_only"], piecewise)
             except TopicError as error:
                 answer |= {"error_code": ERRORS[error.code], "error_message": str(error)}
         return {"responses": told}
 
-    def _alter(self, asked: Message, only: bool) -> None:
-        """Raises TopicError."""
+    def _alter(self, asked: Message, only: bool, piecewise: bool) -> None:
+        """piecewise: what is not named stays; else it is its default. Raises TopicError."""
         name = asked["resource_name"]
         topic = self._world.topics.get(name)
         if asked["resource_type"] != TOPIC:
             raise TopicError("INVALID_REQUEST", "settings of topics can be changed, no others")
         if topic is None or topic.name in INTERNAL:
             raise TopicError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name!r}")
-        after = dict(topic.configs)
+        after = dict(topic.configs) if piecewise else {}
         for each in asked["configs"]:
-            key, operation = each["name"], each["config_operation"]
+            key, operation = each["name"], each.get("config_operation", SET)
             if operation == SET and each["value"] is not None:
                 after[key] = each["value"]
             elif operation == DELETE:
                 after.pop(key, None)
+            elif operation == SET:
+                raise TopicError("INVALID_REQUEST", f"Null value not supported for : {key}")
             else:
                 raise TopicError("INVALID_CONFIG", f"{key} is no list")
         checked(after)

@@ -30,6 +30,8 @@ from msgspec.structs import replace
 from reference.partition.log import Batch, ProducerState, Record
 from reference.partition.messages import (
     CONTROLLER,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     ListOffsetsResponse,
     ProduceRequest,
     ProduceResponse,
@@ -50,7 +52,10 @@ _OFFSETS: Final = frozenset(
         *("end_offset", "required", "fetch_offset", "start", "keep"),
     }
 )
-_HAVE_OFFSET: Final = (Parked, Batch, ProduceResponse, ListOffsetsResponse)
+_HAVE_OFFSET: Final = (
+    *(Parked, Batch, ProduceResponse, ListOffsetsResponse),
+    *(DeleteRecordsRequest, DeleteRecordsResponse),
+)
 """Whose `offset` is one of the log, and not of metadata."""
 _encode: Final = msgspec.msgpack.Encoder().encode
 
@@ -150,6 +155,8 @@ class Move:
 def bound_of(step: Moved) -> int:
     """The first entry that a step needs: one below all of which it speaks."""
     live = [*_of_row(step.before), *_of_row(step.after)]
+    if step.before.log_start != step.after.log_start:
+        live.append(step.before.log_start)
     for message in (step.input, *step.sent):
         live += _of_message(message)
     return max(0, min(live) - _KEPT)

@@ -35,7 +35,7 @@ from kraftcheck.serve.partition import (
 )
 from kraftcheck.serve.unremembered import Unrecorded, UnrememberedSteps
 from reference.cluster.topics import NewTopic, TopicError, Topics
-from reference.partition.log import Record, last_sequence, state_of
+from reference.partition.log import GONE, Record, last_sequence, state_of
 from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -43,6 +43,7 @@ from reference.partition.messages import (
     BrokerCrash,
     BrokerRestart,
     ControlledShutdown,
+    DeleteRecordsRequest,
     ElectLeaders,
     Input,
     ProduceRequest,
@@ -145,6 +146,10 @@ class World:
         """By leader epoch and value, since another leader may append the same batch elsewhere."""
         self._values: dict[tuple[int, ...], int] = {}
         """By partition and what makes a batch the same one when it is sent again."""
+        self._deleted: dict[int, list[Record]] = {}
+        """Of partitions whose records were deleted, by number, the entries of the beginning."""
+        self._within: dict[tuple[int, int], int] = {}
+        """By partition and its first entry: the offset within that at which the log begins."""
         self.topics: dict[str, ServedTopic] = {}
         self.all: list[ServedPartition] = []
         """Those of deleted topics, too, and those that hold no topic's records."""
@@ -306,12 +311,37 @@ class World:
 
     # --- Entries and offsets
 
-    def offset_of(self, row: BrokerRow, entry: int) -> int:
+    def offset_of(self, partition: ServedPartition, row: BrokerRow, entry: int) -> int:
         """Where an entry of this log begins; of its end, where the log ends."""
         log = row.log
         if entry < len(log):
-            return self.batch(log[entry]).base
-        return self.batch(log[-1]).end if log else 0
+            return self.batch(self.entry(partition, row, entry)).base
+        return self.batch(self.entry(partition, row, len(log) - 1)).end if log else 0
+
+    def entry(self, partition: ServedPartition, row: BrokerRow, at: int) -> Record:
+        """An entry of this log, also one that was deleted."""
+        found: Record = row.log[at]
+        return self._deleted[partition.number][at] if found is GONE else found
+
+    def start_of(self, partition: ServedPartition, row: BrokerRow) -> int:
+        """The log's first offset, which may lie within its first batch: batches stay whole."""
+        base = self.offset_of(partition, row, row.log_start)
+        return max(base, self._within.get((partition.number, row.log_start), base))
+
+    def delete_before(
+        self, partition: ServedPartition, broker: int, client: int, offset: int
+    ) -> None:
+        """Asks a leader to let the log begin at an offset (S9). Its own answer is of entries."""
+        row = partition.row(broker)
+        entry = self.entry_at(partition, row, offset)
+        if row.role == "Leader" and entry <= row.high_watermark:
+            # What is committed is the same on all replicas, for ever.
+            known = self._deleted.setdefault(partition.number, [])
+            known += [self.entry(partition, row, at) for at in range(len(known), entry)]
+            at = (partition.number, entry)
+            if offset > max(self.offset_of(partition, row, entry), self._within.get(at, 0)):
+                self._within[at] = offset
+        self.give(partition, broker, DeleteRecordsRequest(CLIENTS, broker, client, entry))
 
     def watermark(self, partition: ServedPartition) -> int:
         """The high watermark of who leads as the controller has decided; -1: nobody does."""
@@ -319,17 +349,17 @@ class World:
         if leader == NOBODY:
             return UNDEFINED
         row = partition.row(leader)
-        return self.offset_of(row, row.high_watermark)
+        return self.offset_of(partition, row, row.high_watermark)
 
-    def entry_at(self, row: BrokerRow, offset: int) -> int:
+    def entry_at(self, partition: ServedPartition, row: BrokerRow, offset: int) -> int:
         """The entry that holds an offset; one past the log's end for what it does not reach."""
-        end = self.offset_of(row, len(row.log))
+        end = self.offset_of(partition, row, len(row.log))
         if not 0 <= offset <= end:
             return UNDEFINED if offset < 0 else len(row.log) + 1
         low, high = 0, len(row.log)
         while low < high:
             middle = (low + high) // 2
-            if self.batch(row.log[middle]).end <= offset:
+            if self.batch(self.entry(partition, row, middle)).end <= offset:
                 low = middle + 1
             else:
                 high = middle
@@ -352,7 +382,7 @@ class World:
                 self._values[key] = known
         return known
 
-    def sequence_of(self, row: BrokerRow, batch: Batch) -> int:
+    def sequence_of(self, partition: ServedPartition, row: BrokerRow, batch: Batch) -> int:
         """As the reference counts a producer's batches: the number that is expected next for the
         records that are, the number of a remembered batch for the same one, and else neither.
         """
@@ -364,10 +394,10 @@ class World:
         if state.epoch != batch.producer_epoch:
             return 0 if batch.sequence == 0 else 1
         for known in state.batches:
-            same = self.batch(row.log[known.offset])
+            same = self.batch(self.entry(partition, row, known.offset))
             if (same.sequence, same.count) == (batch.sequence, batch.count):
                 return known.first
-        last = self.batch(row.log[state.batches[-1].offset])
+        last = self.batch(self.entry(partition, row, state.batches[-1].offset))
         follows = batch.sequence == (last.last_sequence + 1) % WRAP
         return last_sequence(state) + (1 if follows else 2)
 
@@ -380,17 +410,21 @@ class World:
         partition.clients.values = self.values
         producer = (UNDEFINED, UNDEFINED, UNDEFINED)
         if batch.sequence != UNDEFINED:
-            producer = batch.producer, batch.producer_epoch, self.sequence_of(row, batch)
+            sequence = self.sequence_of(partition, row, batch)
+            producer = batch.producer, batch.producer_epoch, sequence
         request = ProduceRequest(CLIENTS, broker, client, acks, (value,), *producer)
         step = self.give(partition, broker, request)
         after = partition.row(broker)
         if len(after.log) > len(row.log):
-            self.lay(row, after, batch)
+            self.lay(partition, row, after, batch)
         return step.ignored if step is not None else "NOT_LEADER_OR_FOLLOWER"
 
-    def lay(self, before: BrokerRow, after: BrokerRow, batch: Batch) -> None:
+    def lay(
+        self, partition: ServedPartition, before: BrokerRow, after: BrokerRow, batch: Batch
+    ) -> None:
         """A leader has appended an entry: this batch."""
-        batch.stamp(self.offset_of(before, len(before.log)), after.leader_epoch)
+        end = self.offset_of(partition, before, len(before.log))
+        batch.stamp(end, after.leader_epoch)
         self._batches[after.leader_epoch, after.log[-1].value] = batch
 
     # --- Steps from outside

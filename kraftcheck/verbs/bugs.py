@@ -181,7 +181,11 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
 @click.option("--runs", type=RUNS, default=200, show_default=True, help="Runs of the campaign.")
 @SEED
 @click.option(
-    "--timeout", type=click.FloatRange(1), default=300, show_default=True, help="Seconds a model."
+    "--minutes",
+    type=click.FloatRange(0, min_open=True),
+    default=10,
+    show_default=True,
+    help="For all of it: what is not judged by then is unknown.",
 )
 @click.option(
     "--out",

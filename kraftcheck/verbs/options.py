@@ -10,6 +10,10 @@ from typing import Any
 import click
 
 from kraftcheck.screen import COMMAND, Screen
+from system import age
+
+OWN_PROCESS = "own process"
+"""The root context's object where this process was started for one command."""
 
 FOLDER = click.Path(path_type=Path)
 THERE = click.Path(path_type=Path, exists=True)
@@ -38,8 +42,11 @@ def _on_screen(verb: Callable[..., int], printed: str) -> Callable[..., int]:
     @wraps(verb)
     def wrapped(as_json: bool, quiet: bool, **options: Any) -> int:
         screen = Screen(json=as_json, quiet=quiet)
-        # Before the verb imports what it works with, which alone takes seconds on a busy machine.
-        with screen.at_work(click.get_current_context().command_path.removeprefix(COMMAND)):
+        context = click.get_current_context()
+        # Before the verb imports what it works with, which alone takes seconds on a busy machine;
+        # so does what a process imports before it comes to here. (A test's process is older.)
+        waited_s = age.seconds() if context.find_root().obj == OWN_PROCESS else 0.0
+        with screen.at_work(context.command_path.removeprefix(COMMAND), waited_s):
             return verb(screen=screen, **options)
 
     return wrapped

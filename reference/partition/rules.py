@@ -311,8 +311,8 @@ class PartitionRules:
         return not remote.caught_up and remote.end_offset != len(row.log)
 
     def proposed_epoch(self, n: int, row: BrokerRow, r: int) -> int:
-        """P9, KAFKA-15221. The broker epochs in a proposal are those of the fetches that it was
-        judged by.
+        """P9, KIP-903, KAFKA-15221. The broker epochs in a proposal are those of the fetches that
+        it was judged by.
         """
         return row.broker_epoch if r == n else row.remotes[self.position[r]].broker_epoch
 

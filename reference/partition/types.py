@@ -55,8 +55,8 @@ Kind: TypeAlias = Literal["None", "Expand", "Shrink"]
 
 
 @lru_cache(maxsize=256)
-def _sorted(brokers: tuple[int, ...]) -> tuple[int, ...]:
-    """Asked for at every step."""
+def _sorted(brokers: tuple[int, ...], _kind: str) -> tuple[int, ...]:
+    """Asked for at every step. _kind: of a broker, since numbers with names are equal to others."""
     return tuple(sorted(brokers))
 
 
@@ -86,7 +86,7 @@ class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field
     @property
     def brokers(self) -> tuple[int, ...]:
         """Sorted: what tuples by broker are aligned with."""
-        return _sorted(self.replicas)
+        return _sorted(self.replicas, type(self.replicas[0]).__name__)
 
     @property
     def effective_min_isr(self) -> int:

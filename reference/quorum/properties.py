@@ -97,6 +97,13 @@ def is_majority(nodes: list[int], rows: Rows) -> bool:
     return 2 * len(nodes) > len(rows)
 
 
+def too_few(holders: list[int], rows: Rows, what: str) -> str:
+    """Who has something that a majority is to have. what: what it is, after `has`."""
+    who = f"{', '.join(map(str, holders))} alone has" if holders else "nobody has"
+    needed = len(rows) // 2 + 1
+    return f"of {len(rows)} voters {who} {what}; a majority is {needed}"
+
+
 def not_outlived(row: Row, rows: Rows) -> bool:
     """No node is in a later epoch than this one."""
     return all(other.epoch <= row.epoch for other in rows.values())
@@ -289,7 +296,8 @@ def majority_reached_high_watermark(after: Rows) -> str | None:
             ]
             if not is_majority(holders, after):
                 end = row.high_watermark
-                return f"only {holders} hold what leader {n} committed, the records below {end}"
+                what = f"the records below {end}, which leader {n} calls committed"
+                return too_few(holders, after, what)
     return None
 
 
@@ -309,8 +317,8 @@ def durable_majority(after: Rows) -> str | None:
             ]
             if not is_majority(holders, after):
                 end = row.high_watermark
-                held = f"hold on disk what leader {n} committed"
-                return f"only {holders} {held}, the records below {end}"
+                what = f"on disk the records below {end}, which leader {n} calls committed"
+                return too_few(holders, after, what)
     return None
 
 
@@ -327,7 +335,7 @@ def committed_survives(after: Rows, history: QuorumHistory) -> str | None:
     ]
     if not is_majority(holders, after):
         end = len(history.committed)
-        return f"only {holders} hold on disk what was committed, the records below {end}"
+        return too_few(holders, after, f"on disk the records below {end}, which were committed")
     return None
 
 

@@ -208,7 +208,8 @@ def committed_survives(constants: Constants, after: Rows, committed: VotersLog) 
     if any(is_majority_of(holders, last_voters(constants, log)) for log in (committed, *logs)):
         return None
     end = len(committed)
-    return f"only {holders} hold on disk what was committed, the records below {end}"
+    who = ", ".join(map(str, holders)) or "nobody"
+    return f"on disk the records below {end}, which were committed, has {who}: no majority of a set"
 
 
 @_property("state")

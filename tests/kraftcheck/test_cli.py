@@ -61,7 +61,7 @@ import json, os, sys, time
 from kraftcheck.cli import cli
 from kraftcheck.screen import Screen
 
-def begun(screen, label):
+def begun(screen, label, waited_s):
     print(time.process_time() + loaded, label, flush=True)
     os._exit(0)
 
@@ -130,6 +130,8 @@ def test_the_version() -> None:
         (["frobnicate"], "No such command 'frobnicate'"),
         (["spec", "chekc"], "No such command 'chekc'"),
         (["--teir"], "No such option"),
+        (["simulate", "--runs", "1.5"], "'1.5' is no whole number"),
+        (["try", "--minutes", "long"], "'long' is no number"),
         (["bugs", "show"], "Missing argument 'ID'"),
         (["bugs", "show", "Z88"], "no bug 'Z88'; did you mean Z98, Z89, Z87"),
     ],

@@ -107,7 +107,7 @@ def test_a_violated_invariant_is_violated(
     ("arguments", "complaint"),
     [
         (["--runs", "0"], "0 is not in the range 1<=x<=1000000000"),
-        (["--runs", "many"], "'many' is not a valid integer"),
+        (["--runs", "many"], "'many' is no whole number"),
         (["--scenario", "quorun"], "no scenario 'quorun'; did you mean quorum?"),
         (["--bug", "Z1"], "no bug 'Z1' of the quorum; did you mean Z01"),
         (["--bug", "Z21"], "Z21 cannot be simulated: it delays an election"),

@@ -76,6 +76,9 @@ def test_a_verb_that_says_nothing_is_told_to_be_at_work(
     with screen.at_work("spec check"):
         sleep(0.3)
         assert capsys.readouterr().err.startswith("spec check: at work, 0.")
+        screen.doing("a node is waited for")
+        sleep(0.3)
+        assert capsys.readouterr().err.endswith(" s, a node is waited for\n")
         with screen.without_results().progress("models", 1):
             sleep(0.3)
         told = capsys.readouterr().err
@@ -86,6 +89,20 @@ def test_a_verb_that_says_nothing_is_told_to_be_at_work(
         sleep(0.3)
     assert "at work" in capsys.readouterr().err
     with Screen(quiet=True).at_work("spec check"):
+        sleep(0.3)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_waited_for_before_a_verb_began_counts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process imports for a while before it comes to its verb."""
+    monkeypatch.setattr(module, "SILENCE_S", 30.0)
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    with Screen().at_work("try", waited_s=31.0):
+        sleep(0.3)
+    assert capsys.readouterr().err.startswith("try: at work, 31.")
+    with Screen().at_work("try", waited_s=1.0):
         sleep(0.3)
     assert capsys.readouterr().err == ""
 
@@ -126,6 +143,8 @@ def test_a_terminal_shows_that_a_verb_is_at_work(
     screen = Screen()
     with screen.at_work("report"):
         sleep(0.5)
+        # On a busy machine the next half of a tenth may last long.
+        monkeypatch.setattr(module, "SILENCE_S", 30.0)
         screen.line("report.html")
         assert "report: at work" in capsys.readouterr().err
         sleep(0.05)

@@ -157,10 +157,10 @@ def of(machine: str) -> Counter[str]:
 
 
 def said() -> str:
-    """How many examples each machine has begun, in a few words."""
+    """How many examples each machine has begun, in a few words; empty: no search has begun."""
     # A copy, made at once: another thread asks.
     begun = [f"{name} {found['examples']:,}" for name, found in list(counts.items())]
-    return f"examples of {', '.join(begun)}" if begun else "no search has begun"
+    return f"examples of {', '.join(begun)}" if begun else ""
 
 
 def rules_of(machine: type) -> list[str]:

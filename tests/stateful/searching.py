@@ -16,9 +16,7 @@ failure names.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 from typing import Final
@@ -27,6 +25,7 @@ from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from reference.steered.failures import Failure, StepRejected
+from system import age
 from tests.stateful import reached
 from tests.stateful.gifts import KEPT, SteeredMachine, give, keeping, last, shorten
 from traces.counterexamples.relation import Refused, Relation
@@ -44,17 +43,7 @@ MACHINES: Final = 4
 """
 
 
-def _age() -> float:
-    """For how many seconds there has been this process; 0 where the system does not say."""
-    try:
-        after_name = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2]
-    except OSError:
-        return 0.0
-    begun = int(after_name.split()[19]) / os.sysconf("SC_CLK_TCK")
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - begun
-
-
-BEGUN: Final = monotonic() - _age()
+BEGUN: Final = monotonic() - age.seconds()
 """When the command began: what is imported and collected before a search is a part of it."""
 CORPUS: Final = 0.3
 """The part of all the time within which schedules that were found before are played."""

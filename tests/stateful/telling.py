@@ -13,7 +13,8 @@ GROWTH = 0.25
 
 
 class Telling:
-    """Says again and again what `told` gives, with the seconds: on one line of a terminal.
+    """Says again and again what `told` gives, with the seconds: on one line of a terminal. Where it
+    gives nothing, the test that runs just now is named (`testing`): not every one is a search.
 
     screen: a descriptor, of which a copy is kept, since while a test runs pytest captures what goes
     to its own. beat: seconds.
@@ -22,6 +23,7 @@ class Telling:
     def __init__(self, screen: int, told: Callable[[], str], beat: float = BEAT_S) -> None:
         self._screen = os.fdopen(os.dup(screen), "w", encoding="utf-8")
         self._told, self._every = told, beat
+        self.testing = ""
         self._begun = self._last = monotonic()
         self._ended = Event()
         self._thread = Thread(target=self._beat, daemon=True)
@@ -36,7 +38,8 @@ class Telling:
     def _beat(self) -> None:
         while not self._ended.wait(self._every):
             now = monotonic()
-            text = f"chaos: {self._told()}, {now - self._begun:.0f} s"
+            what = self._told() or self.testing or "the tests are collected"
+            text = f"chaos: {what}, {now - self._begun:.0f} s"
             if self._screen.isatty():
                 self._say(f"\r\x1b[K{text} ")
             elif now - self._last >= GROWTH * (self._last - self._begun):

@@ -40,8 +40,19 @@ def test_elsewhere_lines_come_more_and_more_seldom() -> None:
     assert "\r" not in rest and rest.count("chaos") < 20
 
 
+def test_a_test_that_is_no_search_is_named() -> None:
+    ours, theirs = os.pipe()
+    telling = Telling(theirs, lambda: "", beat=0.01)
+    os.close(theirs)
+    assert "chaos: the tests are collected, 0 s\n" in said_by(ours, "collected")
+    telling.testing = "test_corpus.py"
+    assert "chaos: test_corpus.py, " in said_by(ours, "corpus")
+    telling.end()
+    os.close(ours)
+
+
 def test_what_has_begun_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reached, "counts", {})
-    assert reached.said() == "no search has begun"
+    assert reached.said() == ""
     reached.of("quorum")["examples"] += 1200
     assert reached.said() == "examples of quorum 1,200"

@@ -19,7 +19,7 @@ _TOLD: Final = frozenset(
         *(line_name(kind) for kind in KINDS),
     }
 )
-_ROWS: Final = tuple(kind.row.__name__ for kind in KINDS)
+_ROWS: Final = tuple(dict.fromkeys(kind.row.__name__ for kind in KINDS))
 _REF: Final = "#/$defs/"
 
 
@@ -48,7 +48,15 @@ def _in_one(name: str, of: Mapping[str, Any]) -> tuple[str, str, str]:
         for field, schema in of["properties"].items()
         if _is_tag(field, schema)
     ]
-    return f"`{name}`", "".join(tags), ", ".join(fields) or "nothing more"
+    return f"`{_name(name)}`", "".join(tags), ", ".join(fields) or "nothing more"
+
+
+def _name(of: str) -> str:
+    """Of a type; where two protocols have types of one name the schema has them by their modules,
+    `reference.hosting.types.Image`.
+    """
+    *module, name = of.split(".")
+    return f"{name} of {module[1]}" if module else name
 
 
 def _is_tag(field: str, schema: Mapping[str, Any]) -> bool:
@@ -59,7 +67,7 @@ def _is_tag(field: str, schema: Mapping[str, Any]) -> bool:
 def _words(schema: Mapping[str, Any]) -> str:
     """What a value may be."""
     if "$ref" in schema:
-        return str(schema["$ref"]).removeprefix(_REF)
+        return _name(str(schema["$ref"]).removeprefix(_REF))
     if "anyOf" in schema:
         kinds = [_words(each) for each in schema["anyOf"]]
         return " or ".join(kinds)

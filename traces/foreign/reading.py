@@ -180,6 +180,9 @@ class _Reader:
             field, what = _explained(str(error))
             if what.startswith(NO_SUCH_WORD):
                 what += _allowed(decoder.type, field)
+            elif what.endswith("array, got null"):
+                # As Go writes a slice that is nil.
+                what += "; [] is none"
             raise self._refusal(number, field, what) from None
         except _Refused as error:
             raise self._refusal(number, error.field, error.what) from None
@@ -208,7 +211,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-NO_SUCH_WORD: Final = "invalid enum value"
+NO_SUCH_WORD: Final = ("invalid enum value", "invalid value")
 CONTAINERS: Final = (
     *(info.UnionType, info.DictType, info.Metadata),
     *(info.VarTupleType, info.ListType),
@@ -232,13 +235,15 @@ def _explained(message: str) -> tuple[str, str]:
 
 def _allowed(of: Any, path: str) -> str:
     """The words that may stand at a field, in words."""
-    found = [info.type_info(of)]
+    found, words = [info.type_info(of)], list[str]()
     for part in [*path.replace("[...]", "").split("."), ""]:
         while any(isinstance(each, CONTAINERS) for each in found):
             found = [inner for each in found for inner in _within(each)]
-        fields = [f for each in found if isinstance(each, info.StructType) for f in each.fields]
+        types = [each for each in found if isinstance(each, info.StructType)]
+        words = [str(each.tag) for each in types if part and each.tag_field == part] or words
+        fields = [f for each in types for f in each.fields]
         found = [f.type for f in fields if f.encode_name == part] if part else found
-    words = [str(w) for each in found if isinstance(each, info.LiteralType) for w in each.values]
+    words += [str(w) for each in found if isinstance(each, info.LiteralType) for w in each.values]
     return f"; one of {', '.join(dict.fromkeys(words))}" if words else ""
 
 

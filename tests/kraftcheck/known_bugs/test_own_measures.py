@@ -36,4 +36,27 @@ def test_a_pre_vote_that_is_always_granted_costs_leaders(tmp_path: Path) -> None
 @pytest.mark.parametrize("scenario", FAMILIES)
 def test_what_changes_nothing_measures_the_same(scenario: str) -> None:
     found = measured(Hunt(scenario=scenario, bug=None), 1)
-    assert len(found) == 5 and all(each.correct == each.changed for each in found)
+    assert found and all(each.correct == each.changed for each in found)
+
+
+FENCES = """
+from reference.groups.rules import GroupRules
+
+
+class Fences(GroupRules):
+    __slots__ = ()
+
+    def accepts_previous_epoch(self, member, m):
+        return False
+"""
+
+
+def test_a_group_that_takes_no_previous_epoch_fences_more(tmp_path: Path) -> None:
+    """What it costs is told by the errors that members are answered; leaders have no part in it."""
+    path = tmp_path / "fences.py"
+    path.write_text(FENCES)
+    with known(read_rules(path)) as entry:
+        found = measured(Hunt(scenario="groups", bug=entry.id), 20)
+    told = {each.name: each for each in found}
+    assert told["answers FENCED_MEMBER_EPOCH"].changed > told["answers FENCED_MEMBER_EPOCH"].correct
+    assert "changes of leader" not in told

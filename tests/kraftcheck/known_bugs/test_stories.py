@@ -10,8 +10,10 @@ from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.stories import COUNT_ANEW, ending, narrated
 from kraftcheck.known_bugs.violations import Counterexample
+from reference.partition.types import PartitionConstants
 from tla_utils import Model, State, TlcResult, parse
 from traces.counterexamples import endings
+from traces.counterexamples.rows import Named
 
 ROWS = '[a |-> [role |-> "{}", log |-> <<>>, epoch |-> {}], b |-> [role |-> "F", log |-> <<>>]]'
 
@@ -38,6 +40,24 @@ def test_a_step_without_a_name_is_told_by_what_it_changed() -> None:
         ("Loud", "L", 3, deaf),
     ) == ["2. a is L", "3. a goes on", "4. a is sent a record", "5. n1 hears nothing any more"]
     assert told(("MCNext", "F", 0, nothing)) == ["2. then"]
+
+
+def test_variables_that_are_no_rows_are_told_by_what_changed_in_them() -> None:
+    """A model of transactions has its rows in variables of other names."""
+    client = '<<[txn |-> {}, status |-> "{}"]>>'
+    values: list[Any] = [
+        {"clients": parse(client.format(0, "Ready")), "leaderEpoch": parse("1")},
+        {"clients": parse(client.format(1, "Open")), "leaderEpoch": parse("1")},
+        {"clients": parse(client.format(1, "Open")), "leaderEpoch": parse("2")},
+    ]
+    states = [State(number, "Next", each) for number, each in enumerate(values, 1)]
+    assert [*narrated(states, None)] == [
+        "1. the beginning",
+        "2. clients[1] goes on",
+        "       clients[1]: status Ready -> Open; txn 0 -> 1",
+        "3. leaderEpoch goes on",
+        "       leaderEpoch: 1 -> 2",
+    ]
 
 
 def test_a_broker_that_does_not_run_is_told_by_its_status() -> None:
@@ -136,3 +156,11 @@ def test_a_number_that_falls_is_told_where_a_model_counts_anew() -> None:
     assert lines("Leader", counts_anew=True) == ["b: partitionEpoch 2 -> 1 (renumbered)"]
     assert lines("Leader", counts_anew=False) == ["b: partitionEpoch 2 -> 1"]
     assert lines("Follower", counts_anew=True) == ["b: role Leader -> Follower"]
+
+
+def test_names_of_nodes_stay_in_the_counterexample_that_has_them() -> None:
+    """A number with a name equals the number: what is remembered of one is not told of another."""
+    named = PartitionConstants(replicas=(Named(2, "b2"), Named(1, "b1")), min_insync_replicas=1)
+    assert str(named.brokers) == "(b1, b2)"
+    plain = PartitionConstants(replicas=(2, 1), min_insync_replicas=1)
+    assert plain == named and str(plain.brokers) == "(1, 2)"

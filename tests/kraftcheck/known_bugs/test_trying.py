@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import related, trying
 from kraftcheck.known_bugs.entries import manifest_of
-from kraftcheck.known_bugs.own_overlay import models_for, read_overlay
+from kraftcheck.known_bugs.own_overlay import models_for, read_overlay, unsuitable
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
@@ -210,10 +211,80 @@ def test_first_comes_where_known_bugs_show_and_the_longest_is_named(
     assert shown.exit_code == 2, shown.output
     bounds = [name.startswith("bounds-of-") for name in asked]
     assert any(bounds) and bounds == sorted(bounds, reverse=True)
-    assert "model quorum-live: stopped after the time limit of 300 s; give it longer with" in (
-        shown.stdout
-    )
+    told = " ".join(shown.stdout.split())
+    assert "not searched to the end in time: quorum-live" in told
+    assert trying.LONGER in told
     assert "the longest quorum-live, 300 s" in shown.stdout
+
+
+def test_what_the_time_does_not_do_for_is_unknown_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: Manifest
+) -> None:
+    """Of two models with 100 s the first may have half, and takes 99.5 of them."""
+    shares, now = [], [0.0]
+
+    def slow(*asked: Any) -> OfModel:
+        shares.append(asked[-1])
+        now[0] += 99.5
+        return OfModel(model=asked[2].name, verdict="holds", distinct=6, correct=5)
+
+    monkeypatch.setattr(trying, "_try_model", slow)
+    monkeypatch.setattr(trying, "monotonic", lambda: now[0])
+    own = read_overlay(EXAMPLES / "ServeBeforeFlush.tla", manifest)
+    models = models_for(own, manifest, ["small"])[:2]
+    options = RunOptions(jar=None, java=None)
+    found = trying.try_models(own, manifest, models, options, tmp_path, 100, lambda _: None)
+    assert shares == [50.0] and found[1].reason == trying.NOT_BEGUN
+    together = concluded(found, None, FOUND)
+    assert together.verdict == trying.UNKNOWN
+    late = f"not searched to the end in time: {models[1].name}"
+    assert together.reasons == [late, trying.LONGER]
+
+
+def test_runs_that_take_too_long_are_ended_and_told(tmp_path: Path) -> None:
+    """A rule that never answers, as good as: the campaign is broken off, and nothing is claimed."""
+    body = "import time\n        time.sleep(600)\n        return True"
+    path = written(tmp_path, "vote_recorded(self, m)", body)
+    begun = monotonic()
+    shown = try_it(tmp_path / "out", "--rules", str(path), "--minutes", "0.05")
+    assert monotonic() - begun < 60
+    assert shown.exit_code == 2, shown.output
+    found = json.loads((tmp_path / "out" / "tried.json").read_text("utf-8"))
+    assert (found["verdict"], found["runs"]["ended"], found["runs"]["runs"]) == (
+        "unknown",
+        False,
+        0,
+    )
+    assert "stopped after the time limit of 3 s, within the campaign" in found["reasons"][0]
+    assert found["reasons"][-1] == trying.LONGER
+    assert not found["known"]["schedules"] and not found["known"]["runs"]
+
+
+def test_a_model_that_has_something_in_the_place_of_a_rule_says_what(tmp_path: Path) -> None:
+    """Who changes who is chosen is told that the kit has checked any choice."""
+    head, body = (
+        "---- MODULE Mine ----\nEXTENDS PartitionRules",
+        "Mine_LeaderChoices(candidates) == {}",
+    )
+    text = f"{head}\n\n{body}\n====\n"
+    (tmp_path / "Mine.tla").write_text(text, "utf-8")
+    manifest = manifest_of("partition")
+    own = read_overlay(tmp_path / "Mine.tla", manifest)
+    said = unsuitable(own, manifest, manifest.models["partition-crash"])
+    assert said == "the kit checks it with AnyChoice in the place of LeaderChoices"
+
+
+def test_a_rule_without_a_known_bug_has_the_bounds_of_its_neighbours() -> None:
+    """Those whose prose cites the same rule id, KIP or report; of whom there are bugs."""
+    assert not bugs_with("partition", {"proposed_epoch"})
+    near = {each.id for each in related.bugs_near("partition", {"proposed_epoch"})}
+    assert {"Z28", "Z37", "Z38", "Z170"} <= near
+    # Z38's rule has a bug of its own, and needs no other's bounds.
+    assert not related.bugs_near("partition", {"isr_member_epoch_matches"})
+    told = related.known(
+        [], [], manifest_of("partition"), runs=1, near=bugs_with("partition", {"is_in_sync"})
+    )
+    assert told.near == ["Z28"] and not told.missed
 
 
 def of_runs(never: str) -> OfRuns:

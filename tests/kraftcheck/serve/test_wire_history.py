@@ -62,8 +62,8 @@ def test_a_record_at_another_offset(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Acknowledged at one, and read at the next."""
     right = World.offset_of
 
-    def wrong(self: World, row: Any, entry: int) -> int:
-        return right(self, row, entry) + (entry == 2 and len(row.log) == 3)
+    def wrong(self: World, partition: Any, row: Any, entry: int) -> int:
+        return right(self, partition, row, entry) + (entry == 2 and len(row.log) == 3)
 
     monkeypatch.setattr(World, "offset_of", wrong)
     found = planted(tmp_path / "tape")

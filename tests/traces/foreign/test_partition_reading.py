@@ -51,6 +51,8 @@ DAMAGES = [
     (BROKER, put("after", "isr", value=[1, 1]), "after.isr: a member stands twice in the set"),
     (BROKER, put("after", "isr", value=[9]), "after.isr[...]: 9 is none of the nodes"),
     (BROKER, put("after", "role", value="Boss"), "after.role: invalid enum value 'Boss'; one of"),
+    (BROKER, put("input", "type", value="flush"), "input.type: invalid value 'flush'; one of"),
+    (BROKER, put("sent", value=None), "sent: expected array, got null; [] is none"),
     (BROKER, put("input", value={"type": "ElectLeaders"}), "input.type: invalid value"),
     (READER, drop("input", "records"), "input.records: the field is missing"),
     (READER, put("input", "offset", value=True), "input.offset: expected int, got bool"),

@@ -1,0 +1,193 @@
+"""What administrators ask beside topics and settings: elections, replicas, directories, ACLs.
+
+Kafka's ReplicationControlManager, DescribeTopicPartitionsRequestHandler, KafkaApis and AclApis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.metadata import Metadata
+from kraftcheck.serve.partition import ServedPartition, ServedTopic
+from kraftcheck.serve.requests import Request, Serve, Waiting
+from kraftcheck.serve.topics import is_name
+
+PREFERRED: Final = 0
+PARTITIONS_MAX: Final = 2000
+"""max.request.partition.size.limit."""
+DIRECTORY: Final = "/kraftcheck/broker-{}"
+"""Each broker has one, of which there is nothing but the name."""
+_NO_ACLS: Final = {
+    "error_code": ERRORS["SECURITY_DISABLED"],
+    "error_message": "No Authorizer is configured.",
+}
+_NO_ACLS_TOLD: Final = {**_NO_ACLS, "error_message": "No Authorizer is configured on the broker"}
+
+
+class _Elected:
+    """Waits until everybody knows the leaders that were chosen."""
+
+    def __init__(self, request: Request, of: Iterable[ServedPartition], answer: Message) -> None:
+        self.request = request
+        self.hurries = True
+        self.partitions = frozenset(of)
+        self._answer = answer
+        self._over = False
+
+    def is_ready(self) -> bool:
+        return self._over or all(each.is_settled() for each in self.partitions)
+
+    def expire(self) -> None:
+        self._over = True
+
+    def answer(self) -> Message:
+        return self._answer
+
+
+class Administrators:
+    def __init__(self, core: Core, metadata: Metadata) -> None:
+        self._core = core
+        self._world = core.world
+        self._metadata = metadata
+        self.served: dict[str, Serve] = {
+            "ElectLeaders": self._elect_leaders,
+            "DescribeTopicPartitions": self._describe_partitions,
+            "DescribeLogDirs": self._describe_log_dirs,
+            "ListPartitionReassignments": lambda _: {"error_message": None, "topics": []},
+            "DescribeAcls": lambda _: {**_NO_ACLS_TOLD, "resources": []},
+            "CreateAcls": lambda r: {"results": [_NO_ACLS for _ in r.body["creations"]]},
+            "DeleteAcls": lambda r: {
+                "filter_results": [{**_NO_ACLS, "matching_acls": []} for _ in r.body["filters"]]
+            },
+        }
+
+    # --- Elections: C9
+
+    def _elect_leaders(self, request: Request) -> Message | Waiting:
+        asked, results, chosen = request.body["topic_partitions"], dict[str, list[Message]](), []
+        wanted: Iterable[tuple[str, int]]
+        if asked is None:
+            wanted = [(t.name, at) for t in self._shown() for at in range(len(t.partitions))]
+        else:
+            wanted = [(each["topic"], at) for each in asked for at in each["partitions"]]
+        preferred = request.body.get("election_type", PREFERRED) == PREFERRED
+        for name, at in wanted:
+            error, why = self._elect(name, at, preferred)
+            if error == "NONE":
+                partition = self._world.partition(name, at)
+                assert partition is not None, "it was elected for"
+                chosen.append(partition)
+            if asked is not None or error != "ELECTION_NOT_NEEDED":
+                told = {"partition_id": at, "error_code": ERRORS[error], "error_message": why}
+                results.setdefault(name, []).append(told)
+        answer: Message = {
+            "error_code": ERRORS["NONE"],
+            "replica_election_results": [
+                {"topic": name, "partition_result": told} for name, told in results.items()
+            ],
+        }
+        if not chosen:
+            return answer
+        waiting = _Elected(request, chosen, answer)
+        return self._core.wait(waiting, request.body["timeout_ms"])
+
+    def _elect(self, name: str, at: int, preferred: bool) -> tuple[str, str | None]:
+        """An error, and Kafka's words for it."""
+        topic, partition = self._world.topics.get(name), self._world.partition(name, at)
+        if topic is None:
+            return "UNKNOWN_TOPIC_OR_PARTITION", f"No such topic as {name}"
+        if partition is None:
+            return "UNKNOWN_TOPIC_OR_PARTITION", f"No such partition as {name}-{at}"
+        first = partition.constants.replicas[0]
+        before = partition.controller.partition.leader
+        if before == first if preferred else before >= 0:
+            return "ELECTION_NOT_NEEDED", _NOT_NEEDED
+        if not preferred:
+            return "ELIGIBLE_LEADERS_NOT_AVAILABLE", _NOT_ELIGIBLE
+        self._world.elect(partition)
+        if partition.controller.partition.leader != first:
+            return "PREFERRED_LEADER_NOT_AVAILABLE", _NOT_AVAILABLE
+        return "NONE", None
+
+    # --- Replicas: KIP-966
+
+    def _shown(self) -> list[ServedTopic]:
+        return list(self._world.topics.values())
+
+    def _describe_partitions(self, request: Request) -> Message:
+        """Topics and their partitions in order, from a cursor on, so many at once."""
+        body = request.body
+        names = [each["name"] for each in body["topics"]] or [t.name for t in self._shown()]
+        cursor = body["cursor"] or {"topic_name": "", "partition_index": 0}
+        left = min(PARTITIONS_MAX, max(1, body["response_partition_limit"]))
+        told, onwards = [], None
+        for name in sorted({*names}):
+            if name < cursor["topic_name"]:
+                continue
+            topic = self._world.topics.get(name)
+            if topic is None:
+                known = "UNKNOWN_TOPIC_OR_PARTITION" if is_name(name) else "INVALID_TOPIC_EXCEPTION"
+                told.append({"name": name, "error_code": ERRORS[known], "partitions": []})
+                continue
+            first = cursor["partition_index"] if name == cursor["topic_name"] else 0
+            if not left:
+                onwards = {"topic_name": name, "partition_index": first}
+                break
+            some = topic.partitions[first : first + left]
+            left -= len(some)
+            described = self._metadata.described(topic, request.broker)
+            partitions = [*self._replicas(some, described["partitions"], request.broker)]
+            told.append(described | {"partitions": partitions})
+            if first + len(some) < len(topic.partitions):
+                onwards = {"topic_name": name, "partition_index": first + len(some)}
+                break
+        return {"topics": told, "next_cursor": onwards}
+
+    def _replicas(
+        self, some: Iterable[ServedPartition], described: list[Message], broker: int
+    ) -> Iterator[Message]:
+        for partition in some:
+            known = partition.known(broker)
+            last = [known.last_known_leader] if known.last_known_leader >= 0 else []
+            eligible = {"eligible_leader_replicas": list(known.elr), "last_known_elr": last}
+            yield described[partition.index] | eligible
+
+    # --- Directories
+
+    def _describe_log_dirs(self, request: Request) -> Message:
+        broker, asked = request.broker, request.body["topics"]
+        wanted = (
+            [(t, range(len(t.partitions))) for t in self._shown()]
+            if asked is None
+            else [
+                (topic, each["partitions"])
+                for each in asked
+                if (topic := self._world.topics.get(each["topic"])) is not None
+            ]
+        )
+        topics = []
+        for topic, numbers in wanted:
+            held = [p for p in topic.partitions if p.index in numbers and broker in p.brokers]
+            if held:
+                partitions = [
+                    {"partition_index": p.index, "partition_size": self._size(p, broker)}
+                    for p in held
+                ]
+                topics.append({"name": topic.name, "partitions": partitions})
+        directory = {"log_dir": DIRECTORY.format(broker), "topics": topics}
+        return {"error_code": ERRORS["NONE"], "results": [directory]}
+
+    def _size(self, partition: ServedPartition, broker: int) -> int:
+        """Bytes of batches, from the first that is not deleted."""
+        row = partition.row(broker)
+        there = row.log[row.log_start : len(row.log)]
+        return sum(len(self._world.batch(each).data) for each in there)
+
+
+_NOT_NEEDED: Final = "Leader election not needed for topic partition."
+_NOT_AVAILABLE: Final = "The preferred leader was not available."
+_NOT_ELIGIBLE: Final = "Eligible topic partition leaders are not available."

@@ -1,0 +1,87 @@
+"""What administrators ask is answered as Kafka answers it, and changes what it says."""
+
+from __future__ import annotations
+
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.codec import Message
+from tests.kraftcheck.serve.kafka_answers import LEADER, QUESTIONS, TOPIC, comparable
+from tests.kraftcheck.serve.wire import Wire, batch
+
+
+def test_answers_are_kafkas() -> None:
+    """One after the other: some change what later ones ask."""
+    wire = Wire()
+    wire.create(TOPIC)
+    leader = wire.leader(TOPIC)
+    for _ in range(3):
+        topics = [
+            {"name": TOPIC, "partition_data": [{"index": 0, "records": batch(b"a", b"b", b"c")}]}
+        ]
+        wire.ask(leader, "Produce", 9, acks=-1, timeout_ms=5000, topic_data=topics)
+    for each in QUESTIONS:
+        whom = leader if each.whom == LEADER else (leader + 1) % 3
+        told = comparable(wire.ask(whom, each.api, each.version, **each.body))
+        assert told == each.answer, each
+
+
+def elect(wire: Wire, kind: int = 0, topics: list[Message] | None = None) -> list[Message]:
+    body = {"election_type": kind, "topic_partitions": topics, "timeout_ms": 5000}
+    found: list[Message] = wire.ask(0, "ElectLeaders", 2, **body)["replica_election_results"]
+    return found
+
+
+def test_the_preferred_leader_leads_again_when_it_is_asked_for() -> None:
+    wire = Wire()
+    wire.create()
+    first = wire.leader()
+    assert elect(wire) == []
+    wire.do("move", topic="t", partition=0)
+    wire.wait(8)
+    assert wire.leader() != first
+    (told,) = elect(wire)
+    assert told["topic"] == "t" and told["partition_result"][0]["error_code"] == 0
+    assert wire.leader() == first
+    wire.do("kill", broker=first)
+    wire.wait(12)
+    asked = [{"topic": "t", "partitions": [0]}]
+    wire.connect((first + 1) % 3)
+    body = {"election_type": 0, "topic_partitions": asked, "timeout_ms": 5000}
+    (told,) = wire.ask((first + 1) % 3, "ElectLeaders", 2, **body)["replica_election_results"]
+    (result,) = told["partition_result"]
+    assert result["error_code"] == ERRORS["PREFERRED_LEADER_NOT_AVAILABLE"]
+
+
+def test_partitions_are_described_in_pieces() -> None:
+    wire = Wire()
+    wire.create("a", partitions=3)
+    wire.create("b", partitions=2)
+    seen, cursor = [], None
+    for _ in range(9):
+        body = {"topics": [{"name": "a"}, {"name": "b"}], "cursor": cursor}
+        told = wire.ask(0, "DescribeTopicPartitions", 0, response_partition_limit=2, **body)
+        pieces = [
+            (t["name"], p["partition_index"]) for t in told["topics"] for p in t["partitions"]
+        ]
+        assert 0 < len(pieces) <= 2
+        seen += pieces
+        cursor = told["next_cursor"]
+        if cursor is None:
+            break
+    assert seen == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)]
+
+
+def test_the_older_way_to_alter_settings_replaces_them_all() -> None:
+    wire = Wire()
+    wire.create("t", retention_ms="1000", segment_ms="2000")
+
+    def configs() -> dict[str, str]:
+        resources = [{"resource_type": 2, "resource_name": "t", "configuration_keys": None}]
+        (told,) = wire.ask(0, "DescribeConfigs", 4, resources=resources)["results"]
+        return {each["name"]: each["value"] for each in told["configs"]}
+
+    said = [{"name": "retention.ms", "value": "3000"}]
+    resources = [{"resource_type": 2, "resource_name": "t", "configs": said}]
+    wire.ask(0, "AlterConfigs", 2, resources=resources, validate_only=True)
+    assert configs()["retention.ms"] == "1000"
+    wire.ask(0, "AlterConfigs", 2, resources=resources, validate_only=False)
+    assert (configs()["retention.ms"], configs()["segment.ms"]) == ("3000", "604800000")
