@@ -11,8 +11,7 @@ from reference.bugs.catalog import bug as known_bug
 from reference.cluster.sim.options import OF_QUORUM, ClusterOptions, draw
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
-from reference.partition.sim.family import SUFFERS as OF_PARTITIONS
-from reference.partition.sim.family import columns
+from reference.partition.sim.family import SUFFERS as OF_PARTITIONS, columns
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import configuration_of, envelope_of
 from reference.quorum.protocol import QUORUM

@@ -14,8 +14,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from reference.groups.messages import Unsubscribe
-from reference.groups.types import INITIAL_MEMBER
-from reference.groups.types import Constants as GroupConstants
+from reference.groups.types import INITIAL_MEMBER, Constants as GroupConstants
 from reference.kit.fields import fields_of, within
 from reference.protocols import KINDS
 from reference.quorum.messages import (

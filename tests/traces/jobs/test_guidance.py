@@ -29,7 +29,7 @@ from reference.sim.genomes import FRESH, MUTATIONS, Genome, decode
 from tests.mutation.hunted import mutants_of
 from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
 from tla_utils.errors import ToolError
-from traces.jobs import campaigns, guidance, novelty, plan as plans
+from traces.jobs import campaigns, novelty, plan as plans
 from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.campaigns import Options, run_campaign
 from traces.jobs.columns import Part
