@@ -275,4 +275,5 @@ def differences(host: str, port: int) -> Iterator[str]:
 
 if __name__ == "__main__":
     where, _, at = sys.argv[1].rpartition(":")
-    print("\n".join(differences(where, int(at))) or f"{len(QUESTIONS)} answers as they are written")
+    said = "\n".join(differences(where, int(at)))
+    sys.stdout.write(f"{said or f'{len(QUESTIONS)} answers as they are written'}\n")
