@@ -145,16 +145,11 @@ class _Component(PlainSimulation):
 
     def move(self, time: int) -> bool:
         """One move. Whether the run goes on."""
-        network = self._chooser.stream("network")
-        waiting = self._under_way or self._held
-        step: Step | None
-        if self.due and chance(network, self._options.delivered):
+        if self.due and chance(self._chooser.stream("network"), self._options.delivered):
             node, input = self.due.popleft()
             step = self._step(node, self._machine.interner.input(input))
-        elif waiting and chance(network, self._options.delivered):
-            step = self._delivered()
         else:
-            step = self._own()
+            step = self._moved()
         return step is None or self._take(time, step)
 
     def _comes(self, node: int, input: Any) -> bool:

@@ -234,17 +234,18 @@ class PlainSimulation(Circular):
         self._counts = dict.fromkeys(("lost", "duplicated", "undelivered"), 0)
 
     def execute(self) -> None:
-        options = self._options
-        network = self._chooser.stream("network")
-        for move in range(options.moves * options.stretch):
-            if self._held and chance(network, self._late):
-                step = self._delivered(self._held)
-            elif self._under_way and chance(network, options.delivered):
-                step = self._delivered(self._under_way)
-            else:
-                step = self._own()
+        for move in range(self._options.moves * self._options.stretch):
+            step = self._moved()
             if step is not None and not self._take(move * MOVE_US, step):
                 return
+
+    def _moved(self) -> Step | None:
+        network = self._chooser.stream("network")
+        if self._held and chance(network, self._late):
+            return self._delivered(self._held)
+        if self._under_way and chance(network, self._options.delivered):
+            return self._delivered(self._under_way)
+        return self._own()
 
     def _delivered(self, among: list[tuple[int, KnownInput]]) -> Step | None:
         network = self._chooser.stream("network")
