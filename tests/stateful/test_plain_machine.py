@@ -41,7 +41,7 @@ def named(name: str) -> Protocol:
 @pytest.mark.parametrize(
     ("name", "bug", "property"),
     [
-        ("transactions", "Z62", "NoHanging"),
+        ("transactions", "Z76", "EpochMonotonic"),
         ("groups", "Z96", "CommitsHandedOut"),
     ],
 )
