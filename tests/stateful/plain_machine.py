@@ -35,8 +35,9 @@ def circles_of(protocol: Protocol) -> list[tuple[str, ...]]:
     else each by itself."""
     messages = {*protocol.messages}
     hearing = tuple([kind.name for kind in protocol.kinds if messages & {*kind.inputs}])
-    alone = [(kind.name,) for kind in protocol.kinds if kind.name not in hearing]
-    return [hearing, *alone] if hearing and alone else [(each,) for each in hearing] + alone
+    if not 0 < len(hearing) < len(protocol.kinds):
+        return [(kind.name,) for kind in protocol.kinds]
+    return [hearing, *[(kind.name,) for kind in protocol.kinds if kind.name not in hearing]]
 
 
 def kind_of(offer: Offer) -> str:

@@ -39,16 +39,16 @@ def named(name: str) -> Protocol:
 
 
 @pytest.mark.parametrize(
-    ("name", "bug", "property"),
+    ("name", "bug", "number", "property"),
     [
-        ("transactions", "Z62", "NoHanging"),
-        ("groups", "Z96", "CommitsHandedOut"),
+        ("transactions", "Z62", 2, "NoHanging"),
+        ("groups", "Z96", 1, "CommitsHandedOut"),
     ],
 )
 def test_a_bug_is_found_and_its_moves_are_kept_small_and_told_again(
-    name: str, bug: str, property: str, tmp_path: Path
+    name: str, bug: str, number: int, property: str, tmp_path: Path
 ) -> None:
-    found = search(name, bug, 1, budget(400))
+    found = search(name, bug, number, budget(400))
     assert found.script is not None and found.how == property
     left = shrunk(found, 300)
     assert left is not None and left <= 20
