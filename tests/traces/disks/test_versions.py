@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 
 HERE = Path(__file__).resolve().parent
-VERSIONS = ("4.1.2", "4.2.1", "4.3.1")
+VERSIONS = ("4.0.2", "4.1.2", "4.2.1", "4.3.1")
 WITH_ELR = ("4.1.2", "4.2.1", "4.3.1")
 """eligible.leader.replicas.version is 1 in a new cluster (KIP-966)."""
 NODES = ("b1", "b2", "b3", "c1")
