@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def main() -> None:
     asked = parser.parse_args()
     campaign = campaign_of(asked.scenario, None, GENERATION)
     for mutant in mutants_of(asked.scenario, asked.mutants):
-        print(f"{mutant.id}: {mutant.title}")
+        sys.stdout.write(f"{mutant.id}: {mutant.title}\n")
         with known(mutant):
             detect(campaign, [mutant.id], (PLAIN, GUIDED), asked.seconds, asked.seeds)
 

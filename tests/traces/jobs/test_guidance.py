@@ -374,7 +374,7 @@ def changed(directory: Path, **fields: Any) -> Path:
     [
         ({"recorded_with": "of yesterday"}, "made by another version of the reference"),
         ({"scenario": "groups"}, "a generation of groups, not of quorum"),
-        ({"generation_version": 7}, "generation version 7, this kraftcheck reads 2"),
+        ({"generation_version": 7}, "generation version 7, this kraftcheck reads 3"),
         ({"first_run": 16}, "a generation of other runs"),
     ],
 )
