@@ -31,7 +31,7 @@ ZEROED_TIME, ZEROED_ROLL = ("z161", "unseen"), ("z171", "lost-write")
 FOLDED, CLEARED = ("z67", "unseen"), ("z69", "unseen")
 OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
-NOT_ASKED = ("z181", "double-ownership")
+NOT_ASKED, NOT_GIVEN_UP = ("z181", "double-ownership"), ("z210", "double-ownership")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -48,7 +48,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
         *(ZEROED_ROLL, FOLDED, CLEARED),
-        *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP),
+        *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     "name",
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
-        *("z89", "z171", "z181", "z67", "z69"),
+        *("z89", "z171", "z181", "z67", "z69", "z133-given-up"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
