@@ -55,6 +55,15 @@ class ClusterMemo:
     def steps(self) -> int:
         return self.quorum.steps + self.partition.steps
 
+    @property
+    def told(self) -> set[str] | None:
+        """What rules answer in the step that is worked out, where they are watched (watching.py)."""
+        return self.quorum.told
+
+    @told.setter
+    def told(self, told: set[str] | None) -> None:
+        self.quorum.told = self.partition.told = told
+
     def forget(self) -> None:
         self.quorum.forget()
         self.partition.forget()

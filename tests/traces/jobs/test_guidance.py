@@ -24,6 +24,7 @@ from reference.kit.sometimes import Sometimes
 from reference.protocols import PROTOCOLS
 from reference.runner import run as sim
 from reference.runner.run import simulate_genomes, simulate_part, simulate_run
+from reference.runner.scenarios import SCENARIOS
 from reference.sim.choices import run_seed
 from reference.sim.genomes import FRESH, MUTATIONS, Genome, decode
 from tests.mutation.hunted import mutants_of
@@ -193,6 +194,12 @@ def test_a_first_generation_is_that_of_a_plain_campaign() -> None:
     assert len(made) == 3 and any("quorum.log_ok: yes" in told for told in decided)
     # What was remembered before is told again.
     assert simulate_genomes("quorum", SEED, 0, seeds)[2] == decided
+
+
+@pytest.mark.parametrize("scenario", sorted(SCENARIOS))
+def test_of_every_scenario_it_is_known_what_its_rules_answered(scenario: str) -> None:
+    _, _, decided = simulate_genomes(scenario, SEED, 0, [Genome((), 1)])
+    assert any(decided)
 
 
 # -- What is new
