@@ -68,7 +68,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield "DirectoryOfNew", (registration,)
             yield from (("IsUncleanRestart", (registration, clean)) for clean in (True, False))
             yield from (("DirectoryOnline", (registration, each)) for each in (0, 1, 2))
-    for taken, b in itertools.product(((1,), (1, 2), (1, 3)), (2, 3)):
+    for taken, b in itertools.product(([1], [1, 2], [1, 3]), (2, 3)):
         yield from (("TakesTurns", (of, (1, 2, 3), taken, b)) for of in ((1,), (1, 2, 3)))
     for partition in partitions():
         yield from (("CancelRefused", (partition,)),)

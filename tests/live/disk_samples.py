@@ -1,8 +1,8 @@
 """Records the disks of brokers of tests/traces/disks again: whole, as a cluster leaves them.
 
-    .venv/bin/python -m tests.live.disk_samples VERSION
+    KRAFTCHECK_KAFKA=VERSION .venv/bin/python -m tests.live.disk_samples [--jars DIR]
 
-Three brokers and a controller of that version of Kafka: plain, compacted and transactional records,
+Three brokers and a controller of that version of Kafka, or of these jars: plain, compacted and transactional records,
 a group's offsets. One broker is killed and more is written, the others are stopped, one by one; so
 there is one that lags, one that handed over, and one that leads to the end.
 tests/traces/disks/test_versions.py judges them without Kafka.
@@ -22,8 +22,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from live import artifacts
-from live.artifacts import ArtifactError
+from live.artifacts import ArtifactError, version
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
 
@@ -102,14 +101,14 @@ def read(settings: Settings) -> None:
 
 
 @click.command()
-@click.argument("version")
-def main(version: str) -> None:
-    """Records the disks of a cluster of this version."""
-    artifacts.KAFKA = artifacts.broker(version)
-    path = PLACE / f"brokers-{version}.tar.xz"
+@click.option("--jars", type=click.Path(path_type=Path), help="In a folder named as the version.")
+def main(jars: Path | None) -> None:
+    """Records the disks of a cluster."""
+    said = jars.name if jars else version()
+    path = PLACE / f"brokers-{said}.tar.xz"
     try:
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-            cluster = Cluster.up(Path(name), "one-controller", settings=SETTINGS, patience=120)
+            cluster = Cluster.up(Path(name), "one-controller", settings=SETTINGS, patience=120, own=jars)
             try:
                 run(cluster)
                 with tarfile.open(path, "w:xz") as archive:
@@ -118,7 +117,7 @@ def main(version: str) -> None:
             finally:
                 cluster.down()
     except (ArtifactError, ClusterError) as error:
-        click.echo(f"{version}: {error}", err=True)
+        click.echo(f"{said}: {error}", err=True)
         sys.exit(3)
     click.echo(f"{path}: {path.stat().st_size:,} bytes")
 

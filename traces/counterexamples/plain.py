@@ -189,8 +189,9 @@ class _Following:
         return None
 
     def _moves_from(self, place: _Place) -> Iterator[_Move]:
-        waiting = bool(place.under_way or place.held)
-        asked: list[tuple[StreamName, int]] = [("network", 0)] if waiting else []
+        # It is asked whether a held one comes, then whether another does, where there are any.
+        late: list[tuple[StreamName, int]] = [("network", 0)] if place.held else []
+        asked = [*late, ("network", 0)] if place.under_way else late
         able = [state for state in place.states.values() if state.local]
         for at, state in enumerate(able):
             for number, input in enumerate(state.local):
@@ -200,14 +201,13 @@ class _Following:
                     made = [*asked, ("workload", at), ("workload", number)]
                     yield from self._whole(place, step, made + [("faults", ALWAYS)] * rare)
         for held in (False, True):
-            # It is asked which of the two, where both have something.
-            both = [("network", ALWAYS * held)] if place.held and place.under_way else []
             for at, (node, message) in enumerate(place.held if held else place.under_way):
                 state = place.states[node]
                 step = self._step(state, message) if state.running else None
                 if step is not None:
                     # The network of a model forgets nothing, so the message is under way still.
-                    made = [("network", ALWAYS), *both, ("network", at), ("network", ALWAYS)]
+                    before = [] if held else late
+                    made = [*before, ("network", ALWAYS), ("network", at), ("network", ALWAYS)]
                     moved = at if self._world.awaited is not None and not held else None
                     yield from self._whole(place, step, made, moved)
 
