@@ -41,7 +41,7 @@ def named(name: str) -> Protocol:
 @pytest.mark.parametrize(
     ("name", "bug", "number", "property"),
     [
-        ("transactions", "Z62", 2, "NoHanging"),
+        ("transactions", "Z62", 5, "NoHanging"),
         ("groups", "Z96", 1, "CommitsHandedOut"),
     ],
 )
