@@ -2,9 +2,9 @@
 
     KRAFTCHECK_KAFKA=VERSION .venv/bin/python -m tests.live.disk_samples [--jars DIR]
 
-Three brokers and a controller of that version of Kafka, or of these jars: plain, compacted and transactional records,
-a group's offsets. One broker is killed and more is written, the others are stopped, one by one; so
-there is one that lags, one that handed over, and one that leads to the end.
+Three brokers and a controller of that version of Kafka, or of these jars: plain, compacted and
+transactional records, a group's offsets. One broker is killed and more is written, the others are
+stopped, one by one; so there is one that lags, one that handed over, and one that leads to the end.
 tests/traces/disks/test_versions.py judges them without Kafka.
 """
 
@@ -47,6 +47,7 @@ TOPICS = [
     NewTopic("keyed", 1, 3, config=CLEANED),
     *[NewTopic(name, 1, 3, config={"min.insync.replicas": "2"}) for name in ("plain", "txn")],
 ]
+LAYOUT = "one-controller"
 SECONDS = 30.0
 Settings: TypeAlias = dict[str, str | int | float | bool]
 
@@ -108,7 +109,9 @@ def main(jars: Path | None) -> None:
     path = PLACE / f"brokers-{said}.tar.xz"
     try:
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-            cluster = Cluster.up(Path(name), "one-controller", settings=SETTINGS, patience=120, own=jars)
+            cluster = Cluster.up(
+                Path(name), "one-controller", settings=SETTINGS, patience=120, own=jars
+            )
             try:
                 run(cluster)
                 with tarfile.open(path, "w:xz") as archive:

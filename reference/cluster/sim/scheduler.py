@@ -57,7 +57,7 @@ class ClusterMemo:
 
     @property
     def told(self) -> set[str] | None:
-        """What rules answer in the step that is worked out, where they are watched (watching.py)."""
+        """What rules answer in the step worked out, where they are watched (watching.py)."""
         return self.quorum.told
 
     @told.setter
