@@ -12,6 +12,7 @@ import msgspec
 from traces.disks import files
 from traces.disks.files import Malformed, Newer
 from traces.disks.found import Common, Finding
+from traces.disks.voters import METADATA
 
 Told = TypeVar("Told")
 Marks = dict[tuple[str, int], int]
@@ -55,8 +56,16 @@ def read(folder: Path) -> Directory:
         elif name is not None:
             key = name["topic"], int(name["partition"])
             at = [each.get(key) for each in marks]
+            # The metadata log is recovered at each start (KafkaRaftLog.createLog); since 4.4 its
+            # indexes are left as they are.
+            stopped = common.stopped and path.name != METADATA
             of = msgspec.structs.replace(
-                common, high_watermark=at[0], recovery_point=at[1], log_start=at[2], cleaned=at[3]
+                common,
+                stopped=stopped,
+                high_watermark=at[0],
+                recovery_point=at[1],
+                log_start=at[2],
+                cleaned=at[3],
             )
             found.places.append(Place(path, *key, of))
         elif path.name not in OWN:

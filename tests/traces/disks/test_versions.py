@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 
 HERE = Path(__file__).resolve().parent
-VERSIONS = ("4.0.2", "4.1.2", "4.2.1", "4.3.1")
-WITH_ELR = ("4.1.2", "4.2.1", "4.3.1")
+VERSIONS = ("3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")
+WITH_ELR = ("4.1.2", "4.2.1", "4.3.1", "4.4.0")
 """eligible.leader.replicas.version is 1 in a new cluster (KIP-966)."""
 NODES = ("b1", "b2", "b3", "c1")
 ENDS = {"plain": (30, 30, 20), "keyed": (40, 40, 40), "txn": (18, 18, 18)}
