@@ -21,12 +21,10 @@ def with_appended(log: TailLog, records: tuple[TxnRecord, ...]) -> TailLog:
 
 
 def with_committed(log: TailLog) -> TailLog:
-    """The high watermark reaches the end of the leader's log: nobody who lacks any of it can be
-    elected any more.
+    """The high watermark reaches the end of the leader's log: every replica in the ISR was cut to
+    it, so that nobody can be elected any more who lacks any of it, or has anything else behind it.
     """
-    n = len(log.leader)
-    extending = {t.records[n:] for t in log.tails if t.records[:n] == log.leader}
-    return TailLog(last_of(log), (), tuple(sorted(map(Tail, extending))))
+    return TailLog(last_of(log), (), (Tail(()),))
 
 
 def with_leader(log: TailLog, tail: Tail) -> TailLog:

@@ -24,13 +24,11 @@ LastOf(log) == IF log.leader = <<>> THEN log.committed ELSE log.leader[Len(log.l
 WithAppended(log, records) ==
   [log EXCEPT !.leader = @ \o records, !.tails = @ \cup {log.leader \o records}]
 
-(* The high watermark reaches the end of the leader's log: nobody who lacks *)
-(* any of it can be elected any more.                                       *)
-WithCommitted(log) ==
-  LET n == Len(log.leader)
-      extending == {t \in log.tails : Len(t) >= n /\ SubSeq(t, 1, n) = log.leader}
-  IN [committed |-> LastOf(log), leader |-> <<>>,
-      tails |-> {SubSeq(t, n + 1, Len(t)) : t \in extending}]
+(* The high watermark reaches the end of the leader's log: every replica in *)
+(* the ISR has fetched from this leader up to there, and was cut to its log *)
+(* before that fetch counted (P4, P14).  Nobody who lacks any of it, or has *)
+(* anything else behind it, can be elected any more.                        *)
+WithCommitted(log) == InitialTailLog(LastOf(log))
 
 WithLeader(log, tail) == [log EXCEPT !.leader = tail]
 =============================================================================
