@@ -69,55 +69,25 @@ _MOCKS: Final = (
 )
 
 _MOVED: Final = (
-    ("4.1", "org.apache.kafka.server.replica.", "kafka.cluster."),
+    ("4.1", "org.apache.kafka.server.replica", "kafka.cluster", ()),
+    ("4.1", "org.apache.kafka.server.common", "org.apache.kafka.raft", ("OffsetAndEpoch",)),
+    ("4.1", "org.apache.kafka.storage.internals.log", "kafka.log", ("UnifiedLog",)),
+    ("4.2", "org.apache.kafka.server.partition", "kafka.cluster", ()),
+    ("4.3", "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record", ()),
+    ("4.3", "org.apache.kafka.metadata", "kafka.server.metadata", ("KRaftMetadataCache",)),
     (
-        "4.1",
-        "org.apache.kafka.server.common.OffsetAndEpoch;",
-        "org.apache.kafka.raft.OffsetAndEpoch;",
+        *("4.4", "org.apache.kafka.common.utils.internals", "org.apache.kafka.common.utils"),
+        ("ByteBufferOutputStream", "LogContext"),
     ),
-    ("4.1", "org.apache.kafka.storage.internals.log.UnifiedLog;", "kafka.log.UnifiedLog;"),
-    ("4.2", "org.apache.kafka.server.partition.", "kafka.cluster."),
-    ("4.3", "org.apache.kafka.common.record.internal.", "org.apache.kafka.common.record."),
+    ("4.4", "org.apache.kafka.server.partition", "kafka.server", ("DefaultAlterPartitionManager",)),
     (
-        "4.3",
-        "org.apache.kafka.metadata.KRaftMetadataCache;",
-        "kafka.server.metadata.KRaftMetadataCache;",
+        *("4.4", "org.apache.kafka.server.quota", "kafka.server"),
+        ("QuotaFactory", "ReplicationQuotaManager"),
     ),
-    *(
-        (
-            "4.4",
-            f"org.apache.kafka.common.utils.internals.{name};",
-            f"org.apache.kafka.common.utils.{name};",
-        )
-        for name in (
-            "AbstractIterator",
-            "BufferSupplier",
-            "ByteBufferOutputStream",
-            "CloseableIterator",
-            "Exit",
-            "LogContext",
-            "ProducerIdAndEpoch",
-        )
-    ),
-    (
-        "4.4",
-        "org.apache.kafka.server.partition.AlterPartitionManager;",
-        "kafka.server.AlterPartitionManager;",
-    ),
-    (
-        "4.4",
-        "org.apache.kafka.server.partition.DefaultAlterPartitionManager;",
-        "kafka.server.DefaultAlterPartitionManager;",
-    ),
-    ("4.4", "org.apache.kafka.server.quota.QuotaFactory;", "kafka.server.QuotaFactory;"),
-    (
-        "4.4",
-        "org.apache.kafka.server.quota.ReplicationQuotaManager;",
-        "kafka.server.ReplicationQuotaManager;",
-    ),
-    ("4.4", "org.apache.kafka.storage.internals.log.LogManager;", "kafka.log.LogManager;"),
+    ("4.4", "org.apache.kafka.storage.internals.log", "kafka.log", ("LogManager",)),
 )
-"""Classes that moved: since when, where they are since then, and were before."""
+"""Classes that moved: since when, where they are since then, and were before; all of a package
+where none is named."""
 
 
 class ClassPath(NamedTuple):
@@ -214,11 +184,12 @@ def _as_of(version: str, text: str) -> str:
     this one.
     """
     here, written = version.split(".")[:2], DEFAULT.split(".")[:2]
-    for since, now, then in _MOVED:
-        if here < since.split(".") <= written:
-            text = text.replace(f"import {now}", f"import {then}")
-        elif written < since.split(".") <= here:
-            text = text.replace(f"import {then}", f"import {now}")
+    for since, now, then, names in _MOVED:
+        for end in [f"{name};" for name in names] or [""]:
+            if here < since.split(".") <= written:
+                text = text.replace(f"import {now}.{end}", f"import {then}.{end}")
+            elif written < since.split(".") <= here:
+                text = text.replace(f"import {then}.{end}", f"import {now}.{end}")
     return text
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from live.artifacts import CHECKSUMS, ArtifactError, check, maven, reason, version
+from live.artifacts import CHECKSUMS, VERSION, ArtifactError, check, maven, reason, version
 from live.witness.jars import program
 
 
@@ -47,6 +49,17 @@ def test_the_checksums_are_of_the_version_that_is_asked_for() -> None:
     names = [line.split()[1] for line in CHECKSUMS.read_text(encoding="utf-8").splitlines()]
     assert f"kafka_2.13-{version()}.jar" in names
     assert f"kafka-tools-{version()}.jar" in names
+
+
+def test_another_version_is_named_by_the_environment() -> None:
+    """What clusters, their tools and clients are of; one without hashes is refused in one line."""
+    asks = "from live import artifacts; print(artifacts.version()); artifacts.class_path()"
+    words = [sys.executable, "-c", asks]
+    done = subprocess.run(
+        words, env={**os.environ, VERSION: "9.9"}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "9.9\n"
+    assert "no hashes are known of Apache Kafka 9.9; known are 4.0.2, 4.1.2" in done.stderr
 
 
 def test_mavens_reason_is_a_line_and_whole() -> None:

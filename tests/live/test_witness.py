@@ -16,6 +16,7 @@ from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import Speech, constants_form, header
 from live.artifacts import ArtifactError
+from live.witness import jars
 from live.witness.host import WitnessError, running
 from live.witness.jars import DEFAULT, class_path, versions
 from reference.quorum.messages import ElectionTimeout, FetchMaxWait, FetchRequest
@@ -54,6 +55,14 @@ def test_an_unknown_version_is_refused() -> None:
     assert DEFAULT in versions()
     with pytest.raises(ArtifactError, match=r"no hashes are known of Apache Kafka 9\.9; known"):
         class_path("9.9")
+
+
+def test_classes_are_imported_from_where_a_version_has_them() -> None:
+    """Sources are written for the default version: older ones and newer ones have their own."""
+    text = "import kafka.log.LogManager;\nimport org.apache.kafka.server.partition.A;\n"
+    assert jars._as_of(DEFAULT, text) == text
+    assert "import org.apache.kafka.storage.internals.log.LogManager;" in jars._as_of("4.4.0", text)
+    assert "import kafka.cluster.A;" in jars._as_of("4.1.2", text)
 
 
 # -- With Kafka

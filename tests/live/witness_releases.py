@@ -3,7 +3,7 @@
 Each is given the same beginning of a run, of a quorum, of a partition, and of a cluster of both,
 and the schedules of what was found in Kafka. Recordings with the same steps are kept once;
 `kafka-releases.json` says of each release which are its own. Beside them the first step in which a
-release parts from the newest one by the same rules, as both have it.
+release parts from the default one, or else the newest, by the same rules, as both have it.
 tests/traces/foreign/test_releases.py judges them without Kafka.
 """
 
@@ -83,7 +83,7 @@ def main() -> None:
     index: dict[str, dict[str, str]] = {}
     names: dict[tuple[str, ...], str] = {}
     newest: dict[str, list[str]] = {}
-    for version in reversed(versions()):
+    for version in sorted(reversed(versions()), key=DEFAULT.__ne__):
         index[version] = {}
         for what in (*PARTS, *FINDS):
             lines = kept(what, version)

@@ -394,8 +394,11 @@ def test_what_the_tool_prints_is_taken_apart_and_read_again(tmp_path: Path) -> N
     (again,) = txnlog.read(tmp_path / "transactions.jsonl")
     given = row(0, "Ongoing", 0, "t-0", "t-1", time=1000, previous=7, timeout_ms=60_000)
     assert again.rows == [given, Row(offset=1, epoch=3, time=1001, id="p")]
-    with pytest.raises(ClusterError, match="__transaction_state"):
-        written.parse(DUMPED.replace('producerEpoch"', 'other"').splitlines())
+    named = DUMPED.replace('Status":1', 'Status":"Ongoing"')
+    assert written.parse(named.splitlines()) == {directory: rows}, "as 4.4 has it"
+    for other in ('producerEpoch"', 'Status":1'):
+        with pytest.raises(ClusterError, match="__transaction_state"):
+            written.parse(DUMPED.replace(other, 'Status":"Odd').splitlines())
     (tmp_path / "transactions.jsonl").write_text('{"broker":1}\n', encoding="utf-8")
     with pytest.raises(ObservedError, match=":1: no replica of the transaction log"):
         txnlog.read(tmp_path / "transactions.jsonl")

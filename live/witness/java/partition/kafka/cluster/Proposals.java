@@ -56,7 +56,9 @@ final class Proposals {
             @Override
             public void resizeThreadPool(int size) { }
         };
-        manager = Mirror.made(DefaultAlterPartitionManager.class, channel, scheduler, time, id, brokerEpoch);
+        // Before 4.4 it is of Scala, and has the time.
+        manager = Mirror.made(DefaultAlterPartitionManager.class, channel, scheduler, time, id, brokerEpoch,
+                (scala.Function0<Object>) brokerEpoch::get);
     }
 
     /** Whether a proposal has been submitted and not been answered. */
