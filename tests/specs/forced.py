@@ -163,7 +163,7 @@ TABLES = (
             Forced("IsGuarded", "guard, v", "FALSE", T_ONE),
             Forced("BatchError", "producer, m, guarded", '"INVALID_TXN_STATE"', T_ONE),
             Forced("MarkerEpochOk", "producer, m", "FALSE", T_ONE),
-            Forced("MarkerRepeatOk", "producer, m", "FALSE", T_ONE),
+            Forced("MarkerRepeatOk", "producer, m", "FALSE", T_REPLICAS),
             Forced("IsCoordinatorFenced", "producer, m", "FALSE", T_ONE),
             Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
             Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
