@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -339,9 +340,14 @@ REFUSED = {
 }
 
 
+def refusable(reason: str) -> Told:
+    """With a send, so that it is of a log."""
+    return deepcopy(REFUSED[reason]).op(5, "send", "[[:send 0 99]]")
+
+
 @pytest.mark.parametrize("reason", REFUSED)
 def test_bad_input_is_refused_in_a_line(reason: str, tmp_path: Path) -> None:
-    told = REFUSED[reason].op(5, "send", "[[:send 0 99]]")
+    told = refusable(reason)
     with pytest.raises(HistoryError) as refused:
         told.report(tmp_path / "history.edn")
     assert reason in str(refused.value) and refused.value.line and "\n" not in str(refused.value)
@@ -381,7 +387,7 @@ OF_STEPS = (
 @pytest.mark.parametrize("format", WRITERS)
 @pytest.mark.parametrize("reason", OF_STEPS)
 def test_every_reader_refuses_in_a_line(reason: str, format: str, tmp_path: Path) -> None:
-    (tmp_path / "history.edn").write_text("\n".join(REFUSED[reason].lines))
+    (tmp_path / "history.edn").write_text("\n".join(refusable(reason).lines))
     path = written(detect.read(tmp_path / "history.edn"), format, tmp_path)
     result = CliRunner().invoke(cli, ["check", str(path), "--quiet"])
     assert result.exit_code == 3 and not result.stdout
