@@ -11,7 +11,7 @@ from typing import Final
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
-from kraftcheck.serve.metadata import Metadata
+from kraftcheck.serve.metadata import Metadata, Settling
 from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.topics import is_name
@@ -26,26 +26,6 @@ _NO_ACLS: Final = {
     "error_message": "No Authorizer is configured.",
 }
 _NO_ACLS_TOLD: Final = {**_NO_ACLS, "error_message": "No Authorizer is configured on the broker"}
-
-
-class _Elected:
-    """Waits until everybody knows the leaders that were chosen."""
-
-    def __init__(self, request: Request, of: Iterable[ServedPartition], answer: Message) -> None:
-        self.request = request
-        self.hurries = True
-        self.partitions = frozenset(of)
-        self._answer = answer
-        self._over = False
-
-    def is_ready(self) -> bool:
-        return self._over or all(each.is_settled() for each in self.partitions)
-
-    def expire(self) -> None:
-        self._over = True
-
-    def answer(self) -> Message:
-        return self._answer
 
 
 class Administrators:
@@ -92,7 +72,7 @@ class Administrators:
         }
         if not chosen:
             return answer
-        waiting = _Elected(request, chosen, answer)
+        waiting = Settling(request, chosen, lambda _: answer)
         return self._core.wait(waiting, request.body["timeout_ms"])
 
     def _elect(self, name: str, at: int, preferred: bool) -> tuple[str, str | None]:

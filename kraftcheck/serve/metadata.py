@@ -29,13 +29,15 @@ _Named: TypeAlias = tuple[str | None, ServedTopic | None]
 """What was asked for by name, or by id, and what there is."""
 
 
-class _Made:
-    """Waits until everybody knows the leaders of new topics, or for so long."""
+class Settling:
+    """Waits until everybody knows the leaders of partitions, or for so long."""
 
-    def __init__(self, request: Request, topics: Iterable[ServedTopic], answer: Serve) -> None:
+    def __init__(
+        self, request: Request, partitions: Iterable[ServedPartition], answer: Serve
+    ) -> None:
         self.request = request
         self.hurries = True
-        self.partitions = frozenset(each for topic in topics for each in topic.partitions)
+        self.partitions = frozenset(partitions)
         self._answer = answer
         self._over = False
 
@@ -49,6 +51,10 @@ class _Made:
         answer = self._answer(self.request)
         assert isinstance(answer, dict), "what was waited for is there"
         return answer
+
+
+def _of(topics: Iterable[ServedTopic]) -> Iterable[ServedPartition]:
+    return (each for topic in topics for each in topic.partitions)
 
 
 class Metadata:
@@ -113,7 +119,7 @@ class Metadata:
             made = [self._auto_made(name) for name, topic in wanted if topic is None and name]
             there = [topic for topic in made if topic is not None]
             if there:
-                return self._core.wait(_Made(request, there, self._metadata_now), MADE_MS)
+                return self._core.wait(Settling(request, _of(there), self._metadata_now), MADE_MS)
         return self._described(request, wanted)
 
     def _metadata_now(self, request: Request) -> Message:
@@ -216,7 +222,7 @@ class Metadata:
         answer: Message = {"topics": results}
         if not there:
             return answer
-        waiting = _Made(request, there, lambda _: answer)
+        waiting = Settling(request, _of(there), lambda _: answer)
         return self._core.wait(waiting, min(MADE_MS, request.body["timeout_ms"]))
 
     def _delete_topics(self, request: Request) -> Message:
@@ -255,7 +261,7 @@ class Metadata:
         answer: Message = {"results": results}
         if not there:
             return answer
-        waiting = _Made(request, there, lambda _: answer)
+        waiting = Settling(request, _of(there), lambda _: answer)
         return self._core.wait(waiting, min(MADE_MS, body["timeout_ms"]))
 
     # --- Coordinators
@@ -265,7 +271,7 @@ class Metadata:
         name = TRANSACTIONS if request.body.get("key_type", 0) == 1 else OFFSETS
         if name not in self._world.topics:
             there = [self._world.make_internal(name)]
-            return self._core.wait(_Made(request, there, self._found_coordinator), MADE_MS)
+            return self._core.wait(Settling(request, _of(there), self._found_coordinator), MADE_MS)
         return self._found_coordinator(request)
 
     def _found_coordinator(self, request: Request) -> Message:
