@@ -66,7 +66,8 @@ def run(
     manifest = manifest_of(protocol)
     own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
     _refuse_two_changes(own_overlay, own_rules)
-    end = monotonic() + 60 * minutes
+    begun = monotonic()
+    end = begun + 60 * minutes
     replaced = _replaced(own_overlay, own_rules)
     bugs, near = related.bugs_with(protocol, replaced), list[Bug]()
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
@@ -93,7 +94,7 @@ def run(
     judged = runs if by_runs is not None and by_runs.ended else None
     known = related.known(bugs, ended, manifest, runs=judged, near=near)
     found = trying.concluded(by_models, by_runs, known, chosen=chosen)
-    _conclude(found, place, screen)
+    _conclude(found, monotonic() - begun, place, screen)
     document = msgspec.to_builtins(found)
     artifacts.write_json(place / RESULT, document)
     screen.document(document)
@@ -268,7 +269,7 @@ def _cells(found: OfModel) -> list[object]:
     return [found.model, found.verdict, found.distinct, found.correct, found.seconds, what]
 
 
-def _conclude(found: Tried, place: Path, screen: Screen) -> None:
+def _conclude(found: Tried, seconds: float, place: Path, screen: Screen) -> None:
     violated = [each for each in found.models if each.told]
     if violated:
         first = min(violated, key=lambda each: each.length or 0)
@@ -281,22 +282,27 @@ def _conclude(found: Tried, place: Path, screen: Screen) -> None:
         if (page := place / trying.drawn_in(first.model)).exists():
             screen.line(f"drawn: {page}")
     screen.line()
-    screen.facts([("known bugs", each) for each in _worth(found.known)])
+    screen.facts([("known bugs", each) for each in _worth(found.known, seconds)])
     screen.facts([("verdict", found.verdict), *(("", each) for each in found.reasons)])
     screen.line(f"{_explored(found)}; all of it in {place}")
 
 
-def _worth(known: Known) -> Iterator[str]:
-    """Which known bugs of the replaced rules this search finds."""
+def _worth(known: Known, seconds: float) -> Iterator[str]:
+    """Which known bugs of the replaced rules this search, which took so long, finds."""
     if known.near:
         yield f"of rules that cite the same sources: {', '.join(known.near)}; their bounds are used"
     if not known.bugs:
         yield "none of these rules: nothing tells what this search would find"
         return
     found = len(known.bugs) - len(known.missed)
-    yield f"{len(known.bugs)} of these rules ({', '.join(known.bugs)}), of which it finds {found}"
+    yield (
+        f"{len(known.bugs)} of these rules ({', '.join(known.bugs)}), of which this search finds "
+        f"{found}, in {seconds:.0f} s"
+    )
     by = (("models", known.models), ("so many runs", known.runs), ("schedules", known.schedules))
     yield "; ".join(f"by {what}: {', '.join(bugs) or 'none'}" for what, bugs in by)
+    if known.further:
+        yield f"--tier {related.FURTHER} finds {', '.join(known.further)} as well"
 
 
 def _explored(found: Tried) -> str:

@@ -25,9 +25,12 @@ _NAME_LISTS = {
     "INVARIANTS": "invariants",
     "PROPERTY": "properties",
     "PROPERTIES": "properties",
+    "SPECIFICATION": "specification",
+    "CONSTRAINT": "constraints",
+    "CONSTRAINTS": "constraints",
+    "VIEW": "view",
 }
-_OTHER_WORDS = """SPECIFICATION INIT NEXT CONSTRAINT CONSTRAINTS ACTION_CONSTRAINT SYMMETRY VIEW
-    ACTION_CONSTRAINTS TYPE TYPE_CONSTRAINT"""
+_OTHER_WORDS = """INIT NEXT ACTION_CONSTRAINT SYMMETRY ACTION_CONSTRAINTS TYPE TYPE_CONSTRAINT"""
 _OTHER_SECTIONS = frozenset(_OTHER_WORDS.split())
 
 
@@ -35,32 +38,38 @@ _OTHER_SECTIONS = frozenset(_OTHER_WORDS.split())
 class Config:
     """The names in a cfg.
 
-    assigned: left sides of `Name = value`.
+    assigned: by the left side of `Name = value` the value, as words with blanks between them.
     substituted: left side, module in brackets (None without), right side of each `<-`.
-    invariants, properties: the names listed, in order.
+    The others: the names listed, in order.
     """
 
-    assigned: list[str] = field(default_factory=list)
+    assigned: dict[str, str] = field(default_factory=dict)
     substituted: list[tuple[str, str | None, str]] = field(default_factory=list)
     invariants: list[str] = field(default_factory=list)
     properties: list[str] = field(default_factory=list)
+    specification: list[str] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    view: list[str] = field(default_factory=list)
 
 
 def read_config(text: str) -> Config:
     """The names in the text of a cfg. Never fails: what is no cfg, TLC itself will refuse."""
     config = Config()
     words = _WORD.findall(_COMMENT.sub(" ", text))
-    section = ""
+    section = name = ""
     for position, word in enumerate(words):
         before = words[position - 1] if position else ""
         after = words[position + 1] if position + 1 < len(words) else ""
         if word in _CONSTANTS or word in _NAME_LISTS or word in _OTHER_SECTIONS:
-            section = word
+            section, name = word, ""
         elif section in _CONSTANTS and after == "=" and before != "<-":
-            config.assigned.append(word)
+            config.assigned[word], name = "", word
         elif section in _CONSTANTS and after == "<-":
             module, right = _substitute(words[position + 2 : position + 6])
             config.substituted.append((word, module, right))
+            name = ""
+        elif name and not (before == name and word == "="):
+            config.assigned[name] = f"{config.assigned[name]} {word}".lstrip()
         elif section in _NAME_LISTS:
             getattr(config, _NAME_LISTS[section]).append(word)
     return config

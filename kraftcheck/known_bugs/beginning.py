@@ -82,15 +82,15 @@ def begin(name: str, wanted: Sequence[str], folder: Path) -> list[Path]:
     """
     if not NAME.fullmatch(name):
         raise BadInput(f"{name}: a change is named as a module and a class: letters, as in MyVote")
+    for path in (folder / f"{name}.tla", folder / f"{snake(name)}.py"):
+        if path.exists():
+            raise BadInput(f"{path} is there already: choose another name")
     every = list(rules())
     chosen = _of_one_class([_candidates(each, every) for each in dict.fromkeys(wanted)])
     overlaid = [each for each in chosen if each.operator]
     files = {folder / f"{snake(name)}.py": _python(name, chosen)}
     if overlaid:
         files = {folder / f"{name}.tla": _overlay(name, overlaid), **files}
-    for path in files:
-        if path.exists():
-            raise BadInput(f"{path} is there already: choose another name")
     for path, text in files.items():
         try:
             write_whole(path, text)

@@ -10,12 +10,13 @@ the rules whose prose names the same rule id, KIP or report.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from kraftcheck import artifacts
 from kraftcheck.known_bugs import beginning, figures, schedules
@@ -29,6 +30,8 @@ from tla_utils.overrides import read_modules
 BREAKS = ("invariants", "histories", "progress")
 """The oracles of runs that find something broken, and not only another step."""
 
+FURTHER = "medium"
+"""The tier of models that is told of where bugs are missed."""
 
 _SOURCE = re.compile(r"\b(?:[A-Z]\d+|KAFKA-\d+|KIP-\d+)\b")
 """As the first line of a rule's prose names where it comes from."""
@@ -37,7 +40,8 @@ _SOURCE = re.compile(r"\b(?:[A-Z]\d+|KAFKA-\d+|KIP-\d+)\b")
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Known bugs of the replaced rules, by id, and which of them this search finds.
 
-    models: whose bounds were searched to the end. runs: that half of the measured campaigns found
+    models: whose bounds were searched to the end. further: of the others, those whose bounds models
+    of tier FURTHER have. runs: that half of the measured campaigns found
     in so many runs. schedules: of which a schedule is stored, that was played. near: of neighbours
     of those rules that have none.
     """
@@ -46,6 +50,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     models: list[str]
     runs: list[str]
     schedules: list[str]
+    further: list[str] = []
     near: list[str] = []
 
     @property
@@ -100,6 +105,33 @@ def _bounds(model: Model, manifest: Manifest, place: Path) -> Model:
     )
 
 
+def covers(model: Model, bug: Model, manifest: Manifest) -> bool:
+    """Whether a correct model that is searched to its end looks where a model of a bug finds it:
+    all else is the same, no bound is smaller, and it asks for the property that breaks.
+    """
+    if model.module != bug.module or model.overlays or model.expect != "holds":
+        return False
+    wide, small = (read_config(read_text(manifest.root / m.config)) for m in (model, bug))
+    modules = read_modules(bug.overlays, manifest.libraries)
+    own = {name for overlay in bug.overlays for name in modules[overlay].definitions}
+    put = {each for each in small.substituted if each[2] not in own}
+    return (
+        (wide.specification, wide.constraints, wide.view)
+        == (small.specification, small.constraints, small.view)
+        and {*wide.substituted} == put
+        and bug.property in (*wide.invariants, *wide.properties)
+        and wide.assigned.keys() == small.assigned.keys()
+        and all(_no_less(*each, wide.assigned) for each in small.assigned.items())
+    )
+
+
+def _no_less(name: str, value: str, there: Mapping[str, str]) -> bool:
+    """Of what a run may have more of (`MaxCrashes`) more is wider; all else has to be the same."""
+    other = there[name]
+    counted = name.startswith("Max") and value.isdigit() and other.isdigit()
+    return int(other) >= int(value) if counted else other == value
+
+
 def name_of(model: Model) -> str:
     """What the bounds of a bug's model are called."""
     return f"bounds-of-{model.name}"
@@ -118,15 +150,28 @@ def known(
     ended: the names of the models that were searched to the end. runs: of the campaign; None: there
     was none, and no schedule was played. near: of which it is only told that there are.
     """
+
+    def at_bounds(models: Collection[Model]) -> list[str]:
+        return [
+            bug.id
+            for bug in bugs
+            if any(covers(each, of, manifest) for of in _models(bug, manifest) for each in models)
+        ]
+
     measured = figures.load().figures
     played = {script.bug for bug in bugs[:1] for _, script in schedules.every(bug.protocol)}
-    return Known(
+    wide = at_bounds([each for name, each in manifest.models.items() if name in ended])
+    at_own = {b.id for b in bugs if {*map(name_of, _models(b, manifest))} & set(ended)}
+    found = Known(
         bugs=[bug.id for bug in bugs],
-        models=[b.id for b in bugs if {*map(name_of, _models(b, manifest))} & set(ended)],
+        models=[b.id for b in bugs if b.id in at_own or b.id in wide],
         runs=[b.id for b in bugs if runs is not None and _usual(measured.get(b.id, {})) <= runs],
         schedules=[b.id for b in bugs if runs is not None and b.id in played],
         near=[bug.id for bug in near],
     )
+    wider = [each for each in manifest.models.values() if each.tier == FURTHER]
+    further = at_bounds(wider) if found.missed and ended else []
+    return structs.replace(found, further=[each for each in further if each in found.missed])
 
 
 def _usual(found: dict[str, figures.Figure]) -> float:

@@ -20,7 +20,8 @@ PROPERTY Live CONSTANT Last = x
 
 def test_names_by_section() -> None:
     config = read_config(TEXT)
-    assert config.assigned == ["Max", "Set", "Last"]
+    assert config.assigned == {"Max": "3", "Set": '{ a , b , "c d" }', "Last": "x"}
+    assert config.specification == ["Spec"]
     assert config.substituted == [("Op", None, "Bug"), ("Rule", "Rules", "BugRule")]
     assert config.invariants == ["TypeOK", "Bounded", "Third"]
     assert config.properties == ["Live"]

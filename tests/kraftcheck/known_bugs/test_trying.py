@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace as replaced
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -23,6 +24,7 @@ from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
 from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.known_bugs.trying import OfModel, concluded
+from kraftcheck.own_change import _worth
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
 from reference.kit.dispatch import snake
@@ -172,6 +174,29 @@ def test_the_bounds_of_known_bugs_are_those_of_the_correct_protocol(
             roots = [model.module]
             check_overrides(config, roots, read_modules(roots, manifest.libraries))
             assert not any(new.startswith("Z") for _, _, new in config.substituted), model.name
+
+
+def test_which_models_have_the_bounds_of_a_known_bug() -> None:
+    """A bound may be wider; a reduction, a specification and a property have to be the bug's."""
+    manifest = manifest_of("quorum")
+    wide, of = manifest.models["quorum-medium"], manifest.models["Z06"]
+    assert related.covers(wide, of, manifest)
+    assert not related.covers(manifest.models["quorum-reduced"], of, manifest), "two epochs"
+    assert not related.covers(wide, replaced(of, property="DurableMajority_"), manifest)
+    assert not related.covers(manifest.models["quorum-medium-vote"], of, manifest), "unlike it"
+    assert not related.covers(of, of, manifest), "it has the bug in it"
+    bugs = [bug("Z06"), bug("Z09")]
+    small = [each.name for each in manifest.select(tiers=["small"])]
+    told = related.known(bugs, small, manifest, runs=None)
+    assert (told.models, told.missed, told.further) == (["Z09"], ["Z06"], ["Z06"])
+    # Of a search without models nobody says which would do.
+    assert not related.known(bugs, [], manifest, runs=1).further
+
+
+def test_every_bug_that_is_said_to_be_found_further_is_missed_here() -> None:
+    told = [*_worth(structs.replace(FOUND, bugs=["Z01", "Z06"], further=["Z06"]), 12.4)]
+    assert told[0].endswith("(Z01, Z06), of which this search finds 1, in 12 s")
+    assert told[-1] == "--tier medium finds Z06 as well"
 
 
 @pytest.mark.tlc
