@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from time import monotonic, sleep
+from threading import Event, Semaphore
 
 import pytest
 
 from kraftcheck import screen as module
-from kraftcheck.screen import Columns, Screen, hanging
+from kraftcheck.screen import SILENCE_S, Columns, Screen, hanging
 
 
 def test_columns_are_aligned() -> None:
@@ -40,114 +40,162 @@ def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
 
 
+class Clock:
+    """Time passes when a test says so, and whoever looks now and then looks at it before that ends:
+    what is said depends on no other clock, and on no load.
+    """
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self._watches: list[Watch] = []
+
+    def watch(self) -> Watch:
+        self._watches.append(Watch())
+        return self._watches[-1]
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+        for each in self._watches:
+            each.look()
+
+
+class Watch(Event):
+    """In the place of what a thread waits for between two looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waits, self._looks = Semaphore(0), Semaphore(0)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._waits.release()
+        self._looks.acquire()
+        return self.is_set()
+
+    def set(self) -> None:
+        super().set()
+        self._looks.release()
+
+    def look(self) -> None:
+        """Returns when the thread has looked, and waits again."""
+        if not self.is_set():
+            self._waits.acquire()
+            self._looks.release()
+            self._waits.acquire()
+            self._waits.release()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(module, "monotonic", lambda: found.now)
+    monkeypatch.setattr(module, "Event", found.watch)
+    # Other tests are not told that they wait (conftest.py).
+    monkeypatch.setattr(module, "SILENCE_S", SILENCE_S)
+    return found
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err.splitlines()
+
+
 def test_progress_without_a_terminal_is_plain_and_rare(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
     with Screen().progress("working", 3) as meter:
         meter.update(1)
-        meter.update(2)
-        monkeypatch.setattr(module, "SILENCE_S", 0.0)
+        clock.passes(1.0)
+        assert not said(capsys)
+        clock.passes(0.5)
+        assert said(capsys) == ["working: 1 of 3, 1.5 s"]
+        clock.passes(8.5)
+        assert said(capsys) == ["working: 1 of 3, 10.0 s"]
+        clock.passes(2.0)
+        assert not said(capsys), "a quarter of the time so far"
+        clock.now += 0.5
         meter.update(3, "nearly")
-    out, said = capsys.readouterr()
-    lines = said.splitlines()
-    assert out == "" and len(lines) == 2
-    assert lines[0].startswith("working: 3 of 3, ") and lines[0].endswith(" s, nearly")
+        assert said(capsys) == ["working: 3 of 3, 12.5 s, nearly"]
+    assert said(capsys) == ["working: 3 of 3, 12.5 s"]
 
 
 def test_work_that_says_nothing_is_not_silent(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
-    monkeypatch.setattr(module, "SILENCE_S", 0.05)
-    monkeypatch.setattr(module, "BEAT_S", 0.02)
     with Screen().progress("recording", 3) as meter:
         meter.update(0, "asking")
-        sleep(0.3)
-    first, *_, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("recording: 0 of 3, ") and first.endswith(" s, asking")
-    assert not last.endswith("asking")
+        clock.passes(SILENCE_S)
+    assert said(capsys) == ["recording: 0 of 3, 1.5 s, asking", "recording: 0 of 3, 1.5 s"]
 
 
 def test_a_verb_that_says_nothing_is_told_to_be_at_work(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
-    monkeypatch.setattr(module, "SILENCE_S", 0.1)
-    monkeypatch.setattr(module, "BEAT_S", 0.02)
     screen = Screen()
     with screen.at_work("spec check"):
-        sleep(0.3)
-        assert capsys.readouterr().err.startswith("spec check: at work, 0.")
+        clock.passes(SILENCE_S)
+        assert said(capsys) == ["spec check: at work, 1.5 s"]
         screen.doing("a node is waited for")
-        sleep(0.3)
-        assert capsys.readouterr().err.endswith(" s, a node is waited for\n")
+        clock.passes(SILENCE_S)
+        assert said(capsys) == ["spec check: at work, 3.0 s, a node is waited for"]
         with screen.without_results().progress("models", 1):
-            sleep(0.3)
-        told = capsys.readouterr().err
-        assert "models: 0 of 1" in told and "at work" not in told
+            clock.passes(SILENCE_S)
+        assert {line[:14] for line in said(capsys)} == {"models: 0 of 1"}
         with screen.waiting():
-            sleep(0.3)
-        assert capsys.readouterr().err == ""
-        sleep(0.3)
-    assert "at work" in capsys.readouterr().err
+            clock.passes(20 * SILENCE_S)
+        assert not said(capsys)
+        clock.passes(SILENCE_S)
+    assert said(capsys) == ["spec check: at work, 36.0 s, a node is waited for"]
     with Screen(quiet=True).at_work("spec check"):
-        sleep(0.3)
-    assert capsys.readouterr().err == ""
+        clock.passes(SILENCE_S)
+    assert not said(capsys)
 
 
 def test_what_was_waited_for_before_a_verb_began_counts(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
     """A process imports for a while before it comes to its verb."""
-    monkeypatch.setattr(module, "SILENCE_S", 30.0)
-    monkeypatch.setattr(module, "BEAT_S", 0.02)
-    with Screen().at_work("try", waited_s=31.0):
-        sleep(0.3)
-    assert capsys.readouterr().err.startswith("try: at work, 31.")
-    with Screen().at_work("try", waited_s=1.0):
-        sleep(0.3)
-    assert capsys.readouterr().err == ""
+    with Screen().at_work("try", waited_s=1.2):
+        clock.passes(0.2)
+        assert not said(capsys)
+        clock.passes(0.2)
+    assert said(capsys) == ["try: at work, 1.6 s"]
 
 
 def test_what_is_said_now_and_then_is_sign_of_life_enough(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
-    monkeypatch.setattr(module, "BEAT_S", 0.02)
     screen = Screen()
     with screen.at_work("check"):
-        monkeypatch.setattr(module, "monotonic", lambda: monotonic() + module.SILENCE_S)
+        clock.passes(1.0)
         screen.line("holds")
-        sleep(0.1)
+        clock.passes(1.0)
         assert capsys.readouterr() == ("holds\n", "")
 
 
 def test_progress_goes_on_from_what_was_said_before(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
     """A second of imports and then a second of work are two seconds."""
-    monkeypatch.setattr(module, "SILENCE_S", 0.4)
-    monkeypatch.setattr(module, "BEAT_S", 0.02)
     screen = Screen()
     with screen.at_work("conform"):
-        sleep(0.3)
+        clock.passes(1.0)
         with screen.progress("reading parts", 3):
-            sleep(0.3)
-            assert capsys.readouterr().err.startswith("reading parts: 0 of 3, 0.")
+            clock.passes(1.0)
+            assert said(capsys) == ["reading parts: 0 of 3, 1.0 s"]
 
 
 def test_a_terminal_shows_that_a_verb_is_at_work(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(module, "SILENCE_S", 0.1)
-    monkeypatch.setattr(module, "BEAT_S", 0.02)
     screen = Screen()
     with screen.at_work("report"):
-        sleep(0.5)
-        # On a busy machine the next half of a tenth may last long.
-        monkeypatch.setattr(module, "SILENCE_S", 30.0)
+        clock.passes(SILENCE_S)
         screen.line("report.html")
         assert "report: at work" in capsys.readouterr().err
-        sleep(0.05)
+        clock.passes(1.0)
         assert capsys.readouterr() == ("", "")
 
 
