@@ -92,7 +92,8 @@ def run(
         by_models = _show_models(own_overlay, manifest, models, options, place, left, screen)
     ended = [each.model for each in by_models if each.verdict in (trying.HOLDS, trying.VIOLATED)]
     judged = runs if by_runs is not None and by_runs.ended else None
-    known = related.known(bugs, ended, manifest, runs=judged, near=near)
+    played = 0 if by_runs is None else by_runs.schedules
+    known = related.known(bugs, ended, manifest, runs=judged, played=played, near=near)
     found = trying.concluded(by_models, by_runs, known, chosen=chosen)
     _conclude(found, monotonic() - begun, place, screen)
     document = msgspec.to_builtins(found)

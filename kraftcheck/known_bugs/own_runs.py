@@ -150,7 +150,7 @@ def _tried(
     scripts = dict(schedules.every(hunt.scenario))
     found, judged = _Found(), list[str]()
     campaign, consulted, never = f"{runs:,} runs", Consulted(), ""
-    measures = list[Measure]()
+    measures, played = list[Measure](), False
     try:
         with exits.within(timeout_s):
             other = {
@@ -158,12 +158,15 @@ def _tried(
                 for name, script in scripts.items()
                 if schedules.differs(script, hunt.bug)
             }
-            sources = {campaign: _campaign(hunt, runs, out)}
-            sources |= {name: _schedule(name, each, hunt.bug, out) for name, each in other.items()}
+            # First what is soon over: where time is short, it tells of what is known to go wrong.
+            sources = {name: _schedule(name, each, hunt.bug, out) for name, each in other.items()}
+            sources[campaign] = _campaign(hunt, runs, out)
+            played = not other
             with screen.progress("runs and schedules", len(sources) + 1) as meter:
                 for done, (name, source) in enumerate(sources.items()):
                     source.judge(found, overlay, _Saying(meter, done, name))
                     judged.append(name)
+                    played = len(judged) >= len(other)
                 meter.update(len(sources), "what asked the rules")
                 consulted, met = _consulted(hunt, runs, scripts)
                 met = met or bool(other)
@@ -174,20 +177,22 @@ def _tried(
         ended = True
     except exits.TimeOver:
         ended = False
-        of = "the campaign" if campaign not in judged else "the stored schedules"
+        of = "the campaign" if played else "the stored schedules"
         found.undecided.append(
             f"runs: stopped after the time limit of {timeout_s:.0f} s, within {of}; "
             "fewer runs (--runs) take less"
         )
+    # Told is first what anybody meets.
+    own_found = sorted(found.own, key=lambda each: bool(each.schedule))
     return OfRuns(
         scenario=hunt.scenario,
         seed=hunt.seed,
         runs=runs if campaign in judged else 0,
-        schedules=len(scripts) if ended else len({*judged} - {campaign}),
+        schedules=len(scripts) if played else len(judged),
         asked=dict(sorted(consulted.asked.items())),
         differed=dict(sorted(consulted.differed.items())),
-        broken=[each for each in found.own if each.oracle != STEPS],
-        forbidden=[each for each in found.own if each.oracle == STEPS],
+        broken=[each for each in own_found if each.oracle != STEPS],
+        forbidden=[each for each in own_found if each.oracle == STEPS],
         shared=found.shared,
         undecided=found.undecided,
         ended=ended,

@@ -143,12 +143,14 @@ def known(
     manifest: Manifest,
     *,
     runs: int | None,
+    played: int = 0,
     near: Sequence[Bug] = (),
 ) -> Known:
     """What a search finds of these bugs.
 
     ended: the names of the models that were searched to the end. runs: of the campaign; None: there
-    was none, and no schedule was played. near: of which it is only told that there are.
+    was none. played: of the protocol's stored schedules, so many. near: of which it is only told
+    that there are.
     """
 
     def at_bounds(models: Collection[Model]) -> list[str]:
@@ -159,14 +161,15 @@ def known(
         ]
 
     measured = figures.load().figures
-    played = {script.bug for bug in bugs[:1] for _, script in schedules.every(bug.protocol)}
+    scripts = [script for bug in bugs[:1] for _, script in schedules.every(bug.protocol)]
+    of_scripts = {script.bug for script in scripts} if played >= len(scripts) else set()
     wide = at_bounds([each for name, each in manifest.models.items() if name in ended])
     at_own = {b.id for b in bugs if {*map(name_of, _models(b, manifest))} & set(ended)}
     found = Known(
         bugs=[bug.id for bug in bugs],
         models=[b.id for b in bugs if b.id in at_own or b.id in wide],
         runs=[b.id for b in bugs if runs is not None and _usual(measured.get(b.id, {})) <= runs],
-        schedules=[b.id for b in bugs if runs is not None and b.id in played],
+        schedules=[b.id for b in bugs if b.id in of_scripts],
         near=[bug.id for bug in near],
     )
     wider = [each for each in manifest.models.values() if each.tier == FURTHER]

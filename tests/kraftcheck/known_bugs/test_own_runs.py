@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from kraftcheck.check.options import Options
-from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import attempts, oracles, own_runs, schedules, trying
+from kraftcheck.exits import BadInput, TimeOver
+from kraftcheck.known_bugs import attempts, oracles, own_runs, related, schedules, trying
+from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.own_overlay import read_overlay
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.own_runs import OfRuns, lost_levels, try_runs
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED, Hunt, record_numbers
 from kraftcheck.known_bugs.trying import concluded
+from reference.bugs.catalog import bug
 from specs import SPECS
 from tla_utils import read_manifest
 
@@ -66,6 +68,31 @@ def test_lost_levels_are_told(tmp_path: Path) -> None:
     (found,), undecided = lost_levels(record_numbers(tmp_path, hunt, UNWATCHED, [10]))
     assert found.what.startswith("promised durable-prefix, kept ")
     assert (found.oracle, [*found.said], undecided) == ("histories", [10], [])
+
+
+@pytest.mark.tlc
+@pytest.mark.usefixtures("one_schedule")
+def test_where_time_is_short_what_the_schedules_show_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of Z05, whose time ends within the campaign."""
+
+    def late(*_: Any) -> own_runs._Source:
+        def recorded(*_: Any) -> Path:
+            raise TimeOver
+
+        return own_runs._Source(recorded, recorded, recorded, tmp_path)
+
+    monkeypatch.setattr(own_runs, "_campaign", late)
+    path = rules(tmp_path, "covers_own_epoch(self, row, offset)", "return offset >= row.epoch_start")
+    found = tried(path, tmp_path / "out")
+    assert (found.ended, found.runs, found.schedules) == (False, 0, 1)
+    assert found.broken and {each.schedule for each in found.broken} == {"Z05.moves"}
+    assert "within the campaign" in "".join(found.undecided)
+    assert concluded([], found, FOUND).verdict == trying.BROKEN
+    bugs = [bug("Z05")]
+    assert related.known(bugs, [], manifest_of("quorum"), runs=None, played=1).schedules == ["Z05"]
+    assert related.known(bugs, [], manifest_of("quorum"), runs=None, played=0).missed == ["Z05"]
 
 
 # -- What the correct protocol shows as well

@@ -280,7 +280,7 @@ def test_runs_that_take_too_long_are_ended_and_told(tmp_path: Path) -> None:
         False,
         0,
     )
-    assert "stopped after the time limit of 3 s, within the campaign" in found["reasons"][0]
+    assert "stopped after the time limit of 3 s, within the stored schedules" in found["reasons"][0]
     assert found["reasons"][-1] == trying.LONGER
     assert not found["known"]["schedules"] and not found["known"]["runs"]
 
