@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from traces.disks.found import Found, Judged, verdict_of, with_roles
+from traces.disks.found import Found, Judged, verdict_of, verdict_on, with_roles
 from traces.report.disk import Box, Mark, Partition, Replica, render
 
 LETTERS: Final = {
@@ -44,7 +44,7 @@ def _replica(found: Found, role: str) -> Replica:
     marks = found.common.marks
     return Replica(
         found.folder,
-        verdict_of(found.findings),
+        verdict_on(found) or "-",
         [
             Box(at, max(end, at), f"{at:,}", f"segment {at:020}: up to {end:,}, {size:,} bytes")
             for at, end, size in found.layout

@@ -18,7 +18,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from traces.disks import directory, files
 from traces.disks.directory import Directory, Place
-from traces.disks.found import Common, Finding, Found, Judged, verdict_of, with_roles
+from traces.disks.found import Common, Finding, Found, Judged, verdict_of, verdict_on, with_roles
 from traces.disks.partition import judge
 from traces.disks.replicas import judged as together
 from traces.disks.voters import METADATA
@@ -189,7 +189,7 @@ def _tell(
             each.start,
             each.end,
             ",".join(str(epoch) for epoch, _ in each.epochs[-4:]),
-            verdict_of(each.findings),
+            verdict_on(each),
         )
         for of in judged
         for each, role in with_roles(of)

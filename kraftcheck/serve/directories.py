@@ -81,7 +81,9 @@ def stored(folder: Path, brokers: int) -> Stored:
                 f"{folder} has files in it, and no {CLUSTER}; name another folder"
             ) from None
         return Stored(brokers)
-    except (OSError, msgspec.MsgspecError) as error:
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except msgspec.MsgspecError as error:
         raise BadInput(f"{path}: {error}") from None
     if found.brokers != brokers:
         raise BadInput(

@@ -9,7 +9,7 @@ import click
 
 from kraftcheck import exits
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, RUNS, SEED, shown, tools
+from kraftcheck.verbs.options import FOLDER, RUNS, SEED, Real, shown, tools
 
 
 @click.group()
@@ -106,7 +106,7 @@ def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     "--campaigns", "count", type=RUNS, default=20, show_default=True, help="Seeds, from 1 on."
 )
 @click.option("--limit", type=RUNS, default=1000, show_default=True, help="Runs of a campaign.")
-@click.option("--minutes", type=click.FloatRange(0), help="Begin no campaign after so long.")
+@click.option("--minutes", type=Real(0), help="Begin no campaign after so long.")
 @click.option("--store", is_flag=True, help="Store the figures in the kit, for `bugs matrix`.")
 @click.option(
     "--out",
@@ -138,7 +138,7 @@ def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
 )
 @click.option(
     "--minutes",
-    type=click.FloatRange(0),
+    type=Real(0),
     default=0,
     show_default=True,
     help="Judge mutants that are not judged yet, for so long.",
@@ -182,7 +182,7 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
 @SEED
 @click.option(
     "--minutes",
-    type=click.FloatRange(0, min_open=True),
+    type=Real(0, min_open=True),
     default=10,
     show_default=True,
     help="For all of it: what is not judged by then is unknown.",

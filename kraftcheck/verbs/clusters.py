@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, shown
+from kraftcheck.verbs.options import FOLDER, PAGE, Real, shown
 
 
 @click.group()
@@ -167,7 +167,7 @@ def cluster_heal(**options: Any) -> int:
 @click.option("--retries/--no-retries", default=True, help="Without idempotence, send again.")
 @click.option("--producers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--consumers", type=click.IntRange(0), default=2, show_default=True)
-@click.option("--time", "seconds", type=click.FloatRange(0.1), default=30.0, show_default=True)
+@click.option("--time", "seconds", type=Real(0.1), default=30.0, show_default=True)
 @click.option(
     "--faults",
     multiple=True,
@@ -194,7 +194,7 @@ def cluster_heal(**options: Any) -> int:
     type=FOLDER,
     help="A file of such properties, one a line.",
 )
-@click.option("--rate", type=click.FloatRange(0.1), help="Records a second from each producer.")
+@click.option("--rate", type=Real(0.1), help="Records a second from each producer.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the faults.")
 @click.option(
     "--observe", is_flag=True, help="Ask every broker meanwhile what it knows: for `conform`."
@@ -225,7 +225,7 @@ def record(
 @click.command("disk")
 @click.argument("folders", metavar="DIR...", type=FOLDER, nargs=-1, required=True)
 @click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
-@click.option("--html", "page", type=FOLDER, help="A file for a page that draws the logs.")
+@click.option("--html", "page", type=PAGE, help="A file for a page that draws the logs.")
 @shown
 def disk(
     folders: tuple[Path, ...], topics: tuple[str, ...], page: Path | None, screen: Screen

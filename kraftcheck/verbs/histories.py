@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, lines, shown
+from kraftcheck.verbs.options import FOLDER, Real, lines, shown
 
 FORMATS = ("auto", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine")
 FORMAT = click.option(
@@ -82,7 +82,7 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
 @promised
 @click.option(
     "--budget",
-    type=click.FloatRange(0.001),
+    type=Real(0.001),
     default=60.0,
     show_default=True,
     metavar="SECONDS",

@@ -9,7 +9,7 @@ import click
 
 from kraftcheck import exits
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, RUNS, shown, tools
+from kraftcheck.verbs.options import FOLDER, RUNS, Real, shown, tools
 from specs import SPECS
 from system.commands import protocol_folders
 
@@ -146,7 +146,7 @@ PROVED = (
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.001),
+    type=Real(0.001),
     default=60.0,
     show_default=True,
     help="Seconds for each question to the solver; what it does not answer is unknown.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -18,6 +19,36 @@ OWN_PROCESS = "own process"
 FOLDER = click.Path(path_type=Path)
 THERE = click.Path(path_type=Path, exists=True)
 """For verbs that would otherwise ask for more before they notice that nothing is there."""
+
+
+class _Page(click.Path):
+    """A file that can be written: whoever names another is told before anything is judged."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.is_dir():
+            self.fail(f"{path} is a folder; name a file to write to", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {path.parent}", param, ctx)
+        return path
+
+
+class Real(click.FloatRange):
+    """A number that time can be counted by: neither `nan`, which is in every range, nor endless."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found: float = super().convert(value, param, ctx)
+        if not found <= MOST:
+            self.fail(f"{value!r} is no number of at most {MOST:,}", param, ctx)
+        return found
+
+
+PAGE = _Page(path_type=Path)
+MOST = 10**9
 RUNS = click.IntRange(1, 10**9)
 
 SEED = click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")

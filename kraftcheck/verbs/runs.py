@@ -10,7 +10,7 @@ import click
 
 from kraftcheck import exits
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, SEED, THERE, placed, shown, tools
+from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, placed, shown, tools
 
 
 @click.command()
@@ -147,7 +147,7 @@ def drive(**options: Any) -> int:
 @click.argument("path", metavar="PATH", type=THERE)
 @click.option("--run", "number", type=int, help="Which run, by its number.")
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
-@click.option("--html", "page", type=FOLDER, help="A file for a page that draws the run.")
+@click.option("--html", "page", type=PAGE, help="A file for a page that draws the run.")
 @shown
 def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen: Screen) -> int:
     """Tell a run step by step, one line for each, with a legend.

@@ -102,6 +102,11 @@ def test_more_runs(own: Path) -> None:
     assert found["runs"] == 6
     again = run("run", own.parent / "both.toml", "--out", own)
     assert again.exit_code == 3 and "holds another campaign: runs 3 and not 2" in again.stderr
+    again = run(
+        "run", "--scenario", "quorum", "--bug", "Z01", *("--runs", 3, "--seed", 6), "--out", own
+    )
+    assert "configurations correct of quorum" in again.stderr, again.stderr
+    assert " and not quorum with Z01; name another folder" in again.stderr, again.stderr
 
 
 def test_one_campaign_against_another(own: Path, tmp_path: Path) -> None:

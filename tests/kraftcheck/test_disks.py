@@ -177,6 +177,8 @@ def test_an_empty_partition_holds_nothing_that_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "t-0" / f"{0:020}.log").touch()
     done = asked(tmp_path)
     assert done.exit_code == 2 and "nothing was there to be judged" in done.output
+    (row,) = [line for line in done.output.splitlines() if line.startswith("t-0 ")]
+    assert row.split()[-1] == "-", "nor does it say so of this directory"
 
 
 def parted(folder: Path) -> list[Path]:

@@ -152,6 +152,12 @@ class Judged(msgspec.Struct, frozen=True):
         return [*[each for found in self.replicas for each in found.findings], *self.together]
 
 
+def verdict_on(found: Found) -> Verdict | None:
+    """Of one directory by itself; None where no record was there and nothing is wrong."""
+    verdict = verdict_of(found.findings)
+    return None if verdict == "holds" and found.end == found.start else verdict
+
+
 def with_roles(judged: Judged) -> list[tuple[Found, str]]:
     """The replicas, each with its role; "" where nothing says it."""
     return list(zip(judged.replicas, judged.roles or [""] * len(judged.replicas), strict=True))

@@ -26,6 +26,9 @@ PLAN_VERSION: Final = 2
 NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
 """A configuration's name is a folder's."""
 
+KEYS: Final = "runs, seed, scenario, bug, [options] and [configuration.NAME], with the last three"
+SAID_MAX: Final = 120
+"""Characters of what another campaign is."""
 RANGE_RUNS: Final = 1000
 FEWEST_RANGES: Final = 16
 """A range is so many runs at most, and a small campaign has so many ranges at least: enough for
@@ -146,14 +149,33 @@ def begin(directory: Path, plan: Plan) -> Plan:
     check_version(directory, there)
     if msgspec.structs.replace(there, reported=0) != plan:
         words = [
-            f"{name} {getattr(there, name)!r:.80} and not {getattr(plan, name)!r:.80}"
+            f"{name} {_said(getattr(there, name))} and not {_said(getattr(plan, name))}"
             for name in ("runs", "seed", "guided", "configurations")
             if getattr(there, name) != getattr(plan, name)
         ]
+        what = words[0] if words else "its version"
+        more = ", or add runs with `campaign extend`" if what.startswith("runs ") else ""
         raise TraceError(
-            f"{directory / PLAN}: holds another campaign: {words[0] if words else 'its version'}"
+            f"{directory / PLAN}: holds another campaign: {what}; name another folder{more}"
         )
     return there
+
+
+def _said(value: int | tuple[Configuration, ...]) -> str:
+    if not isinstance(value, tuple):
+        return str(value)
+    whole = ", ".join(
+        " ".join(
+            [
+                each.name,
+                *([f"of {each.scenario}"] if each.scenario != each.name else []),
+                *([f"with {each.bug}"] if each.bug else []),
+                *(f"{name}={option}" for name, option in each.options.items()),
+            ]
+        )
+        for each in value
+    )
+    return whole if len(whole) <= SAID_MAX else f"{whole[:SAID_MAX]} ..."
 
 
 def check_version(directory: Path, plan: Plan) -> None:
@@ -220,7 +242,7 @@ def read_file(path: Path) -> Asked:
         raise TraceError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         # No UTF-8, no TOML, a number of too many digits; or tables that are not a plan's.
-        raise TraceError(f"{path}: {error}") from None
+        raise TraceError(f"{path}: {error}; there are {KEYS}") from None
     for name in found.configuration:
         if not NAME.fullmatch(name):
             raise TraceError(f"{path}: configuration {name!r}: letters, digits, . _ and - only")

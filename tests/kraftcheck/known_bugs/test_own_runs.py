@@ -84,7 +84,9 @@ def test_where_time_is_short_what_the_schedules_show_is_told(
         return own_runs._Source(recorded, recorded, recorded, tmp_path)
 
     monkeypatch.setattr(own_runs, "_campaign", late)
-    path = rules(tmp_path, "covers_own_epoch(self, row, offset)", "return offset >= row.epoch_start")
+    path = rules(
+        tmp_path, "covers_own_epoch(self, row, offset)", "return offset >= row.epoch_start"
+    )
     found = tried(path, tmp_path / "out")
     assert (found.ended, found.runs, found.schedules) == (False, 0, 1)
     assert found.broken and {each.schedule for each in found.broken} == {"Z05.moves"}

@@ -176,9 +176,11 @@ def test_what_is_no_data_of_this_cluster_is_refused(tmp_path: Path) -> None:
         "5 brokers": "has the logs of 3 brokers; start it with --brokers 3",
         "foreign": "has files in it, and no cluster.json",
         "damaged": "cluster.json",
+        "a-file": "a-file/cluster.json: Not a directory\n",
     }
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "x").touch()
+    (tmp_path / "a-file").touch()
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "cluster.json").write_text("{")
     for name, said in cases.items():
