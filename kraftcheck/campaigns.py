@@ -85,7 +85,7 @@ def extend(folder: Path, *, runs: int, place: Place, coverage: bool = False, scr
     plan = read_plan(folder)
     check_version(folder, plan)
     check_place(place.backend, place.master)
-    with artifacts.alone(folder):
+    with exits.resumable(), artifacts.alone(folder):
         return _go_on(folder, extended(folder, plan, runs), place, coverage, screen)
 
 

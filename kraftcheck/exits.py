@@ -127,6 +127,17 @@ def from_the_start() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def begun_anew() -> Iterator[None]:
+    """Of any verb: whoever interrupts it is told its command, unless more is known."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt) as stop:
+        if not getattr(stop, "__notes__", None):
+            stop.add_note(f"this begins anew: {_as_typed()}")
+        raise
+
+
 def _as_typed() -> str:
     return command(*sys.argv[1:])
 

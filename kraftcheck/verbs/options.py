@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from kraftcheck import exits
 from kraftcheck.screen import COMMAND, Screen
 from system import age
 
@@ -77,7 +78,8 @@ def _on_screen(verb: Callable[..., int], printed: str) -> Callable[..., int]:
         # Before the verb imports what it works with, which alone takes seconds on a busy machine;
         # so does what a process imports before it comes to here. (A test's process is older.)
         waited_s = age.seconds() if context.find_root().obj == OWN_PROCESS else 0.0
-        with screen.at_work(context.command_path.removeprefix(COMMAND), waited_s):
+        label = context.command_path.removeprefix(COMMAND)
+        with screen.at_work(label, waited_s), exits.begun_anew():
             return verb(screen=screen, **options)
 
     return wrapped

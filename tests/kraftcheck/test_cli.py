@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import bugs
+from kraftcheck import bugs, exits
 from kraftcheck.cli import cli
 from reference.bugs.catalog import CATALOG, OF_STORAGE
 from tests.tla_utils.toyspecs import write_specs
@@ -145,6 +145,17 @@ def test_bad_usage_is_one_line(arguments: list[str], complaint: str) -> None:
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.startswith("kraftcheck: ") and result.stderr.count("\n") == 1
     assert complaint in result.stderr
+
+
+def test_who_interrupts_any_verb_is_told_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise exits.Interrupted(exits.INTERRUPTED)
+
+    monkeypatch.setattr(bugs, "show_list", interrupted)
+    monkeypatch.setattr("sys.argv", ["kraftcheck", "bugs", "list"])
+    result = run("bugs", "list")
+    said = "kraftcheck: interrupted; this begins anew: kraftcheck bugs list\n"
+    assert (result.exit_code, result.stderr) == (130, said)
 
 
 def test_a_planted_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

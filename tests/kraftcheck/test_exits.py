@@ -169,6 +169,9 @@ def test_a_signal_that_wakes_nobody_is_answered(repo_root: Path) -> None:
         ([exits.resumable], "goes on with the rest"),
         ([exits.from_the_start], "begins anew"),
         ([exits.from_the_start, exits.resumable], "begins anew"),
+        # Every verb is one of these; what more is known within it stands.
+        ([exits.begun_anew], "interrupted; this begins anew"),
+        ([exits.begun_anew, exits.resumable], "goes on with the rest"),
     ],
 )
 def test_who_interrupts_is_told_what_goes_on(
