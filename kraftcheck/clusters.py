@@ -110,8 +110,13 @@ def record(
         _refuse(plan["faults"], cluster)
     address = bootstrap or (cluster.bootstrap if cluster else "")
     wanted = Plan(**plan, properties=given)
+    kept = f"what was recorded is kept, as incomplete: {command('check', out)}"
+    again = "another recording takes another --out and another --topic"
     try:
-        with screen.progress("recording", round(wanted.seconds)) as meter:
+        with (
+            exits.told_what_is_kept(f"{kept}; {again}"),
+            screen.progress("recording", round(wanted.seconds)) as meter,
+        ):
             begin = monotonic()
 
             def told(doing: str) -> None:

@@ -25,7 +25,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from math import inf
 from pathlib import Path
 from types import FrameType
@@ -108,23 +108,25 @@ def guarded(work: Callable[[], int | None]) -> int:
 
 
 @contextmanager
-def resumable() -> Iterator[None]:
+def told_what_is_kept(said: str) -> Iterator[None]:
+    """Of long work: whoever interrupts it is told this."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt) as stop:
+        stop.add_note(said)
+        raise
+
+
+def resumable() -> AbstractContextManager[None]:
     """Of work that the same command goes on with: whoever interrupts it is told that command."""
-    try:
-        yield
-    except (Interrupted, KeyboardInterrupt) as stop:
-        stop.add_note(f"what was done is kept, and this goes on with the rest: {_as_typed()}")
-        raise
+    return told_what_is_kept(
+        f"what was done is kept, and this goes on with the rest: {_as_typed()}"
+    )
 
 
-@contextmanager
-def from_the_start() -> Iterator[None]:
+def from_the_start() -> AbstractContextManager[None]:
     """Of long work that keeps nothing: whoever interrupts it is told that it begins anew."""
-    try:
-        yield
-    except (Interrupted, KeyboardInterrupt) as stop:
-        stop.add_note(f"nothing is kept, and this begins anew: {_as_typed()}")
-        raise
+    return told_what_is_kept(f"nothing is kept, and this begins anew: {_as_typed()}")
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from kraftcheck.check.options import Options, PageWriter
 from kraftcheck.check.terms import BESIDE, RECORDING
 from kraftcheck.screen import Screen, coloured
 from system.children import WORKERS
+from traces.checkers.verdict import INCONCLUSIVE
 from traces.formats import trace
 from traces.formats.detect import Unrecognised
 from traces.history import HistoryError
@@ -288,11 +289,18 @@ def _line(judged: Judged) -> str:
 
 
 def _in_spite(judged: Judged) -> str:
-    """What happened in a history that holds all the same."""
-    allowed = [f"{each.name} {each.count:,}" for each in judged.anomalies if each.allowed]
+    """What happened in a history that holds all the same, and what may have happened."""
+    some = [
+        (f"{each.name} {each.count:,}", each.reason.partition(INCONCLUSIVE)[2])
+        for each in judged.anomalies
+        if each.allowed
+    ]
+    doubts = [f"{INCONCLUSIVE}{what}, {why}" for what, why in some if why]
+    allowed = [what for what, why in some if not why]
     more = f" and {len(allowed) - ALLOWED_LISTED} kinds more" * (len(allowed) > ALLOWED_LISTED)
     said = f"allowed: {', '.join(allowed[:ALLOWED_LISTED])}{more}" if allowed else ""
-    return f"{said}; {judged.because}" if said and judged.because else said
+    because = judged.because if said else ""
+    return "; ".join(each for each in (*doubts, said, because) if each)
 
 
 def _stale(judged: Judged) -> str:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
-from kraftcheck import clusters
+from kraftcheck import clusters, exits
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS
 from live import topics
@@ -65,6 +65,20 @@ def test_a_mock_cluster_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert told["complete"] is True
     lines = Path(told["history"]).read_text(encoding="utf-8").splitlines()
     assert len(lines) == told["lines"] > 10
+
+
+def test_who_interrupts_a_recording_is_told_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise exits.Interrupted(exits.INTERRUPTED)
+
+    monkeypatch.setattr("live.recording.record", interrupted)
+    result = run("record", "--bootstrap", "nowhere:1", "--out", str(tmp_path))
+    assert result.exit_code == exits.INTERRUPTED
+    # The same command would find its topic there.
+    assert f"is kept, as incomplete: kraftcheck check {tmp_path}" in result.stderr
+    assert "another --out and another --topic" in result.stderr
 
 
 def test_jars_that_are_not_the_known_ones_are_one_line(

@@ -24,7 +24,15 @@ from traces.checkers.certificates import certificate_of
 from traces.checkers.columns import Flags, LogBatch
 from traces.checkers.findings import EXAMPLES_MAX
 from traces.checkers.levels import levels_of, staleness
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly, Certificate, Staleness
+from traces.checkers.verdict import (
+    HOLDS,
+    INCONCLUSIVE,
+    UNKNOWN,
+    VIOLATED,
+    Anomaly,
+    Certificate,
+    Staleness,
+)
 
 UNSEEN: Final = "unseen"
 NOTHING_PROMISED: Final = "nothing"
@@ -261,7 +269,7 @@ class Assessment:
         if not allowed:
             return "nothing allows it here"
         if name == UNSEEN and not promise.allows(name):
-            return "inconclusive: it is not known that everything was read in the end"
+            return f"{INCONCLUSIVE}it is not known that everything was read in the end"
         return promise.allowed.get(name, promise.because)
 
     def staleness(self) -> Iterator[Staleness]:

@@ -36,6 +36,10 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN_MAX else f"{text[:28]}...{text[-28:]}"
 
 
+INCONCLUSIVE: Final = "inconclusive: "
+"""In the reason of an anomaly: before why it may be none."""
+
+
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
     """All findings of one kind, by Jepsen's name. The first certificate is the smallest."""
 
