@@ -90,6 +90,31 @@ def test_a_folder_has_the_worst_of_its_files(
     assert len(judged) == sum(text in (HOLDS, VIOLATED) for text in files.values())
 
 
+UNREAD = """\
+{"index":0,"time":1,"process":0,"type":"invoke","f":"send","value":[["send","t-0",1]]}
+{"index":1,"time":2,"process":0,"type":"ok","f":"send","value":[["send","t-0",[0,1]]]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("complete", "code", "said"),
+    [
+        (False, 0, "inconclusive: unseen 1, it is not known that everything was read in the end"),
+        (True, 1, "1 was acknowledged at offset 0, and nobody ever read it"),
+    ],
+)
+def test_what_nobody_read_is_lost_only_where_all_was_read_in_the_end(
+    complete: bool, code: int, said: str, tmp_path: Path
+) -> None:
+    """A recording that was interrupted does not say that it was allowed to lose something."""
+    (tmp_path / "history.jsonl").write_text(UNREAD, "utf-8")
+    configuration = {"acks": "all", "replication_factor": 3, "min_insync_replicas": 2}
+    beside = {"configuration": configuration, "complete": complete}
+    (tmp_path / "recording.json").write_text(json.dumps(beside), "utf-8")
+    done = check(tmp_path / "history.jsonl", "--faults", "clean")
+    assert done.exit_code == code and said in done.stdout and "allowed" not in done.stdout
+
+
 def test_unknown_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unforeseen error with one file is said, and the others are judged."""
     judge_file = judge.judge_file

@@ -47,3 +47,9 @@ def test_of_every_bug_that_a_run_has_shown_one_is_stored() -> None:
 def test_a_schedule_without_a_wrong_state_is_judged_and_not_only_told() -> None:
     """Z46: every state is right, and one step is not."""
     assert commands("Z46") == [["bugs", "run", "Z46", "--oracle", "steps", "--stored"]]
+
+
+def test_every_file_that_a_command_names_is_there() -> None:
+    replayed = [words for each in CATALOG for words in commands(each.id) if words[0] == "replay"]
+    missing = [words[1] for words in replayed if not (Path.cwd() / words[1]).is_file()]
+    assert len(replayed) >= 10 and missing == []
