@@ -16,7 +16,7 @@ import msgspec
 
 from kraftcheck.serve.batches import Batch, Ended, marker, parsed
 from kraftcheck.serve.core import Core
-from kraftcheck.serve.groups import Committed, GroupGone, nobody
+from kraftcheck.serve.groups import Committed, GroupGone, OffsetGone, nobody
 from kraftcheck.serve.logs import wrapped
 from kraftcheck.serve.offsets import Kept
 from kraftcheck.serve.partition import ServedPartition, ServedTopic
@@ -159,9 +159,9 @@ def _batch(data: bytes) -> Batch:
 
 
 def _record(value: bytes) -> Any:
-    """A committed offset, or that a group is gone; None: of a group's members."""
+    """A committed offset, or that one, or a group, is gone; None: of a group's members."""
     said = msgspec.json.decode(value)
     if isinstance(said, list):
-        return Committed(*said)
+        return Committed(*said) if len(said) == len(Committed._fields) else OffsetGone(*said)
     gone = GroupGone(*nobody(str(said.get("group"))))
     return gone if msgspec.json.encode(gone) == value else None
