@@ -181,9 +181,8 @@ class Administrators:
             of, told = self._world.topics.get(each["name"]), []
             for index in each["partition_indexes"]:
                 partition, error = self._data.find(of, index, request.broker, False)
-                if partition and partition.row(request.broker).role != "Leader":
-                    error = "NOT_LEADER_OR_FOLLOWER"
                 slot: Message = {"partition_index": index, "error_code": ERRORS[error]}
+                slot["error_message"] = _NOT_HOSTED if of is None else None
                 if partition is not None and error == "NONE":
                     slot["active_producers"] = self._producers(partition, request.broker)
                 told.append(slot)
@@ -191,7 +190,9 @@ class Administrators:
         return {"topics": topics}
 
     def _producers(self, partition: ServedPartition, broker: int) -> list[Message]:
-        """What a leader's log says of each; a marker of another epoch leaves no sequence number."""
+        """What a replica's log says of each, whether it leads or not; a marker of another epoch leaves
+        no sequence number.
+        """
         row, known = partition.row(broker), dict[int, Message]()
         for at in range(len(row.log)):
             batch = self._world.batch(self._world.entry(partition, row, at))
@@ -216,6 +217,7 @@ class Administrators:
         return sorted(known.values(), key=lambda each: int(each["producer_id"]))
 
 
+_NOT_HOSTED: Final = "This server does not host this topic-partition."
 _NOT_NEEDED: Final = "Leader election not needed for topic partition."
 _NOT_AVAILABLE: Final = "The preferred leader was not available."
 _NOT_ELIGIBLE: Final = "Eligible topic partition leaders are not available."
