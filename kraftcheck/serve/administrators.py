@@ -190,8 +190,8 @@ class Administrators:
         return {"topics": topics}
 
     def _producers(self, partition: ServedPartition, broker: int) -> list[Message]:
-        """What a replica's log says of each, whether it leads or not; a marker of another epoch leaves
-        no sequence number.
+        """What a replica's log says of each, whether it leads or not. A marker of another epoch
+        leaves no sequence number.
         """
         row, known = partition.row(broker), dict[int, Message]()
         for at in range(len(row.log)):

@@ -211,35 +211,40 @@ class Offsets:
         if coordinator is None or group is None or error != "NONE":
             return {"error_code": ERRORS[error]}
         known = self._newest.of(request.broker).by_group.get(body["group_id"], {})
-        told: list[Message] = []
-        promise, left = Promise(request, hurries=True), 0
+        told: dict[str, list[Message]] = {}
+        gone: list[OffsetGone] = []
+        asked = [(t["name"], p["partition_index"]) for t in body["topics"] for p in t["partitions"]]
         # Those that there are not are told first.
-        for topic in sorted(body["topics"], key=lambda each: self._topic(each) is not None):
-            of, slots = self._topic(topic), list[Message]()
-            told.append({"name": topic["name"], "partitions": slots})
-            for asked in topic["partitions"]:
-                why = "NONE" if of is not None else "UNKNOWN_TOPIC_OR_PARTITION"
-                if of is not None and group.subscribes(of.name):
-                    why = "GROUP_SUBSCRIBED_TO_TOPIC"
-                index = asked["partition_index"]
-                slot: Message = {"partition_index": index, "error_code": ERRORS[why]}
-                slots.append(slot)
-                if of is None or why != "NONE" or (of.id.hex(), index) not in known:
-                    continue
-                left += 1
+        for name, index in sorted(asked, key=lambda each: self._exists(*each)):
+            of, why = self._topic({"name": name}), "NONE"
+            if of is None or not self._exists(name, index):
+                why = "UNKNOWN_TOPIC_OR_PARTITION"
+            elif group.subscribes(name):
+                why = "GROUP_SUBSCRIBED_TO_TOPIC"
+            elif (of.id.hex(), index) in known:
+                gone.append(OffsetGone(body["group_id"], of.id.hex(), index))
+            slot: Message = {"partition_index": index, "error_code": ERRORS[why]}
+            told.setdefault(name, []).append(slot)
+        answer = {"topics": [{"name": name, "partitions": of} for name, of in told.items()]}
+        promise, left = Promise(request, hurries=True), len(gone)
 
-                def written(error: str) -> None:
-                    nonlocal left
-                    left -= 1
-                    if error != "NONE":
-                        promise.refuse(error)
-                    elif not left:
-                        promise.tell({"topics": told})
+        def written(error: str) -> None:
+            nonlocal left
+            left -= 1
+            if error != "NONE":
+                promise.refuse(error)
+            elif not left:
+                promise.tell(answer)
 
-                coordinator.write(OffsetGone(body["group_id"], of.id.hex(), index), written)
-        if not left:
-            promise.tell({"topics": told})
+        for each in gone:
+            coordinator.write(each, written)
+        if not gone:
+            promise.tell(answer)
         return answered(promise)
+
+    def _exists(self, topic: str, partition: int) -> bool:
+        of = self._topic({"name": topic})
+        return of is not None and 0 <= partition < len(of.partitions)
 
     # --- What was committed
 

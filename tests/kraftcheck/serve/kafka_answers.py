@@ -305,7 +305,7 @@ QUESTIONS: Final = (
     Question(
         *(GROUP.format("asked-a"), "OffsetDelete", 0),
         _forget("asked-a", asked=[0, 7], no_topic=[1]),
-        _forgotten(0, no_topic=[(1, 3)], asked=[(0, 0), (7, 0)]),
+        _forgotten(0, asked=[(7, 3), (0, 0)], no_topic=[(1, 3)]),
     ),
     Question(
         *(GROUP.format("asked-a"), "OffsetFetch", 7, _offsets("asked-a", 0)),
@@ -562,7 +562,9 @@ def differences(host: str, port: int) -> Iterator[str]:
     def ask(broker: int, api: str, version: int, body: Message) -> Message:
         return by[broker].ask(api, version, body)
 
-    of = {"num_partitions": 1, "replication_factor": 3, "assignments": [], "configs": []}
+    # Records are of 1970.
+    kept = {"name": "retention.ms", "value": "-1"}
+    of = {"num_partitions": 1, "replication_factor": 3, "assignments": [], "configs": [kept]}
     topics = [{"name": name, **of} for name in (TOPIC, SECOND)]
     ask(-1, "CreateTopics", 5, {"topics": topics, "timeout_ms": 10_000, "validate_only": False})
     time.sleep(2)

@@ -6,6 +6,7 @@ import os
 import signal
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,6 +17,7 @@ from kraftcheck.serve import directories
 from kraftcheck.serve.admin import Process
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.clock import Clock
+from kraftcheck.serve.codec import Message
 from kraftcheck.serve.directories import Directories, of_broker
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.keeping import Data
@@ -230,6 +232,37 @@ def test_a_topic_that_was_deleted_is_gone_after_kill_9(tmp_path: Path) -> None:
     assert wire.ask(0, "DeleteTopics", 5, **topics)["responses"][0]["error_code"] == NONE
     data.keep(wire.core.world)
     assert "t" not in begun(tmp_path)[1].core.world.topics
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_an_offset_that_was_deleted_is_gone_from_the_next_cluster_too(
+    is_deleted: bool, tmp_path: Path
+) -> None:
+    data, wire = begun(tmp_path)
+    wire.create()
+
+    def ask(api: str, version: int, of: Any, key: str = "partitions", **said: Any) -> Message:
+        coordinator = wire.core.world.offsets.controller.partition.leader
+        topics = [{"name": "t", key: [of]}]
+        return wire.ask(coordinator, api, version, group_id="g", topics=topics, **said)
+
+    def committed() -> int:
+        found = ask("OffsetFetch", 7, 0, "partition_indexes", require_stable=False)
+        return int(found["topics"][0]["partitions"][0]["committed_offset"])
+
+    of = {"partition_index": 0, "committed_offset": 3, "committed_leader_epoch": -1}
+    nobody: dict[str, Any] = {
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "group_instance_id": None,
+    }
+    ask("OffsetCommit", 8, of | {"committed_metadata": ""}, **nobody)
+    assert committed() == 3
+    if is_deleted:
+        ask("OffsetDelete", 0, {"partition_index": 0})
+    data.keep(wire.core.world)
+    _, wire = begun(tmp_path)
+    assert committed() == (-1 if is_deleted else 3)
 
 
 def test_what_is_no_data_of_this_cluster_is_refused(tmp_path: Path) -> None:
