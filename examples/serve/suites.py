@@ -76,7 +76,7 @@ SUITES: Final = {
         "test",
         ("test/integration",),
         ("--brokers", "1", "--partitions", "4"),
-        {"KAFKA_VERSION": "4.2.0", "KAFKA_URI": "kafka://{server}", "KAFKA_ROOT": "."},
+        {"KAFKA_VERSION": "4.3.1", "KAFKA_URI": "kafka://{server}", "KAFKA_ROOT": "."},
         # What a source distribution leaves out.
         {"test/__init__.py": ""},
     ),

@@ -1,6 +1,8 @@
-"""What administrators ask beside topics and settings: elections, replicas, directories, ACLs.
+"""What administrators ask beside topics and settings: elections, replicas, directories, producers,
+ACLs.
 
-Kafka's ReplicationControlManager, DescribeTopicPartitionsRequestHandler, KafkaApis and AclApis.
+Kafka's ReplicationControlManager, DescribeTopicPartitionsRequestHandler, KafkaApis,
+ProducerStateManager and AclApis.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.batches import UNSET, Ended
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
+from kraftcheck.serve.data import Data
 from kraftcheck.serve.metadata import Metadata, Settling
 from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.requests import Request, Serve, Waiting
@@ -29,14 +33,16 @@ _NO_ACLS_TOLD: Final = {**_NO_ACLS, "error_message": "No Authorizer is configure
 
 
 class Administrators:
-    def __init__(self, core: Core, metadata: Metadata) -> None:
+    def __init__(self, core: Core, metadata: Metadata, data: Data) -> None:
         self._core = core
+        self._data = data
         self._world = core.world
         self._metadata = metadata
         self.served: dict[str, Serve] = {
             "ElectLeaders": self._elect_leaders,
             "DescribeTopicPartitions": self._describe_partitions,
             "DescribeLogDirs": self._describe_log_dirs,
+            "DescribeProducers": self._describe_producers,
             "ListPartitionReassignments": lambda _: {"error_message": None, "topics": []},
             "DescribeAcls": lambda _: {**_NO_ACLS_TOLD, "resources": []},
             "CreateAcls": lambda r: {"results": [_NO_ACLS for _ in r.body["creations"]]},
@@ -167,7 +173,51 @@ class Administrators:
         there = row.log[row.log_start : len(row.log)]
         return sum(len(self._world.batch(each).data) for each in there)
 
+    # --- Producers: KIP-664
 
+    def _describe_producers(self, request: Request) -> Message:
+        topics = []
+        for each in request.body["topics"]:
+            of, told = self._world.topics.get(each["name"]), []
+            for index in each["partition_indexes"]:
+                partition, error = self._data.find(of, index, request.broker, False)
+                slot: Message = {"partition_index": index, "error_code": ERRORS[error]}
+                slot["error_message"] = _NOT_HOSTED if of is None else None
+                if partition is not None and error == "NONE":
+                    slot["active_producers"] = self._producers(partition, request.broker)
+                told.append(slot)
+            topics.append({"name": each["name"], "partitions": told})
+        return {"topics": topics}
+
+    def _producers(self, partition: ServedPartition, broker: int) -> list[Message]:
+        """What a replica's log says of each, whether it leads or not. A marker of another epoch
+        leaves no sequence number.
+        """
+        row, known = partition.row(broker), dict[int, Message]()
+        for at in range(len(row.log)):
+            batch = self._world.batch(self._world.entry(partition, row, at))
+            if batch.producer == UNSET:
+                continue
+            was = known.pop(batch.producer, {"coordinator_epoch": UNSET})
+            same = was.get("producer_epoch") == batch.producer_epoch
+            said = known[batch.producer] = was | {
+                "producer_id": batch.producer,
+                "producer_epoch": batch.producer_epoch,
+                "last_sequence": was["last_sequence"] if same else UNSET,
+                "last_timestamp": batch.max_time,
+            }
+            if isinstance(batch.value, Ended):
+                said["coordinator_epoch"] = batch.value.coordinator_epoch
+                said["current_txn_start_offset"] = UNSET
+                continue
+            if batch.sequence != UNSET:
+                said["last_sequence"] = batch.last_sequence
+            if batch.is_transactional and said.get("current_txn_start_offset", UNSET) == UNSET:
+                said["current_txn_start_offset"] = batch.base
+        return sorted(known.values(), key=lambda each: int(each["producer_id"]))
+
+
+_NOT_HOSTED: Final = "This server does not host this topic-partition."
 _NOT_NEEDED: Final = "Leader election not needed for topic partition."
 _NOT_AVAILABLE: Final = "The preferred leader was not available."
 _NOT_ELIGIBLE: Final = "Eligible topic partition leaders are not available."

@@ -21,6 +21,7 @@ SERVED: Final = (
     *("DescribeConfigs", "DescribeCluster", "CreatePartitions", "IncrementalAlterConfigs"),
     *("DeleteRecords", "ElectLeaders", "AlterConfigs", "ListConfigResources"),
     *("DescribeTopicPartitions", "DescribeLogDirs", "ListPartitionReassignments"),
+    *("DescribeProducers", "DescribeTransactions", "ListTransactions", "OffsetDelete"),
     *("DescribeAcls", "CreateAcls", "DeleteAcls"),
 )
 
@@ -85,10 +86,12 @@ ERRORS: Final = {
     "FENCED_INSTANCE_ID": 82,
     "ELIGIBLE_LEADERS_NOT_AVAILABLE": 83,
     "ELECTION_NOT_NEEDED": 84,
+    "GROUP_SUBSCRIBED_TO_TOPIC": 86,
     "INVALID_RECORD": 87,
     "UNSTABLE_OFFSET_COMMIT": 88,
     "PRODUCER_FENCED": 90,
     "UNKNOWN_TOPIC_ID": 100,
+    "TRANSACTIONAL_ID_NOT_FOUND": 105,
     "FETCH_SESSION_TOPIC_ID_ERROR": 106,
     "FENCED_MEMBER_EPOCH": 110,
     "UNRELEASED_INSTANCE_ID": 111,

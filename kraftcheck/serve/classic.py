@@ -9,6 +9,7 @@ The reference's groups are those of KIP-848 (members.py); no spec stands behind 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -456,6 +457,18 @@ class ClassicGroup:
         self._hear(self.members[id])
         return "REBALANCE_IN_PROGRESS" if self.state == "CompletingRebalance" else "NONE"
 
+    def deletion_error(self) -> str:
+        """Of who deletes offsets (KIP-496)."""
+        is_empty = not self.members or self.protocol_type == "consumer"
+        return "NONE" if is_empty else "NON_EMPTY_GROUP"
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether a member may: where that cannot be told, each does."""
+        if self.protocol_type != "consumer" or not self.members:
+            return False
+        said = [m.protocols.get(self.protocol, b"") for m in self.members.values()]
+        return any(names is None or topic in names for names in map(_subscription, said))
+
     def fetch_error(self, body: Message) -> str:
         return "NONE"
 
@@ -477,3 +490,19 @@ class ClassicGroup:
                 for m in self.members.values()
             ],
         }
+
+
+def _subscription(metadata: bytes) -> list[str] | None:
+    """The topics of a member's metadata (ConsumerProtocolSubscription); None: it is something else.
+    Members of every version begin with these.
+    """
+    try:
+        (count,) = struct.unpack_from(">i", metadata, 2)
+        at, names = 6, []
+        for _ in range(count):
+            (size,) = struct.unpack_from(">h", metadata, at)
+            names.append(metadata[at + 2 : at + 2 + size].decode())
+            at += 2 + size
+    except (struct.error, UnicodeDecodeError):
+        return None
+    return names

@@ -27,8 +27,9 @@ def cluster(
     core = Core(setup, watched, recorded, observer)
     groups, producers = Groups(core), Producers(core)
     metadata = Metadata(core)
-    core.served = metadata.served | Data(core, producers).served | groups.served
-    core.served |= Administrators(core, metadata).served
+    data = Data(core, producers)
+    core.served = metadata.served | data.served | groups.served
+    core.served |= Administrators(core, metadata, data).served
     core.served |= Offsets(core, groups, producers).served
     transactions = Transactions(core, producers)
     core.served |= transactions.served

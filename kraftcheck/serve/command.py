@@ -114,7 +114,7 @@ async def _serve(
                 loop.add_reader(sys.stdin, _end_with_input)
             except OSError:
                 raise BadInput("--until-eof: standard input is no pipe, and has no end") from None
-        _announce(front, screen)
+        _announce(front, screen, "SASL_PLAINTEXT" if tls is None else "SASL_SSL")
         with screen.waiting():
             await front.stopped.wait()
         screen.note("ended: what it did, and what clients saw, is judged")
@@ -128,7 +128,8 @@ def _end_with_input() -> None:
         raise SystemExit(exits.UNKNOWN)
 
 
-def _announce(front: Front, screen: Screen) -> None:
+def _announce(front: Front, screen: Screen, protocol: str) -> None:
+    """protocol: of those who log in."""
     setup = front.setup
     said = {
         "bootstrap.servers": front.bootstrap,
@@ -142,7 +143,10 @@ def _announce(front: Front, screen: Screen) -> None:
         return
     screen.line(f"bootstrap.servers={front.bootstrap}")
     if setup.users:
-        screen.line(f"security.protocol=SASL_*, users {', '.join(name for name, _ in setup.users)}")
+        screen.line(f"security.protocol={protocol}")
+        screen.line(f"users: {', '.join(name for name, _ in setup.users)}")
+    elif protocol == "SASL_SSL":
+        screen.line("security.protocol=SSL")
     screen.line(f"faults by hand: kraftcheck ctl --port {front.admin_port} kill broker=1")
     screen.line(f"tape: {front.tape}; Ctrl-C ends and judges")
     sys.stdout.flush()
@@ -191,7 +195,8 @@ def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
             ("verdict", verdict),
             ("answers", f"{found.answers:,} to {found.arrivals:,} arrivals, equal when replayed"),
             *([("invented", f"{found.invented:,} answers")] if found.invented else []),
-            ("steps", f"{found.steps:,}, of which TLC judged {steps.judged if steps else 0:,}"),
+            # Whoever looks at invariants stops where one is violated; TLC is given the whole tape.
+            ("steps", f"{found.steps:,} played; TLC judged {steps.judged if steps else 0:,}"),
             *[("", reason) for reason in reasons],
             ("again", found.command),
         ]
@@ -204,7 +209,9 @@ def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
 
 
 def command(port: int, do: str, said: dict[str, str], screen: Screen) -> int:
-    """Send a command to a served cluster, and print what it answers. Raises BadInput: refused."""
+    """Send a command to a served cluster, and print what it answers. Returns the exit code: that of
+    a verdict, if it is one. Raises BadInput: refused.
+    """
     from kraftcheck.serve.admin import Cluster, CommandError
 
     try:
@@ -213,8 +220,10 @@ def command(port: int, do: str, said: dict[str, str], screen: Screen) -> int:
     except CommandError as error:
         raise BadInput(str(error)) from None
     except OSError as error:
-        raise BadInput(f"port {port}: {error.strerror or error}") from None
+        raise BadInput(
+            f"port {port}: {error.strerror or error}; `kraftcheck serve` says which port is its own"
+        ) from None
     done = " ".join([do, *(f"{name}={value}" for name, value in said.items())])
     screen.line(json.dumps(found, indent=2) if found else f"done: {done}")
     screen.document(found)
-    return exits.HOLDS
+    return exits.code_of(found["verdict"]) if "verdict" in found else exits.HOLDS

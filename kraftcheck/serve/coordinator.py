@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.logs import wrapped, write
 from kraftcheck.serve.partition import ServedPartition
@@ -45,6 +46,7 @@ from reference.transactions.rules import COMPLETED, TransactionRules
 from reference.transactions.types import Constants, Coordinators, TailLog, no_coordinator
 
 AGAIN_MS: Final = 100
+PREPARED: Final = ("PrepareCommit", "PrepareAbort")
 _HANDLERS: Final = {
     version: CoordinatorHandlers(
         TransactionRules(
@@ -90,6 +92,7 @@ class Transaction:
         self._asked: Callable[[str, int], None] | None = None
         """Who hears of the transition that was begun."""
         self._adding: deque[tuple[AddPartitions, int, Callable[[str, int], None]]] = deque()
+        self._began_ms = UNDEFINED
         self._begun = 0
         """How many transactions were: a timer of an earlier one is none."""
 
@@ -102,6 +105,24 @@ class Transaction:
     @property
     def epoch(self) -> int:
         return current(self._row).txn.epoch
+
+    def described(self) -> Message:
+        """KIP-664. Partitions of which a marker is still to come; times are the cluster's own."""
+        c, topics = current(self._row), dict[str, list[int]]()
+        txn = c.txn
+        for (id, index), number in self._partitions.items():
+            of = self._tenure.named(id)
+            if of and number in (c.to_mark if txn.state in PREPARED else txn.partitions):
+                topics.setdefault(of, []).append(index)
+        return {
+            "transactional_id": self.id,
+            "transaction_state": txn.state,
+            "transaction_timeout_ms": self._timeout_ms,
+            "transaction_start_time_ms": self._began_ms,
+            "producer_id": self.producer,
+            "producer_epoch": txn.epoch,
+            "topics": [{"topic": of, "partitions": told} for of, told in topics.items()],
+        }
 
     # --- What is asked
 
@@ -259,6 +280,7 @@ class Transaction:
 
     def _wait(self) -> None:
         self._begun += 1
+        self._began_ms = self._tenure.now_ms()
         begun = self._begun
 
         def over() -> None:
@@ -314,6 +336,16 @@ class Tenure:
 
     def after(self, real_ms: int, what: Callable[[], None]) -> None:
         self._of.core.after(real_ms, lambda: what() if self.is_active() else None)
+
+    def now_ms(self) -> int:
+        """As clients count time: since the cluster began."""
+        setup, world = self._of.core.setup, self._of.core.world
+        return world.now // (1000 * setup.speed)
+
+    def named(self, id: str) -> str:
+        """The topic of an id, in hexadecimal; "" if there is none any more."""
+        topic = self._of.core.world.with_id(bytes.fromhex(id))
+        return topic.name if topic is not None else ""
 
     def mark(
         self,

@@ -310,7 +310,8 @@ class Core:
         if self.witness is not None:
             self.witness.answered(self.world, request, body)
         if request.cut == "then":
-            self._close(request.connection, f"{request.api} was refused")
+            why = body.get("error_message") or f"{request.api} was refused"
+            self._close(request.connection, why)
 
     def _close(self, connection: int, why: str) -> None:
         self.closed(connection)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,19 +107,22 @@ class Recovered:
             for broker in range(found.brokers)
         }
 
-    def batches(self, topic: Topic, index: int) -> list[Batch]:
-        """Of the in-sync replica whose log is the longest of the latest epoch. Raises BadInput: no
-        log can be read."""
-        found, why = [], "no replica"
+    def log(self, topic: Topic, index: int) -> tuple[list[Batch], int]:
+        """The batches of the in-sync replica whose log is the longest of the latest epoch, deleted
+        ones too, since a segment stays whole; and the offset below which one of them deleted
+        records: what may be deleted is committed. Raises BadInput: no log can be read."""
+        found, start, why = [], 0, "no replica"
         for broker in topic.partitions[index].isr:
             try:
                 log = _loaded(self._files[broker], topic.name, index)
-                found.append(log.read(log.start, log.end))
+                found.append(log.read(0, log.end))
+                start = max(start, log.start)
             except (OSError, Unloadable, MalformedEpochs, ValueError) as error:
                 why = f"broker {broker}: {error}"
         if not found:
             raise BadInput(f"{self._folder}: {topic.name}-{index}: {why}")
-        return max(found, key=lambda each: (each[-1].epoch, each[-1].last) if each else (-1, -1))
+        last = max(found, key=lambda each: (each[-1].epoch, each[-1].last) if each else (-1, -1))
+        return last, start
 
     def close(self) -> None:
         for each in self._files.values():
@@ -150,6 +153,9 @@ class Directories:
         self._kept: dict[tuple[int, int], tuple[object, RecordLog]] = {}
         """Of each the row that was kept last, and its log."""
         self._said = b""
+        self._deletions = 0
+        self._begin_elsewhere: set[int] = set()
+        """Brokers of whose logs one begins at an offset that is not written yet."""
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
 
     def keep(self, world: World) -> None:
@@ -161,8 +167,13 @@ class Directories:
             for broker in partition.brokers:
                 row = partition.row(broker)
                 known = self._kept.get((partition.number, broker))
-                if known is None or known[0] is not row:
+                deleted = world.deletions != self._deletions
+                if known is None or known[0] is not row or deleted:
                     self._keep(world, partition, broker)
+        self._deletions = world.deletions
+        for broker in sorted(self._begin_elsewhere):
+            self._checkpoint(broker, LOG_STARTS, lambda log: log.start)
+        self._begin_elsewhere.clear()
         self._tell(world)
         if time.monotonic() >= self._checkpoint_at:
             self.checkpoint()
@@ -185,6 +196,9 @@ class Directories:
             head, body = world.batch(entry).pieces()
             log.append_as_follower(head + body, entry.epoch)
         log.update_high_watermark(world.offset_of(partition, row, row.high_watermark))
+        start = world.start_of(partition, row)
+        if log.increment_start(min(start, log.high_watermark)):
+            self._begin_elsewhere.add(broker)
         log.run_tasks()
         self._kept[key] = row, row.log
 
@@ -205,16 +219,22 @@ class Directories:
 
     def checkpoint(self) -> None:
         """As Kafka's brokers write them from time to time (D6)."""
-        for broker, files in enumerate(self._files):
-            marks: dict[str, list[str]] = {HIGH_WATERMARKS: [], RECOVERY_POINTS: [], LOG_STARTS: []}
-            for (_, of), (partition, log) in self._logs.items():
-                if of == broker:
-                    name = f"{partition.topic.name} {partition.index}"
-                    marks[HIGH_WATERMARKS].append(f"{name} {log.high_watermark}")
-                    marks[RECOVERY_POINTS].append(f"{name} {log.recovery_point}")
-            for path, rows in marks.items():
-                write_text(files, path, lines(rows))
+        for broker in range(self._brokers):
+            self._checkpoint(broker, HIGH_WATERMARKS, lambda log: log.high_watermark)
+            self._checkpoint(broker, RECOVERY_POINTS, lambda log: log.recovery_point)
+            self._checkpoint(broker, LOG_STARTS, lambda log: log.start)
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
+
+    def _checkpoint(self, broker: int, path: str, of: Callable[[Log], int]) -> None:
+        """Where all logs of a broker begin is written at once when one begins elsewhere: Kafka does
+        so within a minute (log.flush.start.offset.checkpoint.interval.ms).
+        """
+        rows = [
+            f"{partition.topic.name} {partition.index} {of(log)}"
+            for (_, whose), (partition, log) in self._logs.items()
+            if whose == broker and (path != LOG_STARTS or log.start > log.segments[0].base)
+        ]
+        write_text(self._files[broker], path, lines(rows))
 
     def close(self) -> None:
         """The logs are closed, and all that is in them is durable (D19)."""
@@ -251,11 +271,11 @@ def commands(recovered: Recovered) -> Iterator[dict[str, Any]]:
     """What a fresh cluster is told, so that it has what there is. Raises BadInput."""
     found = recovered.stored
     logs = {
-        (topic.name, index): recovered.batches(topic, index)
+        (topic.name, index): recovered.log(topic, index)
         for topic in found.topics
         for index in range(len(topic.partitions))
     }
-    producers = [batch.producer for log in logs.values() for batch in log]
+    producers = [batch.producer for log, _ in logs.values() for batch in log]
     yield {
         "do": "restore",
         "generation": found.generation + 1,
@@ -270,10 +290,12 @@ def commands(recovered: Recovered) -> Iterator[dict[str, Any]]:
             for topic in found.topics
         ],
     }
-    for (name, index), log in logs.items():
+    for (name, index), (log, start) in logs.items():
+        of = {"do": "restore", "topic": name, "partition": index}
         for chunk in _chunks(log):
-            data = [base64.b64encode(each.data).decode() for each in chunk]
-            yield {"do": "restore", "topic": name, "partition": index, "batches": data}
+            yield of | {"batches": [base64.b64encode(each.data).decode() for each in chunk]}
+        if start and log:
+            yield of | {"start": start}
     yield {"do": "restore", "ends": True}
 
 

@@ -145,7 +145,9 @@ class Faults:
         name = str(said.get("do"))
         found: Any = self.commands.get(name) or getattr(self, f"_do_{snake(name)}", None)
         if found is None:
-            raise _Unknown(f"no command {said.get('do')!r}")
+            own = [name.removeprefix("_do_") for name in dir(self) if name.startswith("_do_")]
+            known = sorted({*own, *self.commands} - {"heal", "restore"})
+            raise _Unknown(f"no command {said.get('do')!r}; there are {', '.join(known)}")
         do: Command = found
         return do
 

@@ -40,6 +40,14 @@ class Committed(NamedTuple):
     metadata: str
 
 
+class OffsetGone(NamedTuple):
+    """An offset was deleted."""
+
+    group: str
+    topic: str
+    partition: int
+
+
 class GroupGone(ClassicRecord, frozen=True):
     """A group was deleted, with its offsets."""
 

@@ -450,6 +450,17 @@ class ConsumerGroup:
             return "NONE"
         return self._epoch_error(body["member_id"], body["member_epoch"])
 
+    def deletion_error(self) -> str:
+        """Of who deletes offsets (KIP-496)."""
+        return "NONE"
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether a member does."""
+        return any(
+            topic in each.names or bool(each.pattern and re.fullmatch(each.pattern, topic))
+            for each in self._known.values()
+        )
+
     def _epoch_error(self, id: str, epoch: int) -> str:
         node = self._node_of(id, None)
         if node is None:

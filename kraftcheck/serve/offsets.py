@@ -16,8 +16,8 @@ from kraftcheck.serve.batches import Batch, Ended
 from kraftcheck.serve.classic import ClassicGroup
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
-from kraftcheck.serve.groups import Committed, GroupGone, Groups
-from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, wrapped
+from kraftcheck.serve.groups import Committed, GroupGone, Groups, OffsetGone, answered
+from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, Promise, wrapped
 from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting
@@ -52,6 +52,8 @@ class Kept:
                 self.pending.setdefault(batch.producer, []).append((record, batch.base))
             else:
                 self._keep(record, batch.base)
+        elif isinstance(record, OffsetGone):
+            self.by_group.get(record.group, {}).pop((record.topic, record.partition), None)
         elif isinstance(record, GroupGone):
             self.by_group.pop(record.group, None)
         elif isinstance(record, Ended):
@@ -88,6 +90,7 @@ class Offsets:
             "OffsetCommit": self._offset_commit,
             "OffsetFetch": self._offset_fetch,
             "TxnOffsetCommit": self._txn_offset_commit,
+            "OffsetDelete": self._offset_delete,
         }
 
     def _topic(self, said: Message) -> ServedTopic | None:
@@ -190,6 +193,58 @@ class Offsets:
                 return "GROUP_ID_NOT_FOUND" if by_epoch else "ILLEGAL_GENERATION"
             group = coordinator.groups[id] = ClassicGroup(id, coordinator)
         return group.commit_error(body)
+
+    # --- Deletion: KIP-496
+
+    def _offset_delete(self, request: Request) -> Message | Waiting:
+        """What no member subscribes to. Kafka's GroupMetadataManager and OffsetMetadataManager."""
+        body = request.body
+        error, coordinator = self._groups.of(request.broker)
+        group = coordinator.groups.get(body["group_id"]) if coordinator else None
+        if coordinator is not None:
+            if not body["group_id"]:
+                error = "INVALID_GROUP_ID"
+            elif group is None:
+                error = "GROUP_ID_NOT_FOUND"
+            else:
+                error = group.deletion_error()
+        if coordinator is None or group is None or error != "NONE":
+            return {"error_code": ERRORS[error]}
+        known = self._newest.of(request.broker).by_group.get(body["group_id"], {})
+        told: dict[str, list[Message]] = {}
+        gone: list[OffsetGone] = []
+        asked = [(t["name"], p["partition_index"]) for t in body["topics"] for p in t["partitions"]]
+        # Those that there are not are told first.
+        for name, index in sorted(asked, key=lambda each: self._exists(*each)):
+            of, why = self._topic({"name": name}), "NONE"
+            if of is None or not self._exists(name, index):
+                why = "UNKNOWN_TOPIC_OR_PARTITION"
+            elif group.subscribes(name):
+                why = "GROUP_SUBSCRIBED_TO_TOPIC"
+            elif (of.id.hex(), index) in known:
+                gone.append(OffsetGone(body["group_id"], of.id.hex(), index))
+            slot: Message = {"partition_index": index, "error_code": ERRORS[why]}
+            told.setdefault(name, []).append(slot)
+        answer = {"topics": [{"name": name, "partitions": of} for name, of in told.items()]}
+        promise, left = Promise(request, hurries=True), len(gone)
+
+        def written(error: str) -> None:
+            nonlocal left
+            left -= 1
+            if error != "NONE":
+                promise.refuse(error)
+            elif not left:
+                promise.tell(answer)
+
+        for each in gone:
+            coordinator.write(each, written)
+        if not gone:
+            promise.tell(answer)
+        return answered(promise)
+
+    def _exists(self, topic: str, partition: int) -> bool:
+        of = self._topic({"name": topic})
+        return of is not None and 0 <= partition < len(of.partitions)
 
     # --- What was committed
 

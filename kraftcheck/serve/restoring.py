@@ -16,7 +16,7 @@ import msgspec
 
 from kraftcheck.serve.batches import Batch, Ended, marker, parsed
 from kraftcheck.serve.core import Core
-from kraftcheck.serve.groups import Committed, GroupGone, nobody
+from kraftcheck.serve.groups import Committed, GroupGone, OffsetGone, nobody
 from kraftcheck.serve.logs import wrapped
 from kraftcheck.serve.offsets import Kept
 from kraftcheck.serve.partition import ServedPartition, ServedTopic
@@ -33,8 +33,8 @@ LARGEST: Final = 1 << 30
 
 
 class Restoring:
-    """The command `restore`, in three forms: topics; batches of a partition; and that all are
-    there."""
+    """The command `restore`, in four forms: topics; batches of a partition; where its log begins;
+    and that all are there."""
 
     def __init__(self, core: Core, transactions: Transactions) -> None:
         self._core, self._transactions = core, transactions
@@ -51,6 +51,8 @@ class Restoring:
             return self._topics(said)
         if "batches" in said:
             return self._batches(said["topic"], said["partition"], said["batches"])
+        if "start" in said:
+            return self._begins(said["topic"], said["partition"], said["start"])
         return self._end()
 
     def _topics(self, said: Mapping[str, Any]) -> str:
@@ -80,6 +82,19 @@ class Restoring:
             if wrong := self._taken(partition, batch):
                 return f"{name}-{index}: {wrong}"
         return ""
+
+    def _begins(self, name: str, index: int, offset: int) -> str:
+        """Records below an offset were deleted, and are again."""
+        world = self._core.world
+        partition = world.partition(name, index)
+        if partition is None:
+            return f"no partition {name}-{index}"
+        leader = partition.controller.partition.leader
+        if leader != NOBODY:
+            world.delete_before(partition, leader, self._core.number(lambda _: None), offset)
+            if world.start_of(partition, partition.row(leader)) == offset:
+                return ""
+        return f"{name}-{index}: records below {offset} could not be deleted"
 
     def _taken(self, partition: ServedPartition, batch: Batch) -> str:
         """Of a log that clients read: appended, and seen by whoever judges what they are told."""
@@ -144,9 +159,9 @@ def _batch(data: bytes) -> Batch:
 
 
 def _record(value: bytes) -> Any:
-    """A committed offset, or that a group is gone; None: of a group's members."""
+    """A committed offset, or that one, or a group, is gone; None: of a group's members."""
     said = msgspec.json.decode(value)
     if isinstance(said, list):
-        return Committed(*said)
+        return Committed(*said) if len(said) == len(Committed._fields) else OffsetGone(*said)
     gone = GroupGone(*nobody(str(said.get("group"))))
     return gone if msgspec.json.encode(gone) == value else None

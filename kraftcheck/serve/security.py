@@ -149,7 +149,6 @@ class Security:
             user, data = self._round(at, request.body["auth_bytes"])
         except (Refused, ValueError) as error:
             request.cut = "then"
-            self._core.note(f"authentication failed: {error}")
             why = f"Authentication failed: {error}"
             return {"error_code": ERRORS["SASL_AUTHENTICATION_FAILED"], "error_message": why}
         if user:

@@ -8,8 +8,9 @@ transactions (version 1) and of an epoch for each (version 2, KIP-890).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch
@@ -25,10 +26,12 @@ from kraftcheck.serve.world import TRANSACTIONS
 from reference.partition.log import Record as Entry
 from reference.partition.messages import NOBODY
 from reference.partition.types import UNDEFINED
-from reference.transactions.messages import TxnRecord, Verify
+from reference.transactions.messages import TxnRecord, TxnState, Verify
 
 LEAST_MS, MOST_MS = 1, 900_000
 """What a transaction's timeout may be (transaction.max.timeout.ms)."""
+STATES: Final = (*get_args(TxnState), "PrepareEpochFence", "Dead")
+"""Kafka's names; the last two are never told: who fences has begun to abort (X8)."""
 TV2_END: Final = 5
 """The version of EndTxn from which on a client speaks version 2."""
 
@@ -47,6 +50,8 @@ class Transactions:
             "AddPartitionsToTxn": _as_known(2, self._add_partitions),
             "AddOffsetsToTxn": _as_known(2, self._add_offsets),
             "EndTxn": _as_known(2, self._end),
+            "DescribeTransactions": self._describe,
+            "ListTransactions": self._list,
         }
 
     @property
@@ -237,6 +242,49 @@ class Transactions:
         version = 2 if request.version >= TV2_END else 1
         transaction.end(body["producer_epoch"], body["committed"], version, told)
         return answered(promise)
+
+    # --- What is told of them: KIP-664, KIP-994, KIP-1152
+
+    def _describe(self, request: Request) -> Message:
+        error, tenure = self._tenure(request.broker)
+        told = []
+        for id in request.body["transactional_ids"]:
+            found = tenure.transactions.get(id) if tenure else None
+            if found is not None:
+                told.append(found.described())
+                continue
+            why = error if tenure is None else "TRANSACTIONAL_ID_NOT_FOUND"
+            told.append({"error_code": ERRORS[why if id else "INVALID_REQUEST"]})
+            told[-1]["transactional_id"] = id
+        return {"transaction_states": told}
+
+    def _list(self, request: Request) -> Message:
+        """Of this coordinator; who is none has none."""
+        body = request.body
+        error, tenure = self._tenure(request.broker)
+        if error == "COORDINATOR_LOAD_IN_PROGRESS":
+            return {"error_code": ERRORS[error]}
+        try:
+            pattern = re.compile(body.get("transactional_id_pattern") or "")
+        except re.error:
+            return {"error_code": ERRORS["INVALID_REGULAR_EXPRESSION"]}
+        states, producers = {*body["state_filters"]}, body["producer_id_filters"]
+        least, told = body.get("duration_filter", UNDEFINED), []
+        for each in tenure.transactions.values() if tenure else ():
+            said = each.described()
+            lasts = tenure.now_ms() - said["transaction_start_time_ms"] if tenure else 0
+            if (
+                (not states or said["transaction_state"] in states)
+                and (not producers or said["producer_id"] in producers)
+                and (least < 0 or lasts > least)
+                and (not pattern.pattern or pattern.fullmatch(each.id))
+            ):
+                named = ("transactional_id", "producer_id", "transaction_state")
+                told.append({key: said[key] for key in named})
+        return {
+            "unknown_state_filters": [each for each in body["state_filters"] if each not in STATES],
+            "transaction_states": told,
+        }
 
 
 def key_of(partition: ServedPartition) -> tuple[str, int]:

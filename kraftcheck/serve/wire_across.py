@@ -13,7 +13,7 @@ stable (KIP-447) says nothing of a group that commits within transactions. Nor d
 that another has replaced as coordinator without its knowledge: it takes no quorum to answer.
 
 Not judged: which fetches were the input of a transaction, and who is a member of a group, since the
-wire does not tell; groups that somebody asked to delete.
+wire does not tell; groups of which somebody asked to delete something.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Across:
         self.commits: list[Commit] = []
         self.told: list[Told] = []
         self.deleted: set[str] = set()
-        """Groups that somebody asked to delete."""
+        """Groups of which somebody asked to delete something."""
         self._epochs: dict[tuple[int, int], _Epoch] = {}
         self._pending: dict[int, list[Commit]] = {}
         """By connection."""
@@ -150,6 +150,8 @@ class Across:
             self._commit(now, world, request, None)
         elif api == "DeleteGroups":
             self.deleted.update(body["groups_names"])
+        elif api == "OffsetDelete":
+            self.deleted.add(body["group_id"])
 
     def answered(
         self, now: int, world: World, request: Request, body: Message, invoked: int

@@ -148,6 +148,8 @@ class World:
         """By partition and what makes a batch the same one when it is sent again."""
         self._deleted: dict[int, list[Record]] = {}
         """Of partitions whose records were deleted, by number, the entries of the beginning."""
+        self.deletions = 0
+        """How often somebody asked for one of records."""
         self._within: dict[tuple[int, int], int] = {}
         """By partition and its first entry: the offset within that at which the log begins."""
         self.topics: dict[str, ServedTopic] = {}
@@ -332,6 +334,7 @@ class World:
         self, partition: ServedPartition, broker: int, client: int, offset: int
     ) -> None:
         """Asks a leader to let the log begin at an offset (S9). Its own answer is of entries."""
+        self.deletions += 1
         row = partition.row(broker)
         entry = self.entry_at(partition, row, offset)
         if row.role == "Leader" and entry <= row.high_watermark:

@@ -6,6 +6,7 @@ import os
 import signal
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,7 +17,9 @@ from kraftcheck.serve import directories
 from kraftcheck.serve.admin import Process
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.clock import Clock
+from kraftcheck.serve.codec import Message
 from kraftcheck.serve.directories import Directories, of_broker
+from kraftcheck.serve.judging import judged
 from kraftcheck.serve.keeping import Data
 from kraftcheck.serve.real_files import RealFiles
 from kraftcheck.serve.tape import Taped, replayed
@@ -167,6 +170,99 @@ def test_a_topic_that_was_deleted_and_made_again_is_the_new_one(tmp_path: Path) 
     wire.produce(batch(b"new"))
     data.keep(wire.core.world)
     assert [value[-4:-1] for _, value in values(begun(tmp_path)[1])] == [b"new"]
+
+
+def delete(wire: Wire, offset: int) -> None:
+    of = [{"partition_index": 0, "offset": offset}]
+    topics = [{"name": "t", "partitions": of}]
+    told = wire.ask(wire.leader(), "DeleteRecords", 2, topics=topics, timeout_ms=5000)
+    assert told["topics"][0]["partitions"][0]["error_code"] == NONE
+
+
+def with_deleted(folder: Path, *offsets: int) -> None:
+    """Four batches of three records each, of which those below the offsets are deleted; killed."""
+    data, wire = begun(folder)
+    wire.create()
+    for at in range(4):
+        wire.produce(batch(b"a", b"b", b"c", producer=(1001, 0, 3 * at)))
+    data.keep(wire.core.world)
+    for offset in offsets:
+        delete(wire, offset)
+        data.keep(wire.core.world)
+
+
+@pytest.mark.parametrize("offsets", [(3,), (4,), (4, 5), (12,)])
+def test_records_that_were_deleted_are_gone_from_the_next_clusters_too(
+    offsets: tuple[int, ...], tmp_path: Path
+) -> None:
+    with_deleted(tmp_path / "data", *offsets)
+    for generation in (2, 3):
+        tape = BytesIO()
+        data, wire = begun(tmp_path / "data", tape)
+        assert wire.offset(-2)["offset"] == offsets[-1]
+        assert wire.fetch(offsets[-1] - 1)["error_code"] == ERRORS["OFFSET_OUT_OF_RANGE"]
+        assert wire.offset(-1)["offset"] == 12
+        # What an idempotent producer sent is remembered all the same.
+        again = wire.produce(batch(b"a", b"b", b"c", producer=(1001, 0, 9)))
+        assert (again["error_code"], again["base_offset"]) == (NONE, 9)
+        data.keep(wire.core.world)
+        for broker in range(3):
+            for place in read(of_broker(tmp_path / "data", generation, broker)).places:
+                assert judge(place.path, place.common).findings == []
+    wire.taped.finish(wire.now)
+    (tmp_path / "tape-1").write_bytes(tape.getvalue())
+    said = judged(tmp_path / "tape-1")
+    assert (said.verdict, said.reasons) == ("holds", [])
+
+
+def test_a_broker_that_forgets_where_its_log_begins_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Directories, "_checkpoint", lambda *_: None)
+    with_deleted(tmp_path, 4)
+    assert begun(tmp_path)[1].offset(-2)["offset"] == 0
+
+
+def test_a_topic_that_was_deleted_is_gone_after_kill_9(tmp_path: Path) -> None:
+    data, wire = begun(tmp_path)
+    wire.create()
+    wire.produce(batch(b"old"))
+    data.keep(wire.core.world)
+    topics = {"topic_names": ["t"], "timeout_ms": 5000}
+    assert wire.ask(0, "DeleteTopics", 5, **topics)["responses"][0]["error_code"] == NONE
+    data.keep(wire.core.world)
+    assert "t" not in begun(tmp_path)[1].core.world.topics
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_an_offset_that_was_deleted_is_gone_from_the_next_cluster_too(
+    is_deleted: bool, tmp_path: Path
+) -> None:
+    data, wire = begun(tmp_path)
+    wire.create()
+
+    def ask(api: str, version: int, of: Any, key: str = "partitions", **said: Any) -> Message:
+        coordinator = wire.core.world.offsets.controller.partition.leader
+        topics = [{"name": "t", key: [of]}]
+        return wire.ask(coordinator, api, version, group_id="g", topics=topics, **said)
+
+    def committed() -> int:
+        found = ask("OffsetFetch", 7, 0, "partition_indexes", require_stable=False)
+        return int(found["topics"][0]["partitions"][0]["committed_offset"])
+
+    of = {"partition_index": 0, "committed_offset": 3, "committed_leader_epoch": -1}
+    nobody: dict[str, Any] = {
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "group_instance_id": None,
+    }
+    ask("OffsetCommit", 8, of | {"committed_metadata": ""}, **nobody)
+    assert committed() == 3
+    if is_deleted:
+        ask("OffsetDelete", 0, {"partition_index": 0})
+    data.keep(wire.core.world)
+    _, wire = begun(tmp_path)
+    assert committed() == (-1 if is_deleted else 3)
 
 
 def test_what_is_no_data_of_this_cluster_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
-from kraftcheck.serve.directories import CLUSTER, Directories, Recovered, stored
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.windows import Windows
@@ -156,21 +155,3 @@ def test_a_deletion_that_nobody_asked_for_is_a_loss(
     assert wire.fetch(0)["error_code"] == ERRORS["OFFSET_OUT_OF_RANGE"]
     said = judged(ended(wire, tmp_path / "tape-1"))
     assert said.verdict != "holds"
-
-
-def test_a_deletion_is_no_change_of_what_lies_on_disks(tmp_path: Path) -> None:
-    """With `--data`, deletions are not kept: the next cluster has the records again."""
-    wire = with_batches()
-    kept = Directories(tmp_path, 1, 3)
-    kept.keep(wire.core.world)
-    assert delete(wire, 7) == (0, 7)
-    wire.produce(batch(b"d", producer=(7, 0, 12)))
-    kept.keep(wire.core.world)
-    kept.close()
-    assert (tmp_path / CLUSTER).exists()
-    found = stored(tmp_path, 3)
-    recovered = Recovered(tmp_path, found)
-    topic = next(each for each in found.topics if each.name == "t")
-    batches = recovered.batches(topic, 0)
-    recovered.close()
-    assert (batches[0].base, batches[-1].last) == (0, 12)
