@@ -96,6 +96,20 @@ CASES: Final = {
             "upgraded-eager": "it had given up all before it joined",
         },
     ),
+    "tied": Case(
+        "each heartbeat bumps the epoch, as two assignors are preferred by as many (Z211)",
+        {
+            "tied-control": "all prefer one",
+            "tied-order": "the other assignor's name comes to lie elsewhere in a map",
+        },
+    ),
+    "relabelled": Case(
+        "a static member of a streams group loses all tasks by a request that is refused (Z212)",
+        {
+            "relabelled-control": "there is no such request",
+            "relabelled-uncached": "group.streams.num.warmup.replicas=0: nothing is cached",
+        },
+    ),
 }
 
 
