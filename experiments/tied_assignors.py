@@ -28,6 +28,7 @@ import shutil
 import subprocess
 import tempfile
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,7 +77,7 @@ def run(cluster: Cluster, folder: Path, preferred: tuple[str, str]) -> bool:
         for each in (*members, *members):
             poll(each, CALM_S / 4)
         bumps = _epoch(partition) - before
-        partition.say(f"{CALM_S:.0f} s later: the group's epoch grew by {bumps}")
+        partition.say(f"nothing was done since; the epoch grew by {bumps}")
         tell(partition, HOST, "--members", "--verbose")
         for each in members:
             each.leave()
@@ -90,9 +91,8 @@ def _epoch(partition: Partition) -> int:
     words = ("--describe", "--group", GROUP, "--state", "--verbose")
     said = partition.ask("consumer.group.ConsumerGroupCommand", HOST, *words)
     lines = [line.split() for line in said.splitlines() if line.startswith(("GROUP", GROUP))]
-    for heads, row in zip(lines, lines[1:], strict=False):
+    for heads, row in pairwise(lines):
         if "GROUP-EPOCH" in heads:
-            # Of the heads some have two words, of those before the epoch COORDINATOR (ID) alone.
             return int(row[heads.index("GROUP-EPOCH")])
     raise ClusterError(f"no epoch of the group: {' '.join(said.split())[:200]}")
 
