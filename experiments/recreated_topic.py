@@ -7,7 +7,8 @@ Since 4.4 Kafka's producer names the topics of sendOffsetsToTransaction by their
 those of all: that is, if it writes to them as well. It makes that request once, and repeats it as
 it is while the answer is one that may pass. That a topic id is unknown is such an answer.
 
-1. An application reads a record of the topic `t`, and answers it in `t`, in a transaction.
+1. An application reads a record of the topic `t`, and answers it in `t`, in a transaction. It reads
+   its own answer, too.
 2. The topic is deleted, and created again: it has another id.
 3. The application reads a record of the new topic. It needs no answer; the application says in a
    transaction how far it has read. The producer asks with the id of before, for ever:
@@ -64,7 +65,7 @@ def run(cluster: Cluster, folder: Path, *, control: bool) -> bool:
 
     words = (cluster.bootstrap, TOPIC)
     with Program(cluster.tool(HOST, str(APPLICATION), *words)) as application:
-        for step in ("feed 1", "read", "answer"):
+        for step in ("feed 1", "read", "answer", "read"):
             if error := tried(step):
                 raise ClusterError(f"{step}: {error}, and the topic is as it was")
         partition.ask("TopicCommand", HOST, "--delete", "--topic", TOPIC)
