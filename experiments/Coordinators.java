@@ -84,6 +84,8 @@ public class Coordinators {
     private static final int PARTITIONS = 2, SESSION_MS = 45_000, REBALANCE_MS = 300_000;
     private static final int WRITE_MS = 5_000, INTERVAL_MS = 1_000;
     private static final long TICK_MS = 3_000;
+    private static final Duration WRITE = Duration.ofMillis(WRITE_MS);
+    private static final CoordinatorMetadataDelta NO_DELTA = CoordinatorMetadataDelta.EMPTY;
 
     private static final List<String> steps = new ArrayList<>();
     private static Map<String, Object> settings = Map.of();
@@ -854,11 +856,11 @@ public class Coordinators {
                 .withPartitionWriter(this).withLoader(this)
                 .withCoordinatorShardBuilderSupplier(() ->
                     new GroupCoordinatorShard.Builder(config, groups).withAuthorizerPlugin(Optional.empty()))
-                .withWriteTimeout(Duration.ofSeconds(5)).withCoordinatorRuntimeMetrics(quiet)
+                .withWriteTimeout(WRITE).withCoordinatorRuntimeMetrics(quiet)
                 .withCoordinatorMetrics(metrics).withSerializer(serde).withAppendLingerMs(OptionalInt.of(0))
                 .withExecutorService(ForkJoinPool.commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)
                 .build();
-            runtime.onMetadataUpdate(CoordinatorMetadataDelta.EMPTY, this);
+            runtime.onMetadataUpdate(NO_DELTA, this);
             runtime.scheduleLoadOperation(at, 1);
             run();
         }

@@ -14,18 +14,24 @@ import click
 
 from live.artifacts import class_path, version
 from live.cluster import ClusterError
-from live.witness.jars import as_of, program
+from live.witness.jars import DEFAULT, as_of, program
 
 Outcome = Mapping[str, Any]
 """case, found, control."""
 
 
 _CALLED: Final = (
+    ("4.3", "GroupConfigManager(Map.of())", "GroupConfigManager(Map.of(), config, share)"),
+    ("4.3", "List.of(0));", "List.of(0)).setAssignmentEpochs(List.of(Math.max(since, 0)));"),
+    ("4.3", ".withDefaultWriteTimeOut(", ".withWriteTimeout("),
+    ("4.3", "commonPool())", "commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)"),
+    ("4.3", "Operation(name, at, WRITE, operation)", "Operation(name, at, operation)"),
+    ("4.3", "NewMetadataImage(this, NO_DELTA)", "MetadataUpdate(NO_DELTA, this)"),
     ("4.4", "GroupConfigManager(Map.of(), ", "GroupConfigManager("),
     ("4.4", "Serde(), BufferSupplier.NO_CACHING, ", "Serde(), "),
     ("4.4", "request, joining));", "request, joining, false));"),  # of a streams group's topology
 )
-"""Calls that changed: since when, as they are written here, and since then."""
+"""Calls that changed: since when, and as they are written before and since then."""
 
 
 def said(
@@ -38,9 +44,12 @@ def said(
     broker's jars. Raises ClusterError: it failed.
     """
     text = as_of(version(), (Path(__file__).resolve().parent / java).read_text(encoding="utf-8"))
-    for since, before, now in _CALLED:
-        if version().split(".") >= since.split("."):
-            text = text.replace(before, now)
+    here, written = version().split("."), DEFAULT.split(".")
+    for since, before, then in _CALLED:
+        if here < since.split(".") <= written:
+            text = text.replace(then, before)
+        elif written < since.split(".") <= here:
+            text = text.replace(before, then)
     path = ":".join([class_path(jars), *entries])
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         source = Path(folder) / java

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,14 +101,27 @@ def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:
     assert young["found"] == young["control"] and ended["found"] == ended["control"]
 
 
-@pytest.mark.parametrize("case", ["groups", "guard", "old_replica", "snapshots", "transactions"])
-def test_they_do_the_same_in_kafka_4_4(case: str) -> None:
-    """Where classes have moved, and calls have changed; which version it is, is read once."""
+def said(version: str, case: str) -> str:
+    """Of another version, in which classes lie elsewhere and calls differ; which one it is, is read
+    once, when a process begins.
+    """
     words = [sys.executable, "-m", f"experiments.{case}_by_classes"]
-    own = {**os.environ, "KRAFTCHECK_KAFKA": "4.4.0"}
+    own = {**os.environ, "KRAFTCHECK_KAFKA": version}
     done = subprocess.run(words, env=own, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert "otherwise in 0 of" not in done.stdout and ": 0 of 1 runs" not in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("case", ["groups", "guard", "old_replica", "snapshots", "transactions"])
+def test_they_do_the_same_in_kafka_4_4(case: str) -> None:
+    told = said("4.4.0", case)
+    assert "otherwise in 0 of" not in told and ": 0 of 1 runs" not in told
+
+
+def test_what_is_new_in_kafka_4_3() -> None:
+    """Z107 (KAFKA-20272), and a clock that is asked."""
+    told = said("4.2.2", "groups")
+    assert re.findall(r"^(\S+): 0 of 1 runs", told, re.MULTILINE) == ["orphaned", "clock"]
 
 
 def nobody_leads(jars: Path | None = None) -> set[str]:
