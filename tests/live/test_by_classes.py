@@ -118,10 +118,19 @@ def test_they_do_the_same_in_kafka_4_4(case: str) -> None:
     assert "otherwise in 0 of" not in told and ": 0 of 1 runs" not in told
 
 
+def not_shown(version: str) -> list[str]:
+    """Of the cases of groups."""
+    return re.findall(r"^(\S+): 0 of 1 runs", said(version, "groups"), re.MULTILINE)
+
+
+def test_what_is_new_in_kafka_4_4() -> None:
+    """Z211 (KAFKA-20434), and static members of streams groups (Z212)."""
+    assert not_shown("4.3.1") == ["tied", "relabelled"]
+
+
 def test_what_is_new_in_kafka_4_3() -> None:
     """Z107 (KAFKA-20272), and a clock that is asked."""
-    told = said("4.2.2", "groups")
-    assert re.findall(r"^(\S+): 0 of 1 runs", told, re.MULTILINE) == ["orphaned", "clock"]
+    assert not_shown("4.2.2") == ["orphaned", "clock", "tied", "relabelled"]
 
 
 def nobody_leads(jars: Path | None = None) -> set[str]:
