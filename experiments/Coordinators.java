@@ -35,6 +35,8 @@ import org.apache.kafka.common.message.JoinGroupResponseData;
 import org.apache.kafka.common.message.LeaveGroupRequestData;
 import org.apache.kafka.common.message.OffsetCommitRequestData;
 import org.apache.kafka.common.message.OffsetFetchRequestData;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
 import org.apache.kafka.common.message.SyncGroupRequestData;
 import org.apache.kafka.common.message.SyncGroupResponseData;
 import org.apache.kafka.common.metrics.Metrics;
@@ -64,10 +66,12 @@ import org.apache.kafka.coordinator.group.GroupConfigManager;
 import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
 import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
+import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 import org.apache.kafka.coordinator.group.generated.ConsumerGroupCurrentMemberAssignmentKey;
 import org.apache.kafka.coordinator.group.generated.ConsumerGroupCurrentMemberAssignmentValue;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
+import org.apache.kafka.coordinator.group.streams.StreamsGroupHeartbeatResult;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.util.timer.TimerTask;
 import org.apache.kafka.server.util.timer.TimerTaskEntry;
@@ -80,6 +84,8 @@ public class Coordinators {
     private static final int PARTITIONS = 2, SESSION_MS = 45_000, REBALANCE_MS = 300_000;
     private static final int WRITE_MS = 5_000, INTERVAL_MS = 1_000;
     private static final long TICK_MS = 3_000;
+    private static final Duration WRITE = Duration.ofMillis(WRITE_MS);
+    private static final CoordinatorMetadataDelta NO_DELTA = CoordinatorMetadataDelta.EMPTY;
 
     private static final List<String> steps = new ArrayList<>();
     private static Map<String, Object> settings = Map.of();
@@ -127,6 +133,12 @@ public class Coordinators {
             case "upgraded" -> upgraded(true, true);
             case "upgraded-control" -> upgraded(true, false);
             case "upgraded-eager" -> upgraded(false, true);
+            case "tied" -> tied(Sticky.class, "uniform");
+            case "tied-control" -> tied(Sticky.class, "sticky");
+            case "tied-order" -> tied(Custom.class, "uniform");
+            case "relabelled" -> relabelled("i", 2);
+            case "relabelled-control" -> relabelled(null, 2);
+            case "relabelled-uncached" -> relabelled("i", 0);
             default -> throw new IllegalArgumentException(name);
         };
     }
@@ -423,6 +435,69 @@ public class Coordinators {
         return stays.owned.size() == PARTITIONS;
     }
 
+    // 13. One member prefers an assignor of Kafka, or not, and one an assignor of its users.
+    private static boolean tied(Class<? extends UniformAssignor> own, String other) throws Exception {
+        Thread.currentThread().setContextClassLoader(own.getClassLoader()); // where Kafka looks
+        settings = Map.of(GroupCoordinatorConfig.CONSUMER_GROUP_ASSIGNORS_CONFIG,
+            List.of("uniform", "range", own.getName()));
+        var broker = new Broker(new Log(), 0);
+        var one = new Consumer("m", null);
+        one.assignor = other;
+        var two = new Consumer("n", null);
+        two.assignor = own.getDeclaredConstructor().newInstance().name();
+        settle(broker, one);
+        settle(broker, two);
+        settle(broker, one);
+        int before = one.epoch, end = broker.log.size();
+        for (int i = 0; i < 10; i++) {
+            broker.passes(TICK_MS);
+            one.heartbeat(broker);
+            two.heartbeat(broker);
+        }
+        tell("twenty heartbeats later the epoch of " + one.id + " is more by", one.epoch - before);
+        tell("records that were written", broker.log.size() - end);
+        return one.epoch > before;
+    }
+
+    // 14. A streams group gives a task away; meanwhile a second process asks to be its static member.
+    private static boolean relabelled(String asks, int warmups) throws Exception {
+        settings = Map.of("group.streams.num.warmup.replicas", warmups);
+        var broker = new Broker(new Log(), 0);
+        var member = new Streams("m", "i");
+        settle(broker, member);
+        tell(member.id + " has", member.owned);
+        if (member.owned.isEmpty())
+            return false; // before 4.4 a streams group has no static members
+        var other = new Streams("n", null);
+        other.heartbeat(broker);
+        broker.passes(TICK_MS);
+        if (asks != null)
+            new Streams("second", asks).heartbeat(broker);
+        var kept = new TreeSet<>(member.owned);
+        for (int i = 0; i < 6; i++) {
+            member.heartbeat(broker);
+            kept.retainAll(member.owned);
+            other.heartbeat(broker);
+            tell(member.id + " has", member.owned + ", " + other.id + " " + other.owned);
+            broker.passes(TICK_MS);
+        }
+        return kept.isEmpty();
+    }
+
+    public static class Sticky extends UniformAssignor {
+        @Override
+        public String name() {
+            return "sticky";
+        }
+    }
+
+    public static class Custom extends UniformAssignor {
+        @Override
+        public String name() {
+            return "custom";
+        }
+    }
+
     private static long committed(Broker broker) throws Exception {
         var asked = new OffsetFetchRequestData.OffsetFetchRequestGroup().setGroupId(GROUP).setTopics(List.of(
             new OffsetFetchRequestData.OffsetFetchRequestTopics().setName(TOPIC).setPartitionIndexes(List.of(0))));
@@ -492,6 +567,8 @@ public class Coordinators {
     }
 
     private static class Consumer extends Member {
+        String assignor;
+
         Consumer(String id, String instance) {
             super(id, instance);
         }
@@ -500,6 +577,7 @@ public class Coordinators {
             var request = new ConsumerGroupHeartbeatRequestData()
                 .setGroupId(GROUP).setMemberId(id).setInstanceId(instance).setMemberEpoch(epoch)
                 .setRebalanceTimeoutMs(REBALANCE_MS).setSubscribedTopicNames(List.of(TOPIC))
+                .setServerAssignor(assignor)
                 .setTopicPartitions(owned.isEmpty() || epoch == 0 ? List.of() : List.of(
                     new ConsumerGroupHeartbeatRequestData.TopicPartitions()
                         .setTopicId(TOPIC_ID).setPartitions(List.copyOf(owned))));
@@ -532,6 +610,51 @@ public class Coordinators {
                 }
             } else {
                 tell(id + " with epoch " + epoch, error);
+            }
+        }
+
+        @Override
+        void leave(Broker broker) throws Exception {
+            tell(id + " leaves", errorOf(asked(broker, -1)));
+            owned = new TreeSet<>();
+        }
+    }
+
+    // A client of Kafka Streams, whose topology reads the topic and no more.
+    private static class Streams extends Member {
+        Streams(String id, String instance) {
+            super(id, instance);
+        }
+
+        CompletableFuture<StreamsGroupHeartbeatResponseData> asked(Broker broker, int epoch) {
+            var request = new StreamsGroupHeartbeatRequestData()
+                .setGroupId(GROUP).setMemberId(id).setInstanceId(instance).setMemberEpoch(epoch)
+                .setProcessId(id).setClientTags(List.of()).setRebalanceTimeoutMs(REBALANCE_MS)
+                .setActiveTasks(owned.isEmpty() ? List.of() : List.of(
+                    new StreamsGroupHeartbeatRequestData.TaskIds()
+                        .setSubtopologyId("0").setPartitions(List.copyOf(owned))))
+                .setStandbyTasks(List.of()).setWarmupTasks(List.of());
+            if (epoch == 0)
+                request.setTopology(new StreamsGroupHeartbeatRequestData.Topology().setSubtopologies(List.of(
+                    new StreamsGroupHeartbeatRequestData.Subtopology()
+                        .setSubtopologyId("0").setSourceTopics(List.of(TOPIC)))));
+            return broker.write("heartbeat", shard ->
+                shard.streamsGroupHeartbeat(context(ApiKeys.STREAMS_GROUP_HEARTBEAT), request))
+                .thenApply(StreamsGroupHeartbeatResult::data);
+        }
+
+        @Override
+        void heartbeat(Broker broker) throws Exception {
+            var future = asked(broker, epoch);
+            var error = errorOf(future);
+            if (error != Errors.NONE) {
+                tell(id + " with epoch " + epoch, error);
+                return;
+            }
+            epoch = future.get().memberEpoch();
+            if (future.get().activeTasks() != null) {
+                owned = new TreeSet<>();
+                future.get().activeTasks().forEach(of -> owned.addAll(of.partitions()));
             }
         }
 
@@ -733,11 +856,11 @@ public class Coordinators {
                 .withPartitionWriter(this).withLoader(this)
                 .withCoordinatorShardBuilderSupplier(() ->
                     new GroupCoordinatorShard.Builder(config, groups).withAuthorizerPlugin(Optional.empty()))
-                .withWriteTimeout(Duration.ofSeconds(5)).withCoordinatorRuntimeMetrics(quiet)
+                .withWriteTimeout(WRITE).withCoordinatorRuntimeMetrics(quiet)
                 .withCoordinatorMetrics(metrics).withSerializer(serde).withAppendLingerMs(OptionalInt.of(0))
                 .withExecutorService(ForkJoinPool.commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)
                 .build();
-            runtime.onMetadataUpdate(CoordinatorMetadataDelta.EMPTY, this);
+            runtime.onMetadataUpdate(NO_DELTA, this);
             runtime.scheduleLoadOperation(at, 1);
             run();
         }

@@ -332,11 +332,13 @@ public class LateForTransactions {
         private long offset = 0;
 
         Group() {
-            var config = LateForTransactions.config();
-            var own = config.groupCoordinatorConfig();
+            var all = LateForTransactions.config();
+            var config = all.groupCoordinatorConfig();
+            var share = all.shareGroupConfig();
             var registry = new SnapshotRegistry(new LogContext());
             var metrics = new GroupCoordinatorMetrics();
-            shard = (GroupCoordinatorShard) new GroupCoordinatorShard.Builder(own, new GroupConfigManager(Map.of(), own, config.shareGroupConfig()))
+            var groups = new GroupConfigManager(Map.of(), config, share);
+            shard = (GroupCoordinatorShard) new GroupCoordinatorShard.Builder(config, groups)
                 .withAuthorizerPlugin(Optional.empty())
                 .withLogContext(new LogContext())
                 .withTime(new Clock())

@@ -35,6 +35,7 @@ import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.common.TopicIdPartition;
 import org.apache.kafka.server.partition.AlterPartitionListener;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
@@ -80,9 +81,16 @@ public class OldReplica {
                     case "isBrokerFenced", "isBrokerShuttingDown" -> false;
                     default -> throw new UnsupportedOperationException(method.getName());
                 });
-        AlterPartitionManager controller = (topic, wanted) -> {
-            asked.add(wanted);
-            return new CompletableFuture<>();
+        AlterPartitionManager controller = new AlterPartitionManager() {
+            public void start() { }
+
+            public void shutdown() { }
+
+            @Override
+            public CompletableFuture<LeaderAndIsr> submit(TopicIdPartition topic, LeaderAndIsr wanted) {
+                asked.add(wanted);
+                return new CompletableFuture<>();
+            }
         };
         DelayedOperations nobody = new DelayedOperations(Option.empty(), TOPIC, null, null, null, null) {
             @Override

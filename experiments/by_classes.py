@@ -5,36 +5,71 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
-from live.artifacts import class_path
+from live.artifacts import class_path, version
 from live.cluster import ClusterError
-from live.witness.jars import program
+from live.witness.jars import DEFAULT, as_of, program
 
 Outcome = Mapping[str, Any]
 """case, found, control."""
 
 
+_CALLED: Final = (
+    ("4.3", "GroupConfigManager(Map.of())", "GroupConfigManager(Map.of(), config, share)"),
+    ("4.3", "List.of(0));", "List.of(0)).setAssignmentEpochs(List.of(Math.max(since, 0)));"),
+    ("4.3", ".withDefaultWriteTimeOut(", ".withWriteTimeout("),
+    ("4.3", "commonPool())", "commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)"),
+    ("4.3", "Operation(name, at, WRITE, operation)", "Operation(name, at, operation)"),
+    ("4.3", "NewMetadataImage(this, NO_DELTA)", "MetadataUpdate(NO_DELTA, this)"),
+    ("4.4", "GroupConfigManager(Map.of(), ", "GroupConfigManager("),
+    ("4.4", "Serde(), BufferSupplier.NO_CACHING, ", "Serde(), "),
+    ("4.4", "request, joining));", "request, joining, false));"),  # of a streams group's topology
+)
+"""Calls that changed: since when, and as they are written before and since then."""
+
+
+def said(
+    java: str, words: Sequence[str], jars: Path | None, entries: Sequence[str] = ()
+) -> list[Any]:
+    """What a program of this folder says in JSON, line by line, of the version of Kafka that is
+    asked for.
+
+    words: its arguments. jars: what comes before Kafka's. entries: of the class path, beside the
+    broker's jars. Raises ClusterError: it failed.
+    """
+    text = as_of(version(), (Path(__file__).resolve().parent / java).read_text(encoding="utf-8"))
+    here, written = version().split("."), DEFAULT.split(".")
+    for since, before, then in _CALLED:
+        if here < since.split(".") <= written:
+            text = text.replace(then, before)
+        elif written < since.split(".") <= here:
+            text = text.replace(before, then)
+    path = ":".join([class_path(jars), *entries])
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+        source = Path(folder) / java
+        source.write_text(text, encoding="utf-8")
+        call = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", path, str(source), *words]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ClusterError(f"{java}: {' '.join(done.stderr.split())[-300:]}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "[{"))]
+
+
 def outcomes(
     java: str, cases: Mapping[str, str], jars: Path | None, entries: Sequence[str] = ()
 ) -> list[Outcome]:
-    """Of each case, what came out and what its control gives.
-
-    java: a file of this folder, which says one line of JSON for each case. cases: by name, what
-    they are. jars: what comes before Kafka's. entries: of the class path, beside the broker's jars.
-    Raises ClusterError: it failed.
+    """Of each case, what came out and what its control gives. cases: by name, what they are; the
+    rest as `said` has it. Raises ClusterError: it failed.
     """
-    path = ":".join([class_path(jars), *entries])
-    source = str(Path(__file__).resolve().parent / java)
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", path, source]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or [each["case"] for each in found] != [*cases]:
-        raise ClusterError(f"{java}: {' '.join(done.stderr.split())[-300:]}")
+    found = said(java, [], jars, entries)
+    if [each["case"] for each in found] != [*cases]:
+        raise ClusterError(f"{java}: other cases than {', '.join(cases)}")
     return found
 
 

@@ -12,8 +12,6 @@ control came out as its case should.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,12 +19,9 @@ from typing import Any, Final, NamedTuple
 
 import click
 
+from experiments.by_classes import said
 from experiments.tools import JARS, click_errors
-from live.artifacts import class_path
 from live.cluster import ClusterError
-from live.witness.jars import program
-
-COORDINATORS: Final = Path(__file__).resolve().parent / "Coordinators.java"
 
 
 class Case(NamedTuple):
@@ -101,19 +96,29 @@ CASES: Final = {
             "upgraded-eager": "it had given up all before it joined",
         },
     ),
+    "tied": Case(
+        "each heartbeat bumps the epoch, as two assignors are preferred by as many (Z211)",
+        {
+            "tied-control": "all prefer one",
+            "tied-order": "the other assignor's name comes to lie elsewhere in a map",
+        },
+    ),
+    "relabelled": Case(
+        "a static member of a streams group loses all tasks by a request that is refused (Z212)",
+        {
+            "relabelled-control": "there is no such request",
+            "relabelled-uncached": "group.streams.num.warmup.replicas=0: nothing is cached",
+        },
+    ),
 }
 
 
 def runs(names: Sequence[str], jars: Path | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """What came of each. Raises ClusterError: the program failed."""
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", class_path(jars)]
-    done = subprocess.run(
-        [*words, str(COORDINATORS), *names], capture_output=True, text=True, check=False
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"shown"')]
-    if done.returncode or len(lines) != len(names):
-        raise ClusterError(f"Coordinators: {' '.join(done.stderr.split())[-300:]}")
-    return zip(names, map(json.loads, lines), strict=True)
+    lines = said("Coordinators.java", names, jars)
+    if len(lines) != len(names):
+        raise ClusterError(f"Coordinators: {len(lines)} cases of {len(names)}")
+    return zip(names, lines, strict=True)
 
 
 @click.command()

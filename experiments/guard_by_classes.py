@@ -12,8 +12,6 @@ could not be tried, or a control came out otherwise.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -23,12 +21,10 @@ from typing import Any, Final
 
 import click
 
+from experiments.by_classes import said
 from experiments.tools import click_errors
-from live.artifacts import libraries
 from live.cluster import ClusterError
-from live.witness.jars import program
 
-LATE_MARKER: Final = Path(__file__).resolve().parent / "LateMarker.java"
 REFUSAL: Final = "InvalidTxnStateException"
 AMID: Final = "amid"
 CONTROLS: Final = {
@@ -46,15 +42,11 @@ def runs(times: int, changed: Path | None = None) -> Iterator[tuple[str, list[di
     ClusterError: the program failed.
     """
     cases = [AMID, *CONTROLS] * times
-    path = ":".join([*([str(changed)] if changed else []), f"{libraries()}/*"])
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", path]
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        words += [str(LATE_MARKER), folder, *cases]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("[{")]
-    if done.returncode or len(lines) != len(cases):
-        raise ClusterError(f"LateMarker: {' '.join(done.stderr.split())[-300:]}")
-    return zip(cases, map(json.loads, lines), strict=True)
+        lines = said("LateMarker.java", [folder, *cases], changed)
+    if len(lines) != len(cases):
+        raise ClusterError(f"LateMarker: {len(lines)} cases of {len(cases)}")
+    return zip(cases, lines, strict=True)
 
 
 @click.command()

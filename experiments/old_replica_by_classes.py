@@ -13,8 +13,6 @@ control came out otherwise.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -24,12 +22,10 @@ from typing import Any, Final
 
 import click
 
+from experiments.by_classes import said
 from experiments.tools import JARS, click_errors
-from live.artifacts import class_path
 from live.cluster import ClusterError
-from live.witness.jars import program
 
-OLD_REPLICA: Final = Path(__file__).resolve().parent / "OldReplica.java"
 FOLLOWER: Final = 2
 BEHIND: Final = "behind"
 CONTROLS: Final = {
@@ -43,19 +39,16 @@ def runs(times: int, jars: Path | None = None) -> Iterator[tuple[str, dict[str, 
     Kafka's. Raises ClusterError: the program failed.
     """
     cases = [BEHIND, *CONTROLS] * times
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", class_path(jars)]
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        words += [str(OLD_REPLICA), folder, *cases]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"when"')]
-    if done.returncode or len(lines) != len(cases):
-        raise ClusterError(f"OldReplica: {' '.join(done.stderr.split())[-300:]}")
-    return zip(cases, map(json.loads, lines), strict=True)
+        lines = said("OldReplica.java", [folder, *cases], jars)
+    if len(lines) != len(cases):
+        raise ClusterError(f"OldReplica: {len(lines)} cases of {len(cases)}")
+    return zip(cases, lines, strict=True)
 
 
-def lets_in(said: dict[str, Any]) -> bool:
+def lets_in(came: dict[str, Any]) -> bool:
     """Whether a replica is asked for that lacks what is committed."""
-    return FOLLOWER in said["asked"] and said["follower"] < said["highWatermark"]
+    return FOLLOWER in came["asked"] and came["follower"] < came["highWatermark"]
 
 
 @click.command()
@@ -65,12 +58,12 @@ def lets_in(said: dict[str, Any]) -> bool:
 def main(repeat: int, jars: Path | None) -> None:
     """Try whether a fetch of an old leadership lets a replica in that lacks what is committed."""
     shown = Counter[str]()
-    for turn, (case, said) in enumerate(runs(repeat, jars)):
-        shown[case] += lets_in(said)
+    for turn, (case, came) in enumerate(runs(repeat, jars)):
+        shown[case] += lets_in(came)
         if turn == 0:
             click.echo(
-                f"         asked for: {said['asked']}; high watermark {said['highWatermark']}, "
-                f"replica {FOLLOWER} ends at {said['follower']}"
+                f"         asked for: {came['asked']}; high watermark {came['highWatermark']}, "
+                f"replica {FOLLOWER} ends at {came['follower']}"
             )
     click.echo(f"let in in {shown[BEHIND]} of {repeat} runs")
     for case, what in CONTROLS.items():

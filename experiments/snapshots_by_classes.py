@@ -18,6 +18,7 @@ import click
 
 from experiments.by_classes import Outcome, outcomes, tell
 from experiments.tools import JARS, click_errors
+from live.artifacts import version
 from live.witness.jars import class_path
 
 CASES: Final = {
@@ -30,7 +31,7 @@ CASES: Final = {
 
 
 def from_snapshots(jars: Path | None = None) -> list[Outcome]:
-    return outcomes("FromSnapshots.java", CASES, jars, class_path().entries)
+    return outcomes("FromSnapshots.java", CASES, jars, class_path(version()).entries)
 
 
 @click.command()

@@ -65,7 +65,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         asked.create_topics([NewTopic("tail", PARTITIONS, 1)])
         time.sleep(1)
         cluster.kill(BROKER)  # else it would ask the next leader as well
-        second = quorum.leader([other for other in VOTERS if other != first])
+        others = [other for other in VOTERS if other != first]
+        second = quorum.leader(others, above=quorum.epoch(first))  # one of them may have led before
         [gone] = {*VOTERS} - {first, second}
         cluster.heal()
         at = quorum.awaited(first, TRUNCATED, "its tail is not cut")[1]

@@ -187,10 +187,6 @@ class Partition:
         words = ["--max-messages", "1", "--acks", str(acks), "--command-config", str(file)]
         return self._cluster.tool(self._producer, f"{TOOLS}.VerifiableProducer", *known, *words)
 
-    def await_acks(self, producer: subprocess.Popen[str], seconds: float = 30) -> list[int]:
-        """The offsets that were acked within that time."""
-        return [each.offset for each in self.await_acked(producer, seconds)]
-
     def await_acked(self, producer: subprocess.Popen[str], seconds: float = 30) -> list[Acked]:
         """What was acked within that time."""
         try:

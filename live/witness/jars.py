@@ -77,9 +77,16 @@ _MOVED: Final = (
     ("4.3", "org.apache.kafka.metadata", "kafka.server.metadata", ("KRaftMetadataCache",)),
     (
         *("4.4", "org.apache.kafka.common.utils.internals", "org.apache.kafka.common.utils"),
-        ("ByteBufferOutputStream", "LogContext"),
+        ("BufferSupplier", "ByteBufferOutputStream", "LogContext"),
     ),
-    ("4.4", "org.apache.kafka.server.partition", "kafka.server", ("DefaultAlterPartitionManager",)),
+    (
+        *("4.4", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
+        ("TransactionConfig", "TransactionalIdAndProducerIdEpoch"),
+    ),
+    (
+        *("4.4", "org.apache.kafka.server.partition", "kafka.server"),
+        ("AlterPartitionManager", "DefaultAlterPartitionManager"),
+    ),
     (
         *("4.4", "org.apache.kafka.server.quota", "kafka.server"),
         ("QuotaFactory", "ReplicationQuotaManager"),
@@ -146,7 +153,7 @@ def _tests(version: str) -> Artifacts:
 def _sources(version: str, folders: list[str]) -> dict[Path, str]:
     """Of these folders, as they are for this version."""
     return {
-        path.relative_to(_SOURCES): _as_of(version, path.read_text(encoding="utf-8"))
+        path.relative_to(_SOURCES): as_of(version, path.read_text(encoding="utf-8"))
         for name in folders
         for path in sorted((_SOURCES / name).rglob("*.java"))
     }
@@ -159,7 +166,7 @@ def _mocks(version: str, folder: Path) -> dict[Path, str]:
         with zipfile.ZipFile(jar) as packed:
             for name in (f"org/apache/kafka/{each}.java" for each in _MOCKS):
                 if name in packed.namelist():
-                    found[Path(name)] = _as_of(version, packed.read(name).decode())
+                    found[Path(name)] = as_of(version, packed.read(name).decode())
     return found
 
 
@@ -179,7 +186,7 @@ def _compiled(version: str, sources: dict[Path, str], jars: list[str]) -> Path:
     return classes
 
 
-def _as_of(version: str, text: str) -> str:
+def as_of(version: str, text: str) -> str:
     """A source file, written for the default version, that imports classes from where they are in
     this one.
     """

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,6 +99,38 @@ def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:
     """Z200 with its change."""
     young, ended, *_ = late_for_transactions(changed.classes("Z200", tmp_path))
     assert young["found"] == young["control"] and ended["found"] == ended["control"]
+
+
+def said(version: str, case: str) -> str:
+    """Of another version, in which classes lie elsewhere and calls differ; which one it is, is read
+    once, when a process begins.
+    """
+    words = [sys.executable, "-m", f"experiments.{case}_by_classes"]
+    own = {**os.environ, "KRAFTCHECK_KAFKA": version}
+    done = subprocess.run(words, env=own, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("case", ["groups", "guard", "old_replica", "snapshots", "transactions"])
+def test_they_do_the_same_in_kafka_4_4(case: str) -> None:
+    told = said("4.4.0", case)
+    assert "otherwise in 0 of" not in told and ": 0 of 1 runs" not in told
+
+
+def not_shown(version: str) -> list[str]:
+    """Of the cases of groups."""
+    return re.findall(r"^(\S+): 0 of 1 runs", said(version, "groups"), re.MULTILINE)
+
+
+def test_what_is_new_in_kafka_4_4() -> None:
+    """Z211 (KAFKA-20434), and static members of streams groups (Z212)."""
+    assert not_shown("4.3.1") == ["tied", "relabelled"]
+
+
+def test_what_is_new_in_kafka_4_3() -> None:
+    """Z107 (KAFKA-20272), and a clock that is asked."""
+    assert not_shown("4.2.2") == ["orphaned", "clock", "tied", "relabelled"]
 
 
 def nobody_leads(jars: Path | None = None) -> set[str]:

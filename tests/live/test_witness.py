@@ -60,9 +60,9 @@ def test_an_unknown_version_is_refused() -> None:
 def test_classes_are_imported_from_where_a_version_has_them() -> None:
     """Sources are written for the default version: older ones and newer ones have their own."""
     text = "import kafka.log.LogManager;\nimport org.apache.kafka.server.partition.A;\n"
-    assert jars._as_of(DEFAULT, text) == text
-    assert "import org.apache.kafka.storage.internals.log.LogManager;" in jars._as_of("4.4.0", text)
-    assert "import kafka.cluster.A;" in jars._as_of("4.1.2", text)
+    assert jars.as_of(DEFAULT, text) == text
+    assert "import org.apache.kafka.storage.internals.log.LogManager;" in jars.as_of("4.4.0", text)
+    assert "import kafka.cluster.A;" in jars.as_of("4.1.2", text)
 
 
 # -- With Kafka

@@ -1,0 +1,125 @@
+"""Z211 on a real cluster: a group of two minds about its assignor rebalances at every heartbeat.
+
+    KRAFTCHECK_KAFKA=4.4.0 .venv/bin/python -m experiments.tied_assignors [--control] [--repeat N]
+
+Members of a group of the consumer protocol (KIP-848) may name the server-side assignor that they
+prefer; the one that most of them name is taken. Since 4.4 the coordinator compares, at each
+heartbeat, the one that it took with the one that it would take (KAFKA-20434), and bumps the group's
+epoch if they differ. It counts twice, in two kinds of hash maps: of a tie the first in the order of
+the map is taken, and that order is not the same.
+
+1. Brokers have an assignor of their own beside Kafka's (group.consumer.assignors), named `sticky`.
+2. Two members join. One prefers `uniform`, the other `sticky`: as amid a rolling change.
+3. Nothing else happens for half a minute. The group's epoch, and so the work of an assignment and
+   three records, is bumped at every heartbeat.
+
+The control: both members prefer `sticky`.
+
+The members are librdkafka's. Brokers have Kafka's own settings, but for group.consumer.assignors
+and offsets.topic.num.partitions=1 (50 by default), offsets.topic.replication.factor=1 (3 by
+default): a quick start of one broker.
+
+Ends with 1 if the epoch was bumped, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from experiments import evidence
+from experiments.group import GROUP, JOIN_S, joined, poll, tell
+from experiments.tools import TOPIC, Partition
+from live.artifacts import libraries
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster, ClusterError
+from live.journal import HISTORY, Journal
+from live.witness.jars import program
+from reference.clients.promises import Configuration
+
+HOST: Final = "n1"
+ASSIGNOR: Final = Path(__file__).resolve().with_name("TiedAssignor.java")
+SETTINGS: Final = {
+    "group.consumer.assignors": "uniform,range,kraftcheck.TiedAssignor",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+}
+REASONS: Final = (
+    "broker group.consumer.assignors=uniform,range and one of our own, named sticky",
+    "broker offsets.topic.num.partitions=1, offsets.topic.replication.factor=1: a quick start",
+)
+CALM_S: Final = 30.0
+"""Six heartbeats of each member (group.consumer.heartbeat.interval.ms is 5 s)."""
+
+
+def run(cluster: Cluster, folder: Path, preferred: tuple[str, str]) -> bool:
+    """Whether the group's epoch is bumped while nothing changes."""
+    partition = Partition(cluster, HOST, HOST, [HOST])
+    partition.create(asking=HOST, min_insync=1, partitions=2)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
+        greet(setting, {})
+        members = [
+            joined(setting, "consumer", "earliest", more={"group.remote.assignor": name})
+            for name in preferred
+        ]
+        for each in (*members, *members):
+            poll(each, JOIN_S)
+        partition.say(f"two members; they prefer {' and '.join(preferred)}")
+        before = _epoch(partition)
+        for each in (*members, *members):
+            poll(each, CALM_S / 4)
+        bumps = _epoch(partition) - before
+        partition.say(f"nothing was done since; the epoch grew by {bumps}")
+        tell(partition, HOST, "--members", "--verbose")
+        for each in members:
+            each.leave()
+        read_all(setting, {})
+    evidence.write(cluster, folder, Configuration(consumers="listen", one_client=False))
+    return bumps > 0
+
+
+def _epoch(partition: Partition) -> int:
+    """Of the group. Raises ClusterError: Kafka's command does not say."""
+    words = ("--describe", "--group", GROUP, "--state", "--verbose")
+    said = partition.ask("consumer.group.ConsumerGroupCommand", HOST, *words)
+    lines = [line.split() for line in said.splitlines() if line.startswith(("GROUP", GROUP))]
+    for heads, row in pairwise(lines):
+        if "GROUP-EPOCH" in heads:
+            return int(row[heads.index("GROUP-EPOCH")])
+    raise ClusterError(f"no epoch of the group: {' '.join(said.split())[:200]}")
+
+
+@evidence.options("tied_assignors", control="Both members prefer the same assignor.")
+def main(control: bool, jars: Path | None, **how: Any) -> None:
+    """Try whether a group is calm whose members prefer two assignors, as many each."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as own:
+        if jars is not None:
+            shutil.copytree(jars, own, dirs_exist_ok=True)
+        path = ":".join(map(str, sorted(libraries().glob("*.jar"))))
+        words = [program("javac"), "-proc:none", "-cp", path, "-d", own, str(ASSIGNOR)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ClusterError(f"javac: {' '.join((done.stdout + done.stderr).split())[:300]}")
+        click.echo(f"{ASSIGNOR.name} is compiled against {libraries().name}")
+        evidence.settle(
+            partial(run, preferred=("sticky" if control else "uniform", "sticky")),
+            "single",
+            SETTINGS,
+            REASONS,
+            shown="the group's epoch was bumped though nothing changed",
+            otherwise="it was not",
+            jars=Path(own),
+            **how,
+        )
+
+
+if __name__ == "__main__":
+    main()
