@@ -184,7 +184,12 @@ def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
         from traces.jobs.conform import ConformOptions
 
         place = folder / "trace"
-        with screen.without_results().progress("TLC", 1) as meter:
+        kept = f"the tape is kept, and this judges it: {command_of(Path(found.tape))}"
+        with (
+            exits.told_what_is_kept(kept),
+            screen.without_results().progress("steps", 1) as meter,
+        ):
+            meter.update(0, "the tape is played for them, and TLC judges them")
             steps = conformed(Path(found.tape), place, judge, ConformOptions())
             meter.update(1)
     codes = [exits.code_of(found.verdict), *([exits.code_of(steps.verdict)] if steps else [])]

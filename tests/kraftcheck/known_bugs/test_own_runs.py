@@ -78,7 +78,7 @@ def test_where_time_is_short_what_the_schedules_show_is_told(
     """A copy of Z05, whose time ends within the campaign."""
 
     def late(*_: Any) -> own_runs._Source:
-        def recorded(*_: Any) -> Path:
+        def recorded(*_: Any) -> Any:
             raise TimeOver
 
         return own_runs._Source(recorded, recorded, recorded, tmp_path)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.serve import metadata
+from kraftcheck.screen import Screen
+from kraftcheck.serve import command as serving, metadata
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core, Effect
 from kraftcheck.serve.judging import conformed, judged, recorded
@@ -180,3 +183,17 @@ def test_tlc_rejects_the_steps_of_a_bug(tmp_path: Path) -> None:
     found = conformed(path, tmp_path / "trace", 10_000, ConformOptions(backend=Pool(1)))
     assert found.verdict == "violated"
     assert "1 distinct steps are not allowed by the spec" in found.reasons[0]
+
+
+def test_who_interrupts_the_judging_is_told_the_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that served would serve anew."""
+
+    def interrupted(*_: object) -> None:
+        raise exits.Interrupted(exits.INTERRUPTED)
+
+    monkeypatch.setattr(serving, "conformed", interrupted)
+    found: Any = SimpleNamespace(tape="runs/tape-1")
+    with pytest.raises(exits.Interrupted) as stop:
+        serving._tell(found, Path("runs"), 10, Screen(quiet=True))
+    said = "the tape is kept, and this judges it: kraftcheck serve --replay runs/tape-1"
+    assert stop.value.__notes__ == [said]
