@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -24,6 +25,7 @@ from reference.protocols import (
     EARLIER,
     KINDS,
     MESSAGES,
+    AnyConstants,
     RunConstants,
     component_name,
     components_of,
@@ -43,6 +45,36 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 NOT_A_MESSAGE = -1
 """The destination of an input that is no message."""
+STORED_LIMIT: Final = 100_000
+"""How many rows and inputs a worker keeps from part to part, those that were met last; a decoded
+row has some 3 KB."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Stored(msgspec.Struct, eq=False):
+    """A row or an input as it is stored. name: the digest of what it holds, whatever digest it is
+    stored under. whole: whether the body holds nothing that the value does not have."""
+
+    value: Any
+    name: bytes
+    whole: bool
+
+
+@lru_cache(STORED_LIMIT)
+def _stored(decode: Callable[[bytes], Any], body: bytes) -> Stored:
+    value = decode(body)
+    return Stored(value, digest(body), _encode(value) == body)
+
+
+@lru_cache(STORED_LIMIT)
+def _has_form(row: Stored, constants: AnyConstants) -> bool:
+    return row_has_form(constants, row.value)
+
+
+def name_of(*parts: object) -> bytes:
+    """128 bits for a recorded step, of all that it consists of."""
+    return blake2b(_encode(parts), digest_size=16).digest()
 
 
 @dataclass(frozen=True)
@@ -84,7 +116,7 @@ class Part:
     `count`. Constants are indices into `constants_texts`.
     A run is made of components, mostly of one: per occurrence, `component` says whose step it is,
     and `thread` names run and component with one number.
-    Per row and per input: `row_digests`, `input_digests`, and the decoded values.
+    Per row and per input: `row_digests`, `input_digests`, and what is stored.
     """
 
     def __init__(self, tables: PartTables) -> None:
@@ -157,26 +189,43 @@ class Part:
         return kinds
 
     @cached_property
-    def rows(self) -> list[Any]:
+    def stored_rows(self) -> list[Stored]:
         decoders = [decoder_of(kind.row) for kind in KINDS]
         of = [decoders[kind] for kind in self.row_kind.tolist()]
-        return self._decoded("rows", of, self.row_bodies)
+        return self._stored("rows", of, self.row_bodies)
+
+    @cached_property
+    def stored_inputs(self) -> list[Stored]:
+        decode = decoder_of_inputs(self.constants[0])
+        of = [decode] * len(self.input_bodies)
+        return self._stored("inputs", of, self.input_bodies)
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        return [stored.value for stored in self.stored_rows]
 
     @cached_property
     def inputs(self) -> list[Any]:
-        decode = decoder_of_inputs(self.constants[0])
-        of = [decode] * len(self.input_bodies)
-        return self._decoded("inputs", of, self.input_bodies)
+        return [stored.value for stored in self.stored_inputs]
 
     @cached_property
-    def row_names(self) -> list[bytes]:
-        """Per row: the digest of what it holds, whatever digest it is stored under."""
-        return [digest(body) for body in self.row_bodies]
-
-    @cached_property
-    def input_names(self) -> list[bytes]:
-        """Per input: the same."""
-        return [digest(body) for body in self.input_bodies]
+    def step_names(self) -> list[bytes]:
+        """Per step: 128 bits for it as it was recorded, the same in every part."""
+        rows = [stored.name for stored in self.stored_rows]
+        inputs = [stored.name for stored in self.stored_inputs]
+        sent, ends = [inputs[at] for at in self.sent.items.tolist()], self.sent.offsets.tolist()
+        # As lists: elements of arrays are made anew each time.
+        columns = (self.step_constants, self.node, self.before, self.input, self.after)
+        steps = zip(
+            self.action, *[c.tolist() for c in columns], ends, ends[1:], self.ignored, strict=False
+        )
+        return [
+            name_of(
+                *(self.constants_texts[code], action, node),
+                *(rows[before], inputs[input], rows[after], sent[begin:end], ignored),
+            )
+            for action, code, node, before, input, after, begin, end, ignored in steps
+        ]
 
     @cached_property
     def position(self) -> Ints:
@@ -200,7 +249,7 @@ class Part:
                 continue
             rows = np.zeros(len(self.rows), dtype=np.bool_)
             for row in np.unique([self.before[mine], self.after[mine]]).tolist():
-                rows[row] = not row_has_form(constants, self.rows[row])
+                rows[row] = not _has_form(self.stored_rows[row], constants)
             strangers = ~np.isin(self.node, takers_of(constants))
             ill |= mine & (rows[self.before] | rows[self.after] | strangers)
         return ill
@@ -281,13 +330,13 @@ class Part:
                 )
         return found
 
-    def _decoded(
+    def _stored(
         self, table: str, decoders: Sequence[Callable[[bytes], Any]], bodies: Sequence[bytes]
-    ) -> list[Any]:
+    ) -> list[Stored]:
         values = []
         for number, (decode, body) in enumerate(zip(decoders, bodies, strict=True)):
             try:
-                values.append(decode(body))
+                values.append(_stored(decode, body))
             except msgspec.MsgspecError as error:
                 raise TraceError(
                     f"part {self.first_run}: {table} {number} cannot be read: {error}"

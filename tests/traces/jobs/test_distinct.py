@@ -11,7 +11,7 @@ from reference.runner.run import simulate_part
 from tests.conformance.altered import Altered
 from traces.jobs.canonical import CanonicalStep
 from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes, recorded_name
+from traces.jobs.distinct import Classes
 from traces.jobs.protocols import constants_text, decode_constants
 from traces.schema import PartTables
 
@@ -73,9 +73,9 @@ def test_the_name_of_a_recorded_step_is_of_all_its_fields(recorded: PartTables) 
     names = []
     for field in FIELDS:
         part = changed(recorded, field)
-        names.append(recorded_name(part, len(part.node) - 1))
+        names.append(part.step_names[-1])
     whole = Part(recorded)
-    known = {recorded_name(whole, step) for step in range(len(whole.node))}
+    known = {*whole.step_names}
     assert len(known) == len(whole.node)
     assert len({*names} | known) == len(FIELDS) + len(known)
 
@@ -91,5 +91,4 @@ def test_steps_that_differ_have_classes_of_their_own(recorded: PartTables, field
 def test_the_names_of_a_part_do_not_depend_on_where_it_begins(recorded: PartTables) -> None:
     again = recorded._replace(first_run=500)
     parts = Part(recorded), Part(again)
-    for step in range(0, len(parts[0].node), 17):
-        assert recorded_name(parts[0], step) == recorded_name(parts[1], step)
+    assert parts[0].step_names == parts[1].step_names
