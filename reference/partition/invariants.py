@@ -309,13 +309,12 @@ class PartitionChecker:
         if row.status != "Down":
             if row.high_watermark > agrees or self._shows_too_much(row, agrees):
                 return True
-            if agrees < end and row.broker_epoch != UNDEFINED:
-                if node in partition.isr or node in partition.elr:
-                    return True
-        for other in rows.values():
-            if other.role == "Leader" and other.status != "Down" and node in other.isr:
-                if self._members_lack(other, rows):
-                    return True
+            in_sync = node in partition.isr or node in partition.elr
+            if agrees < end and in_sync and row.broker_epoch != UNDEFINED:
+                return True
+        leaders = [each for each in rows.values() if each.role == "Leader" and node in each.isr]
+        if any([each.status != "Down" and self._members_lack(each, rows) for each in leaders]):
+            return True
         return node == partition.leader and self._leader_suspicious(after)
 
     def _suspicious(self, after: PartitionState) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -70,6 +71,12 @@ def _stored(decode: Callable[[bytes], Any], body: bytes) -> Stored:
 @lru_cache(STORED_LIMIT)
 def _has_form(row: Stored, constants: AnyConstants) -> bool:
     return row_has_form(constants, row.value)
+
+
+def forget_stored() -> None:
+    """Frees what this process keeps of rows and inputs."""
+    _stored.cache_clear()
+    _has_form.cache_clear()
 
 
 def name_of(*parts: object) -> bytes:
@@ -213,19 +220,24 @@ class Part:
         """Per step: 128 bits for it as it was recorded, the same in every part."""
         rows = [stored.name for stored in self.stored_rows]
         inputs = [stored.name for stored in self.stored_inputs]
-        sent, ends = [inputs[at] for at in self.sent.items.tolist()], self.sent.offsets.tolist()
-        # As lists: elements of arrays are made anew each time.
-        columns = (self.step_constants, self.node, self.before, self.input, self.after)
-        steps = zip(
-            self.action, *[c.tolist() for c in columns], ends, ends[1:], self.ignored, strict=False
-        )
+        texts = [self.constants_texts[code] for code in self.step_constants.tolist()]
+        steps = zip(texts, self.action, self.parts_of_steps, self.ignored, strict=True)
         return [
             name_of(
-                *(self.constants_texts[code], action, node),
-                *(rows[before], inputs[input], rows[after], sent[begin:end], ignored),
+                *(text, action, node, rows[before], inputs[input], rows[after]),
+                *([inputs[message] for message in sent], ignored),
             )
-            for action, code, node, before, input, after, begin, end, ignored in steps
+            for text, action, (node, before, input, after, sent), ignored in steps
         ]
+
+    @cached_property
+    def parts_of_steps(self) -> list[tuple[int, int, int, int, list[int]]]:
+        """Per step: node, before, input, after, sent. Elements of arrays are made anew each time
+        that somebody asks for one."""
+        items, ends = self.sent.items.tolist(), self.sent.offsets.tolist()
+        sent = [items[begin:end] for begin, end in pairwise(ends)]
+        columns = (self.node, self.before, self.input, self.after)
+        return list(zip(*[column.tolist() for column in columns], sent, strict=True))
 
     @cached_property
     def position(self) -> Ints:
@@ -306,13 +318,14 @@ class Part:
 
     def step(self, number: int) -> Step:
         """The step with this id, as it was recorded."""
+        node, before, input, after, sent = self.parts_of_steps[number]
         return Step(
             action=self.action[number],
-            node=int(self.node[number]),
-            before=self.rows[self.before[number]],
-            input=self.inputs[self.input[number]],
-            after=self.rows[self.after[number]],
-            sent=self.messages(self.sent[number]),
+            node=node,
+            before=self.rows[before],
+            input=self.inputs[input],
+            after=self.rows[after],
+            sent=self.messages(sent),
             ignored=self.ignored[number],
         )
 

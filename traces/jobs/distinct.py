@@ -35,7 +35,7 @@ from reference.protocols import AnyConstants
 from specs import SPECS
 from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs
-from traces.jobs.columns import Mask, Part, name_of
+from traces.jobs.columns import Mask, Part, forget_stored, name_of
 from traces.jobs.protocols import constants_text, decode_step_constants
 from traces.jobs.relevance import Relevance
 from traces.jobs.step_frames import INIT
@@ -267,6 +267,7 @@ _namers: dict[Path, _Namer] = {}
 def forget() -> None:
     """Frees what this process remembers of classes; the next part finds them anew."""
     _namers.clear()
+    forget_stored()
 
 
 class _Class:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from reference.partition.messages import DEPOSED
 from reference.runner.run import simulate_part
 from tests.conformance.altered import Altered
+from traces.jobs import distinct
 from traces.jobs.canonical import CanonicalStep
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
@@ -53,7 +55,7 @@ def otherwise(altered: Altered, step: dict[str, Any], field: str) -> Any:
         return [altered.input(replace(message, source=9)), *step["sent"][1:]]
     if field == "input":
         return altered.input(replace(altered.received[step["input"]], source=9))
-    return {"action": "HandleElectLeaders", "node": 0, "ignored": "Nothing"}[field]
+    return {"action": "HandleElectLeaders", "node": DEPOSED, "ignored": "Nothing"}[field]
 
 
 FIELDS = ("constants", "action", "node", "before", "input", "after", "sent", "ignored")
@@ -86,6 +88,16 @@ def test_steps_that_differ_have_classes_of_their_own(recorded: PartTables, field
     known = set(Classes(Part(recorded)).slim()["key"].to_pylist())
     found = set(Classes(changed(recorded, field)).slim()["key"].to_pylist())
     assert len(found - known) == 1
+
+
+def test_what_a_worker_remembers_changes_no_class(
+    recorded: PartTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembered = Classes(Part(recorded)).table()
+    distinct.forget()
+    monkeypatch.setattr(distinct, "RECORDED_LIMIT", 1)
+    monkeypatch.setattr(distinct, "MEMO_LIMIT", 1)
+    assert Classes(Part(recorded)).table() == remembered
 
 
 def test_the_names_of_a_part_do_not_depend_on_where_it_begins(recorded: PartTables) -> None:
