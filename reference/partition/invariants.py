@@ -143,7 +143,7 @@ class PartitionChecker:
         if not acks and self.is_settled and (new is old or is_harmless(old, new)):
             return None
         self._enter(node, old, new, sent if acks else ())
-        if self._row_suspicious(node, old, new) or self._broker_suspicious(node, after):
+        if self._row_suspicious(node, old, new) or self._suspicious(after):
             return self.first_violated(before, after)
         return None
 
@@ -292,33 +292,8 @@ class PartitionChecker:
             return True
         return partition.leader_epoch != old.partition.leader_epoch and leader in inactive
 
-    def _broker_suspicious(self, node: int, after: PartitionState) -> bool:
-        """What concerns several brokers, where the row of `node` is new."""
-        history, rows, partition = self.history, after.rows, after.controller.partition
-        if (
-            history.committed is not history.committed_before
-            or history.acked is not history.acked_before
-            or self._unproven
-        ):
-            return self._suspicious(after)
-        # Of the others alone, and of what is committed, everything is as it was.
-        row, end = rows[node], len(history.committed)
-        agrees = self._agreement(node, row)
-        if agrees < end and all([self._agreement(n, other) < end for n, other in rows.items()]):
-            return True
-        if row.status != "Down":
-            if row.high_watermark > agrees or self._shows_too_much(row, agrees):
-                return True
-            in_sync = node in partition.isr or node in partition.elr
-            if agrees < end and in_sync and row.broker_epoch != UNDEFINED:
-                return True
-        leaders = [each for each in rows.values() if each.role == "Leader" and node in each.isr]
-        if any([each.status != "Down" and self._members_lack(each, rows) for each in leaders]):
-            return True
-        return node == partition.leader and self._leader_suspicious(after)
-
     def _suspicious(self, after: PartitionState) -> bool:
-        """What concerns several brokers, or what is committed, whatever is new."""
+        """What concerns several brokers, or what is committed."""
         history, rows, partition = self.history, after.rows, after.controller.partition
         committed = history.committed
         end = len(committed)

@@ -273,15 +273,17 @@ def metadata_read(part: Part) -> Iterator[Finding]:
     reading = reads[part.input[part.taken]]
     logs: dict[int, list[Any]] = {}
     writing = _any_of_list(np.array(writes, dtype=np.bool_)[part.sent.items], part.sent.offsets)
-    for at in np.flatnonzero(reading | writing[part.taken]).tolist():
-        log = logs.setdefault(int(part.thread[at]), [])
-        step = part.taken[at]
-        if reading[at]:
-            read = part.inputs[part.input[step]]
+    found = np.flatnonzero(reading | writing[part.taken])
+    threads, steps = part.thread[found].tolist(), part.taken[found].tolist()
+    for at, thread, step in zip(found.tolist(), threads, steps, strict=True):
+        log = logs.setdefault(thread, [])
+        _, _, input, _, sent = part.parts_of_steps[step]
+        read = part.inputs[input]
+        if type(read) in LOGS_BY_READING:
             start = read.offset - LOGS_BY_READING[type(read)].first
             written = tuple(log[start : start + len(read.records)]) if start >= 0 else ()
             wrong[at] = not read.records or written != read.records
-        for number in part.sent[step].tolist():
+        for number in sent:
             if writes[number]:
                 log += part.inputs[number].records
     yield from _first_in_runs(
