@@ -27,7 +27,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterable
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import (
     Annotated,
     Any,
@@ -202,5 +202,9 @@ def _is_aligned(name: str) -> _Check:
 
 def _has_members_of_form(name: str, is_tuple: bool) -> _Check:
     if not is_tuple:
-        return lambda item, nodes: has_form(getattr(item, name), nodes)
-    return lambda item, nodes: all([has_form(each, nodes) for each in getattr(item, name)])
+        return lambda item, nodes: _member_has_form(getattr(item, name), nodes)
+    return lambda item, nodes: all([_member_has_form(each, nodes) for each in getattr(item, name)])
+
+
+_member_has_form = lru_cache(1 << 16)(has_form)
+"""Of what many rows have in common."""

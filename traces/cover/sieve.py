@@ -29,7 +29,6 @@ from traces.cover.matching import Matcher
 from traces.jobs import canonical
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
-from traces.jobs.distinct import recorded_name
 from traces.jobs.protocols import constants_text, decode_constants, decode_step_constants
 from traces.jobs.relevance import Relevance
 
@@ -193,7 +192,7 @@ class Sieve:
         return self._markers[text]
 
     def _key(self, part: Part, step: int) -> bytes:
-        recorded = recorded_name(part, step)
+        recorded = part.step_names[step]
         key = self._known.get(recorded)
         if key is None:
             if len(self._known) >= KEPT:

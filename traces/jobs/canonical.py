@@ -439,8 +439,19 @@ def _column_of_members(content: Callable[[Any], Any], names: Sequence[str]) -> _
     return named
 
 
-_Known: TypeAlias = tuple[Any, Facts]
-"""A row, an input or a message, and what of it is to be renamed."""
+class _Item:
+    """A row, an input or a message, which many steps have: what of it is to be renamed, what it
+    says of each node, and its encoded forms, by names, numbers of its values, and renumbering."""
+
+    __slots__ = ("facts", "forms", "item", "told")
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+        self.facts = facts_of(item)
+        self.told: _Told | None = None
+        self.forms: dict[tuple[Names, tuple[int, ...], Renumbering], bytes] = {}
+
+
 _Form: TypeAlias = tuple[tuple[bytes, ...], tuple[bytes, ...]]
 """The rows with the input between them, and the messages."""
 
@@ -453,13 +464,17 @@ class Canonicaliser:
 
     def __init__(self, constants: AnyConstants) -> None:
         self.constants = constants
-        self._encoded: dict[tuple[Any, Names, tuple[int, ...], Renumbering], bytes] = {}
-        self._facts: dict[Any, Facts] = {}
+        self._items: dict[Any, _Item] = {}
+        self._steps: dict[tuple[str, int, str, tuple[_Item, ...]], CanonicalStep] = {}
+        """By action, node, why the input was ignored, and the items, each of them one object."""
         self._renamings: dict[tuple[Names, Renumbering], Renaming] = {}
+        self._takers = frozenset(takers_of(constants))
         self._peers = peers_of(constants)
         apart = protocol_of(constants).apart(constants)
         self._known_apart = [node in apart for node in self._peers]
-        self._first_names = {node: self._named((node,))[node] for node in self._peers}
+        self._first_names = {node: self._named((node,))[0] for node in self._peers}
+        self._names: dict[Names, Names] = {}
+        """Of nodes in an order: the name of each, in their own order."""
         self._signatures = Signatures(self._peers)
         self._first_rows_differ = any(
             field.of in NODES and getattr(constants, field.name) != self._peers
@@ -471,21 +486,30 @@ class Canonicaliser:
 
         Raises ToolError for a node that there is none of, and for rows of others.
         """
-        if step.node not in takers_of(self.constants):
+        if step.node not in self._takers:
             raise ToolError(f"{step.action} was recorded for {step.node}, which is no node")
-        if len(self._encoded) > MEMO_LIMIT:
-            self._encoded.clear()
-            self._facts.clear()
+        if max(len(self._items), len(self._steps)) > MEMO_LIMIT:
+            self._items.clear()
+            self._steps.clear()
             self._signatures.clear()
             self._renamings.clear()
-        outside = [(item, self._facts_of(item)) for item in _outside(step)]
-        sent = [(message, self._facts_of(message)) for message in step.sent]
-        numbers = _extend({}, [value for _, facts in outside for value in facts.values])
+        outside = [self._item(item) for item in _outside(step)]
+        sent = [self._item(message) for message in step.sent]
+        key = (step.action, step.node, step.ignored, (*outside, *sent))
+        known = self._steps.get(key)
+        if known is None:
+            known = self._steps[key] = self._representative(step, outside, sent)
+        return known
+
+    def _representative(
+        self, step: Step, outside: Sequence[_Item], sent: Sequence[_Item]
+    ) -> CanonicalStep:
+        numbers = _extend({}, [value for each in outside for value in each.facts.values])
         try:
-            renumbering = self._renumbering(step, [facts for _, facts in (*outside, *sent)])
+            renumbering = self._renumbering(step, [*outside, *sent])
             forms = [
                 self._form(outside, sent, names, numbers, renumbering)
-                for names in self._bijections(step)
+                for names in self._bijections(step, outside)
             ]
         except (ValueError, IndexError) as error:
             raise ToolError(
@@ -497,33 +521,43 @@ class Canonicaliser:
         input = taken[0] if taken else b""
         return CanonicalStep(step.action, node, before, input, after, messages, step.ignored)
 
+    def _item(self, item: Any) -> _Item:
+        known = self._items.get(item)
+        if known is None:
+            known = self._items[item] = _Item(item)
+        return known
+
     def _is_renamed(self, step: Step) -> bool:
         """First rows are not, where constants name some of the nodes."""
         named = step.input is None and self._first_rows_differ
         return step.node in self._peers and not named
 
-    def _bijections(self, step: Step) -> Iterator[Names]:
+    def _bijections(self, step: Step, outside: Sequence[_Item]) -> Iterator[Names]:
         """Names for the nodes, in their order: the acting one is the first, the rest as signed."""
         if not self._is_renamed(step):
             yield self._peers
             return
-        for order in self._orders(step):
-            name = self._named((step.node, *order))
-            yield tuple([name[node] for node in self._peers])
+        for others in self._orders(step.node, outside):
+            order = (step.node, *others)
+            names = self._names.get(order)
+            if names is None:
+                names = self._names[order] = self._named(order)
+            yield names
 
-    def _named(self, order: Names) -> dict[int, int]:
+    def _named(self, order: Names) -> Names:
         """The names of nodes in this order: of those that handlers do not tell apart the first."""
         apart = dict(zip(self._peers, self._known_apart, strict=True))
         free = {each: iter([n for n in self._peers if apart[n] is each]) for each in (True, False)}
-        return {node: next(free[apart[node]]) for node in order}
+        names = {node: next(free[apart[node]]) for node in order}
+        return tuple([names[node] for node in sorted(order)])
 
-    def _orders(self, step: Step) -> Iterator[Names]:
+    def _orders(self, acting: int, outside: Sequence[_Item]) -> Iterator[Names]:
         """The orders of the other nodes among which the least form is looked for."""
-        others = [at for at, node in enumerate(self._peers) if node != step.node]
+        others = [at for at, node in enumerate(self._peers) if node != acting]
         kinds = [[at for at in others if self._known_apart[at] is each] for each in (True, False)]
-        groups = self._told_apart([kind for kind in kinds if kind], step.before)
-        for item in (step.input, step.after):
-            if item is not None and len(groups) < len(others):
+        groups = self._told_apart([kind for kind in kinds if kind], outside[0])
+        for item in outside[1:]:
+            if len(groups) < len(others):
                 groups = self._told_apart(groups, item)
         if prod(factorial(len(group)) for group in groups) > MOST_ORDERS:
             yield tuple([self._peers[at] for group in groups for at in group])
@@ -531,9 +565,11 @@ class Canonicaliser:
         for parts in product(*[permutations(group) for group in groups]):
             yield tuple([self._peers[at] for part in parts for at in part])
 
-    def _told_apart(self, groups: list[list[int]], item: Any) -> list[list[int]]:
+    def _told_apart(self, groups: list[list[int]], item: _Item) -> list[list[int]]:
         """Places of nodes in finer groups: those of one group of which the item says the same."""
-        told = self._signatures.of(item)
+        told = item.told
+        if told is None:
+            told = item.told = self._signatures.of(item.item)
         finer: list[list[int]] = []
         for group in groups:
             classes: dict[tuple[object, ...], list[int]] = {}
@@ -544,61 +580,54 @@ class Canonicaliser:
 
     def _form(
         self,
-        outside: Sequence[_Known],
-        sent: Sequence[_Known],
+        outside: Sequence[_Item],
+        sent: Sequence[_Item],
         names: Names,
         numbers: Mapping[int, int],
         renumbering: Renumbering,
     ) -> _Form:
-        def encoded(known: _Known, numbers: Mapping[int, int]) -> bytes:
-            return self._encode(*known, names, numbers, renumbering)
+        def encoded(item: _Item, numbers: Mapping[int, int]) -> bytes:
+            return self._encode(item, names, numbers, renumbering)
 
         messages = sorted([encoded(each, numbers) for each in sent])
-        if any([value not in numbers for _, facts in sent for value in facts.values]):
+        if any([value not in numbers for each in sent for value in each.facts.values]):
             # Never so in a step of the reference, which sends what it has.
             order = sorted(sent, key=lambda each: encoded(each, numbers))
-            numbers = _extend(numbers, [v for _, facts in order for v in facts.values])
+            numbers = _extend(numbers, [v for each in order for v in each.facts.values])
             messages = sorted([encoded(each, numbers) for each in sent])
         return tuple([encoded(each, numbers) for each in outside]), tuple(messages)
 
     def _encode(
         self,
-        item: Any,
-        facts: Facts,
+        item: _Item,
         names: Names,
         numbers: Mapping[int, int],
         renumbering: Renumbering,
     ) -> bytes:
-        own = tuple([numbers.get(value, UNNUMBERED) for value in facts.values])
-        key = (item, names, own, renumbering)
-        known = self._encoded.get(key)
+        own = tuple([numbers.get(value, UNNUMBERED) for value in item.facts.values])
+        key = (names, own, renumbering)
+        known = item.forms.get(key)
         if known is None:
             renaming = self._renamings.get((names, renumbering))
             if renaming is None:
                 renaming = Renaming(self._peers, names, int, renumbering)
                 self._renamings[names, renumbering] = renaming
             renaming.number = lambda value: numbers.get(value, UNNUMBERED)
-            known = self._encoded[key] = _encode(renaming.item(item))
-        return known
-
-    def _facts_of(self, item: Any) -> Facts:
-        known = self._facts.get(item)
-        if known is None:
-            known = self._facts[item] = facts_of(item)
+            known = item.forms[key] = _encode(renaming.item(item.item))
         return known
 
     def renumbering(self, step: Step) -> Renumbering:
         """What becomes of the step's ranks and positions."""
-        return self._renumbering(step, [*map(self._facts_of, (*_outside(step), *step.sent))])
+        return self._renumbering(step, [*map(self._item, (*_outside(step), *step.sent))])
 
-    def _renumbering(self, step: Step, all_facts: Sequence[Facts]) -> Renumbering:
+    def _renumbering(self, step: Step, items: Sequence[_Item]) -> Renumbering:
         if not self._is_renamed(step):
             return UNCHANGED
-        ranks = {0}.union(*[facts.ranks for facts in all_facts])
+        ranks = {0}.union(*[each.facts.ranks for each in items])
         ranks.discard(NO_RANK)
         kind, shift = kind_of(self.constants, step.node), 0
         if step.action in kind.shifted:
-            positions = [position for facts in all_facts for position in facts.positions]
+            positions = [position for each in items for position in each.facts.positions]
             shift = min(positions) - kind.first_position
         return Renumbering(tuple(sorted(ranks)), shift)
 

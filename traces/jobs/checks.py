@@ -60,9 +60,8 @@ from reference.protocols import (
     needs_no_sender,
 )
 from traces.jobs import joints
-from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
+from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part, Stored
 
-_encode = msgspec.msgpack.Encoder().encode
 _JOINTS: Final = import_module(f"{__package__}.{CLUSTER}_checks")
 """What joins the components of the kit's own composition."""
 
@@ -78,12 +77,8 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 
 def content_addressed(part: Part) -> Iterator[Finding]:
     """rows and inputs are stored once, under the digest of what they hold"""
-    bad_rows = _badly_stored(
-        part.row_digests, part.row_names, part.row_bodies, [_encode(row) for row in part.rows]
-    )
-    bad_inputs = _badly_stored(
-        part.input_digests, part.input_names, part.input_bodies, [_encode(i) for i in part.inputs]
-    )
+    bad_rows = _badly_stored(part.row_digests, part.stored_rows)
+    bad_inputs = _badly_stored(part.input_digests, part.stored_inputs)
     for number, kind in enumerate(part.input_types):
         if type(part.inputs[number]).__name__ != kind:
             bad_inputs[number] = True
@@ -100,20 +95,14 @@ def content_addressed(part: Part) -> Iterator[Finding]:
     )
 
 
-def _badly_stored(
-    digests: Sequence[bytes],
-    names: Sequence[bytes],
-    bodies: Sequence[bytes],
-    encoded: Sequence[bytes],
-) -> Mask:
+def _badly_stored(digests: Sequence[bytes], all_stored: Sequence[Stored]) -> Mask:
     """Which entries have another digest than their body, one that another has, or a body with
     something in it that the values do not have (an unknown field)."""
     bad = np.zeros(len(digests), dtype=np.bool_)
     seen: set[bytes] = set()
-    for number, stored in enumerate(digests):
-        bad[number] = stored in seen or stored != names[number]
-        bad[number] |= bodies[number] != encoded[number]
-        seen.add(stored)
+    for number, (named, stored) in enumerate(zip(digests, all_stored, strict=True)):
+        bad[number] = named in seen or named != stored.name or not stored.whole
+        seen.add(named)
     return bad
 
 
@@ -284,15 +273,17 @@ def metadata_read(part: Part) -> Iterator[Finding]:
     reading = reads[part.input[part.taken]]
     logs: dict[int, list[Any]] = {}
     writing = _any_of_list(np.array(writes, dtype=np.bool_)[part.sent.items], part.sent.offsets)
-    for at in np.flatnonzero(reading | writing[part.taken]).tolist():
-        log = logs.setdefault(int(part.thread[at]), [])
-        step = part.taken[at]
-        if reading[at]:
-            read = part.inputs[part.input[step]]
+    found = np.flatnonzero(reading | writing[part.taken])
+    threads, steps = part.thread[found].tolist(), part.taken[found].tolist()
+    for at, thread, step in zip(found.tolist(), threads, steps, strict=True):
+        log = logs.setdefault(thread, [])
+        _, _, input, _, sent = part.parts_of_steps[step]
+        read = part.inputs[input]
+        if type(read) in LOGS_BY_READING:
             start = read.offset - LOGS_BY_READING[type(read)].first
             written = tuple(log[start : start + len(read.records)]) if start >= 0 else ()
             wrong[at] = not read.records or written != read.records
-        for number in part.sent[step].tolist():
+        for number in sent:
             if writes[number]:
                 log += part.inputs[number].records
     yield from _first_in_runs(

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -24,6 +26,7 @@ from reference.protocols import (
     EARLIER,
     KINDS,
     MESSAGES,
+    AnyConstants,
     RunConstants,
     component_name,
     components_of,
@@ -43,6 +46,42 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 NOT_A_MESSAGE = -1
 """The destination of an input that is no message."""
+STORED_LIMIT: Final = 100_000
+"""How many rows and inputs a worker keeps from part to part, those that were met last; a decoded
+row has some 3 KB."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Stored(msgspec.Struct, eq=False):
+    """A row or an input as it is stored. name: the digest of what it holds, whatever digest it is
+    stored under. whole: whether the body holds nothing that the value does not have."""
+
+    value: Any
+    name: bytes
+    whole: bool
+
+
+@lru_cache(STORED_LIMIT)
+def _stored(decode: Callable[[bytes], Any], body: bytes) -> Stored:
+    value = decode(body)
+    return Stored(value, digest(body), _encode(value) == body)
+
+
+@lru_cache(STORED_LIMIT)
+def _has_form(row: Any, constants: AnyConstants) -> bool:
+    return row_has_form(constants, row)
+
+
+def forget_stored() -> None:
+    """Frees what this process keeps of rows and inputs."""
+    _stored.cache_clear()
+    _has_form.cache_clear()
+
+
+def name_of(*parts: object) -> bytes:
+    """128 bits for a recorded step, of all that it consists of."""
+    return blake2b(_encode(parts), digest_size=16).digest()
 
 
 @dataclass(frozen=True)
@@ -84,7 +123,7 @@ class Part:
     `count`. Constants are indices into `constants_texts`.
     A run is made of components, mostly of one: per occurrence, `component` says whose step it is,
     and `thread` names run and component with one number.
-    Per row and per input: `row_digests`, `input_digests`, and the decoded values.
+    Per row and per input: `row_digests`, `input_digests`, and what is stored.
     """
 
     def __init__(self, tables: PartTables) -> None:
@@ -157,26 +196,48 @@ class Part:
         return kinds
 
     @cached_property
-    def rows(self) -> list[Any]:
+    def stored_rows(self) -> list[Stored]:
         decoders = [decoder_of(kind.row) for kind in KINDS]
         of = [decoders[kind] for kind in self.row_kind.tolist()]
-        return self._decoded("rows", of, self.row_bodies)
+        return self._stored("rows", of, self.row_bodies)
+
+    @cached_property
+    def stored_inputs(self) -> list[Stored]:
+        decode = decoder_of_inputs(self.constants[0])
+        of = [decode] * len(self.input_bodies)
+        return self._stored("inputs", of, self.input_bodies)
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        return [stored.value for stored in self.stored_rows]
 
     @cached_property
     def inputs(self) -> list[Any]:
-        decode = decoder_of_inputs(self.constants[0])
-        of = [decode] * len(self.input_bodies)
-        return self._decoded("inputs", of, self.input_bodies)
+        return [stored.value for stored in self.stored_inputs]
 
     @cached_property
-    def row_names(self) -> list[bytes]:
-        """Per row: the digest of what it holds, whatever digest it is stored under."""
-        return [digest(body) for body in self.row_bodies]
+    def step_names(self) -> list[bytes]:
+        """Per step: 128 bits for it as it was recorded, the same in every part."""
+        rows = [stored.name for stored in self.stored_rows]
+        inputs = [stored.name for stored in self.stored_inputs]
+        texts = [self.constants_texts[code] for code in self.step_constants.tolist()]
+        steps = zip(texts, self.action, self.parts_of_steps, self.ignored, strict=True)
+        return [
+            name_of(
+                *(text, action, node, rows[before], inputs[input], rows[after]),
+                *([inputs[message] for message in sent], ignored),
+            )
+            for text, action, (node, before, input, after, sent), ignored in steps
+        ]
 
     @cached_property
-    def input_names(self) -> list[bytes]:
-        """Per input: the same."""
-        return [digest(body) for body in self.input_bodies]
+    def parts_of_steps(self) -> list[tuple[int, int, int, int, list[int]]]:
+        """Per step: node, before, input, after, sent. Elements of arrays are made anew each time
+        that somebody asks for one."""
+        items, ends = self.sent.items.tolist(), self.sent.offsets.tolist()
+        sent = [items[begin:end] for begin, end in pairwise(ends)]
+        columns = (self.node, self.before, self.input, self.after)
+        return list(zip(*[column.tolist() for column in columns], sent, strict=True))
 
     @cached_property
     def position(self) -> Ints:
@@ -200,7 +261,7 @@ class Part:
                 continue
             rows = np.zeros(len(self.rows), dtype=np.bool_)
             for row in np.unique([self.before[mine], self.after[mine]]).tolist():
-                rows[row] = not row_has_form(constants, self.rows[row])
+                rows[row] = not _has_form(self.rows[row], constants)
             strangers = ~np.isin(self.node, takers_of(constants))
             ill |= mine & (rows[self.before] | rows[self.after] | strangers)
         return ill
@@ -257,13 +318,14 @@ class Part:
 
     def step(self, number: int) -> Step:
         """The step with this id, as it was recorded."""
+        node, before, input, after, sent = self.parts_of_steps[number]
         return Step(
             action=self.action[number],
-            node=int(self.node[number]),
-            before=self.rows[self.before[number]],
-            input=self.inputs[self.input[number]],
-            after=self.rows[self.after[number]],
-            sent=self.messages(self.sent[number]),
+            node=node,
+            before=self.rows[before],
+            input=self.inputs[input],
+            after=self.rows[after],
+            sent=self.messages(sent),
             ignored=self.ignored[number],
         )
 
@@ -281,13 +343,13 @@ class Part:
                 )
         return found
 
-    def _decoded(
+    def _stored(
         self, table: str, decoders: Sequence[Callable[[bytes], Any]], bodies: Sequence[bytes]
-    ) -> list[Any]:
+    ) -> list[Stored]:
         values = []
         for number, (decode, body) in enumerate(zip(decoders, bodies, strict=True)):
             try:
-                values.append(decode(body))
+                values.append(_stored(decode, body))
             except msgspec.MsgspecError as error:
                 raise TraceError(
                     f"part {self.first_run}: {table} {number} cannot be read: {error}"

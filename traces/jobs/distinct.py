@@ -21,7 +21,6 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -36,7 +35,7 @@ from reference.protocols import AnyConstants
 from specs import SPECS
 from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs
-from traces.jobs.columns import Mask, Part
+from traces.jobs.columns import Mask, Part, forget_stored, name_of
 from traces.jobs.protocols import constants_text, decode_step_constants
 from traces.jobs.relevance import Relevance
 from traces.jobs.step_frames import INIT
@@ -46,6 +45,8 @@ from traces.store import PartEntry, read_part
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+RECORDED_LIMIT: Final = 1_000_000
+"""Of how many recorded steps a worker knows the class, each in some 150 bytes."""
 FIRST_ROW: Final = -1
 """In place of a step's id: the class is that of a node's first row."""
 
@@ -206,16 +207,16 @@ class _Judge:
         self.text = constants_text(constants)
         self._encoded_text = self.text.encode()
         self._canonicaliser = Canonicaliser(constants)
-        self._named: dict[Step, _Named] = {}
+        self._named: dict[CanonicalStep, _Named] = {}
 
     def name(self, step: Step) -> _Named:
-        known = self._named.get(step)
+        form = self._canonicaliser.canonical(step)
+        known = self._named.get(form)
         if known is None:
             if len(self._named) >= MEMO_LIMIT:
                 self._named.clear()
-            form = self._canonicaliser.canonical(step)
             known = _Named(form.digest(self._encoded_text), form, self.text)
-            self._named[step] = known
+            self._named[form] = known
         return known
 
 
@@ -228,36 +229,45 @@ class _Named(NamedTuple):
 
 
 class _Namer:
-    """The classes of steps that were recorded under one set of constants.
+    """The classes of recorded steps, under one spec.
 
     It lives as long as the worker, since the parts of a campaign have most steps in common.
     """
 
-    def __init__(self, constants: AnyConstants, specs: Path) -> None:
-        self._relevance = Relevance(constants, specs)
+    def __init__(self, specs: Path) -> None:
+        self._specs = specs
+        self._relevance: dict[str, Relevance] = {}
+        self._judges: dict[AnyConstants, _Judge] = {}
         self._known: dict[bytes, _Named] = {}
 
-    def name(self, recorded: bytes, step: Callable[[], Step]) -> _Named:
+    def name(self, recorded: bytes, constants: str, step: Callable[[], Step]) -> _Named:
+        """The class of the step of this name, which was recorded under these constants."""
         known = self._known.get(recorded)
         if known is None:
-            if len(self._known) >= MEMO_LIMIT:
+            if len(self._known) >= RECORDED_LIMIT:
                 self._known.clear()
-            judged = self._relevance.judged(step())
-            judge = _judges.get(judged.constants)
-            if judge is None:
-                judge = _judges[judged.constants] = _Judge(judged.constants)
-            known = self._known[recorded] = judge.name(judged.step)
+            known = self._known[recorded] = self._found(constants, step())
         return known
 
+    def _found(self, constants: str, step: Step) -> _Named:
+        relevance = self._relevance.get(constants)
+        if relevance is None:
+            relevance = Relevance(decode_step_constants(constants), self._specs)
+            self._relevance[constants] = relevance
+        judged = relevance.judged(step)
+        judge = self._judges.get(judged.constants)
+        if judge is None:
+            judge = self._judges[judged.constants] = _Judge(judged.constants)
+        return judge.name(judged.step)
 
-_namers: dict[tuple[str, Path], _Namer] = {}
-_judges: dict[AnyConstants, _Judge] = {}
+
+_namers: dict[Path, _Namer] = {}
 
 
 def forget() -> None:
     """Frees what this process remembers of classes; the next part finds them anew."""
     _namers.clear()
-    _judges.clear()
+    forget_stored()
 
 
 class _Class:
@@ -284,7 +294,7 @@ class Classes:
 
     def __init__(self, part: Part, specs: Path = SPECS) -> None:
         self._part = part
-        self._specs = specs
+        self._namer = _namers.setdefault(specs, _Namer(specs))
         self._classes: dict[bytes, _Class] = {}
         self._keys: list[tuple[int, int, int, str, bytes, bytes]] = []
         self.first_rows = 0
@@ -301,16 +311,12 @@ class Classes:
     def _enter(self, code: int, step: int, node: int = 0, row: int = 0) -> _Class:
         part = self._part
         text = part.constants_texts[code]
-        namer = _namers.get((text, self._specs))
-        if namer is None:
-            namer = _Namer(decode_step_constants(text), self._specs)
-            _namers[text, self._specs] = namer
         if step == FIRST_ROW:
-            recorded = _hash(text, INIT, node, part.row_names[row])
-            named = namer.name(recorded, lambda: part.first_step(node, row))
+            recorded = name_of(text, INIT, node, part.stored_rows[row].name)
+            named = self._namer.name(recorded, text, lambda: part.first_step(node, row))
         else:
-            recorded = recorded_name(part, step)
-            named = namer.name(recorded, lambda: part.step(step))
+            recorded = part.step_names[step]
+            named = self._namer.name(recorded, text, lambda: part.step(step))
         self._keys.append((step, node, row, text, recorded, named.key))
         known = self._classes.get(named.key)
         if known is None:
@@ -362,24 +368,6 @@ def _first_rows(part: Part, ill: Mask) -> dict[tuple[int, int, int], tuple[int, 
             count, earliest = found.get(key, (0, at))
             found[key] = (count + 1, min(earliest, at))
     return found
-
-
-def _hash(*parts: object) -> bytes:
-    return blake2b(msgspec.msgpack.encode(parts), digest_size=16).digest()
-
-
-def recorded_name(part: Part, step: int) -> bytes:
-    """128 bits for a step as it was recorded, the same in every part."""
-    return _hash(
-        part.constants_texts[part.step_constants[step]],
-        part.action[step],
-        int(part.node[step]),
-        part.row_names[part.before[step]],
-        part.input_names[part.input[step]],
-        part.row_names[part.after[step]],
-        [part.input_names[message] for message in part.sent[step]],
-        part.ignored[step],
-    )
 
 
 def facts_of(part: Part, classes: Classes, findings: list[Finding]) -> Facts:

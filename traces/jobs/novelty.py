@@ -56,25 +56,18 @@ def sometimes(part: Part, scenario: str) -> dict[tuple[str, str], Ints]:
             by_type.setdefault(of.__name__, []).append(condition)
     met = np.unique(part.taken)
     taken = met[~part.ill_formed[met]].tolist()
-    # As lists: elements of arrays are made anew each time.
-    node, before, input, after, code = (
-        column.tolist()
-        for column in (part.node, part.before, part.input, part.after, part.step_constants)
-    )
-    ends, sent = part.sent.offsets.tolist(), part.sent.items.tolist()
     rows, inputs, types = part.rows, part.inputs, part.input_types
+    code = part.step_constants.tolist()
     constants = {
         number: decode_step_constants(part.constants_texts[number])
         for number in {code[step]: None for step in taken}
     }
     found: dict[tuple[str, str], list[int]] = {}
     for step in taken:
-        for condition in by_type.get(types[input[step]], ()):
-            messages = tuple([inputs[at] for at in sent[ends[step] : ends[step + 1]]])
-            given = (
-                *(constants[code[step]], node[step], rows[before[step]], inputs[input[step]]),
-                *(rows[after[step]], messages),
-            )
+        node, before, input, after, sent = part.parts_of_steps[step]
+        for condition in by_type.get(types[input], ()):
+            messages = tuple([inputs[at] for at in sent])
+            given = constants[code[step]], node, rows[before], inputs[input], rows[after], messages
             told = _asked(condition, given)
             if told is not None:
                 found.setdefault(told, []).append(step)

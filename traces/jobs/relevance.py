@@ -38,7 +38,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reference.kit.fields import spec_name
-from reference.kit.protocol import NodeKind
+from reference.kit.protocol import Case, NodeKind
 from reference.protocols import AnyConstants, kind_named, kind_of, protocol_of
 from tla_utils.mentions import Mentions, mentions
 from tla_utils.overrides import ModuleSource, read_modules
@@ -96,7 +96,8 @@ class Relevance:
     def __init__(self, constants: AnyConstants, specs: Path) -> None:
         self._constants = constants
         self._specs = specs
-        self._plans: dict[tuple[str, str], tuple[_Plan | None, AnyConstants]] = {}
+        self._plans: dict[tuple[int, str], tuple[_Plan | None, AnyConstants]] = {}
+        self._cases: dict[tuple[int, str], Case | None] = {}
 
     def of(self, step: Step) -> Step:
         """The step as it is judged."""
@@ -112,7 +113,10 @@ class Relevance:
 
     def label(self, node: int, action: str, before: Any, input: Any) -> str:
         """The action that is judged: that of the case, where the handler has one that holds."""
-        case = kind_of(self._constants, node).case(action)
+        try:
+            case = self._cases[node, action]
+        except KeyError:
+            case = self._cases[node, action] = kind_of(self._constants, node).case(action)
         if case is None or not isinstance(input, case.input) or not case.holds(before, input):
             return action
         return f"{action}_{case.label}"
@@ -131,15 +135,15 @@ class Relevance:
 
     def _known(self, node: int, label: str) -> tuple[_Plan | None, AnyConstants]:
         """What is done to rows, and the constants, by the action that is judged."""
-        kind = kind_of(self._constants, node)
-        known = self._plans.get((kind.name, label))
+        known = self._plans.get((node, label))
         if known is None:
+            kind = kind_of(self._constants, node)
             found = mentions_of(kind.name, label, self._specs)
             # An operator that makes a row from nothing sets fields that it does not mention.
             makes = label == INIT or first_row(kind) in found.operators
             plan = None if makes else self._plan(kind.initial(self._constants), found)
             known = plan, self._relevant_constants(found)
-            self._plans[kind.name, label] = known
+            self._plans[node, label] = known
         return known
 
     def _relevant_constants(self, mentioned: Mentions) -> AnyConstants:

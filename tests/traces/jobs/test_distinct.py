@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from reference.partition.messages import DEPOSED
 from reference.runner.run import simulate_part
 from tests.conformance.altered import Altered
+from traces.jobs import distinct
 from traces.jobs.canonical import CanonicalStep
 from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes, recorded_name
+from traces.jobs.distinct import Classes
 from traces.jobs.protocols import constants_text, decode_constants
 from traces.schema import PartTables
 
@@ -53,7 +55,7 @@ def otherwise(altered: Altered, step: dict[str, Any], field: str) -> Any:
         return [altered.input(replace(message, source=9)), *step["sent"][1:]]
     if field == "input":
         return altered.input(replace(altered.received[step["input"]], source=9))
-    return {"action": "HandleElectLeaders", "node": 0, "ignored": "Nothing"}[field]
+    return {"action": "HandleElectLeaders", "node": DEPOSED, "ignored": "Nothing"}[field]
 
 
 FIELDS = ("constants", "action", "node", "before", "input", "after", "sent", "ignored")
@@ -73,9 +75,9 @@ def test_the_name_of_a_recorded_step_is_of_all_its_fields(recorded: PartTables) 
     names = []
     for field in FIELDS:
         part = changed(recorded, field)
-        names.append(recorded_name(part, len(part.node) - 1))
+        names.append(part.step_names[-1])
     whole = Part(recorded)
-    known = {recorded_name(whole, step) for step in range(len(whole.node))}
+    known = {*whole.step_names}
     assert len(known) == len(whole.node)
     assert len({*names} | known) == len(FIELDS) + len(known)
 
@@ -88,8 +90,17 @@ def test_steps_that_differ_have_classes_of_their_own(recorded: PartTables, field
     assert len(found - known) == 1
 
 
+def test_what_a_worker_remembers_changes_no_class(
+    recorded: PartTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembered = Classes(Part(recorded)).table()
+    distinct.forget()
+    monkeypatch.setattr(distinct, "RECORDED_LIMIT", 1)
+    monkeypatch.setattr(distinct, "MEMO_LIMIT", 1)
+    assert Classes(Part(recorded)).table() == remembered
+
+
 def test_the_names_of_a_part_do_not_depend_on_where_it_begins(recorded: PartTables) -> None:
     again = recorded._replace(first_run=500)
     parts = Part(recorded), Part(again)
-    for step in range(0, len(parts[0].node), 17):
-        assert recorded_name(parts[0], step) == recorded_name(parts[1], step)
+    assert parts[0].step_names == parts[1].step_names
