@@ -180,12 +180,13 @@ public final class Coordinators extends Node implements Coordinator.Host {
             } catch (RuntimeException e) {
                 refuse(Errors.forException(e));
             }
-            // Who does not have the log does not take the request.
             disabled = !leads && NOT_ITS.contains(refused);
         };
     }
 
+    /** What a request was refused with in this step. */
     private Errors refused;
+    /** It came to one that does not have the log: if nothing comes of it, it is no step. */
     private boolean disabled;
 
     private void refuse(Errors error) {
@@ -207,7 +208,10 @@ public final class Coordinators extends Node implements Coordinator.Host {
         Coordinator c = coordinators.get(n - 1);
         for (Coordinator.Marker each : c.sent) {
             if (form(each).equals(said)) {
-                return () -> c.answered(each, Errors.NONE);
+                return () -> {
+                    disabled = !c.isActive();
+                    c.answered(each, Errors.NONE);
+                };
             }
         }
         return null;
@@ -341,7 +345,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
 
     @Override
     protected List<String> lines(String text) {
-        if (!disabled || !before.isEmpty()) {
+        if (!disabled || sent.size() > told || !Json.text(read()).equals(last)) {
             close();
         }
         return List.copyOf(before);
