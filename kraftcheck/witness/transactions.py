@@ -43,7 +43,7 @@ from traces.foreign.verdicts import Finding
 
 LAST_EPOCH: Final = 32766
 """Of a producer id: Kafka's own constant."""
-COORDINATORS: Final = 3
+
 METHODS: Final = {
     "HandleInitProducerId": "TransactionCoordinator.handleInitProducerId",
     "HandleAddPartitions": "TransactionCoordinator.handleAddPartitionsToTransaction",
@@ -132,8 +132,7 @@ class KafkaTransactions(PlainSchedule):
     def _take(self, time: int, step: Step) -> bool:
         goes_on = super()._take(time, step)
         while self._follows and step.before.node == COORDINATOR:
-            [follows] = self._follows
-            known = self._machine.interner.input(follows.input)
+            known = self._machine.interner.input(self._follows[0].input)
             then = self._machine.step(self._states[COORDINATOR], known)
             assert then is not None, "it has been taken"
             goes_on = super()._take(time, then)
@@ -302,9 +301,9 @@ class _Coordinators:
         return []
 
 
-COMPONENT: Final = _Coordinators()
+COORDINATORS: Final = _Coordinators()
 
 
 def component(kafka: Kafka) -> _Coordinators:
     """Those of all versions that are driven are driven alike."""
-    return COMPONENT
+    return COORDINATORS
