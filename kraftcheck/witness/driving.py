@@ -247,7 +247,7 @@ def by_chance(
     place = artifacts.claim(out)
     begin = monotonic()
     with screen.progress("driving Kafka", runs) as meter:
-        how = {"runs": runs, "seed": seed, "moves": moves}
+        how: dict[str, Any] = {"runs": runs, "seed": seed, "moves": moves}
         how |= {"given": dict(given)}
         driven = drive(
             place / TRACE, kafka, component, nodes, **how, compares=differential, told=meter.update

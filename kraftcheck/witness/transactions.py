@@ -283,16 +283,12 @@ class _Coordinators:
         return made
 
     def constants(self, setting: Any) -> Constants:
-        return Constants(
-            **{name: getattr(setting, name) for name in Constants.__struct_fields__}
-        )
+        return Constants(**{name: getattr(setting, name) for name in Constants.__struct_fields__})
 
     def begin(
         self, setting: Any, host: Host, watched: bool, compares: bool = False
     ) -> KafkaTransactions:
-        return KafkaTransactions(
-            msgspec.structs.replace(setting, watched=watched), host, compares
-        )
+        return KafkaTransactions(msgspec.structs.replace(setting, watched=watched), host, compares)
 
     def walk(self, schedule: KafkaTransactions, seed: int, moves: int) -> None:
         walk(schedule, seed, moves, MOVES)
