@@ -33,8 +33,11 @@ OF_VERSION_1 = (
     DATA / "kafka-transactions-1-run.jsonl",
     DATA / "kafka-transactions-1-departures.jsonl",
 )
-ELSEWHERE = {OF_COORDINATORS[1]: {"fenced-once"}, OF_VERSION_1[1]: {"abort-is-not-told"}}
-"""What is needed by the other version of the protocol alone."""
+ELSEWHERE = {
+    OF_COORDINATORS[1]: {"fenced-once"},
+    OF_VERSION_1[1]: {"abort-is-not-told", "leaderless-is-deleted"},
+}
+"""What is met in the recording of the other version of the protocol."""
 OF_4_0 = DATA / "kafka-4.0.2-quorum.jsonl", DATA / "kafka-4.0-departures.jsonl"
 PROFILE = read_profile("kafka-4.3")
 BEFORE_41 = read_profile("kafka-4.0")

@@ -42,10 +42,6 @@ final class Call extends Thread {
         }
     }
 
-    boolean isOver() {
-        return over;
-    }
-
     /** It goes no further. */
     void drop() {
         over = true;

@@ -34,6 +34,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.ScheduledFuture;
 
 /**
@@ -47,6 +48,10 @@ final class Coordinator {
     /** Of the one partition that the transaction log has here. */
     private static final int LOG = 0;
     private static final KafkaConfig CONFIG = config();
+    private static final Set<TransactionState> PREPARED =
+            Set.of(TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT);
+    private static final Set<TransactionState> COMPLETED =
+            Set.of(TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT);
 
     /** An append that nobody has acknowledged. request: that waits for it, as it came; null: none does. */
     record Waiting(TailLog.Entry entry, String request,
@@ -64,12 +69,19 @@ final class Coordinator {
         void completes();
     }
 
+    /** What gives out producer ids. */
+    interface Ids {
+        long next(TransactionMetadata row);
+    }
+
     final int epoch;
     final TransactionCoordinator kafka;
-    final Rows rows;
-    final Markers markers;
+    /** Markers that nobody has answered. */
     final List<Marker> sent = new ArrayList<>();
+    /** Calls that stand between the two locks of a fence, the latest first. */
     final Deque<Call> fences = new ArrayDeque<>();
+    private final Rows rows;
+    private final Markers markers;
     private final Deque<Runnable> tasks = new ArrayDeque<>();
     private final TailLog log;
     private final Host host;
@@ -104,13 +116,10 @@ final class Coordinator {
         };
         rows = new Rows(config, later, Replicas.of(log, this::append), image, time);
         markers = new Markers(image, rows, time);
-        kafka = new TransactionCoordinator(config, later, () -> () -> ids.next(row()), rows, markers, time, new LogContext());
+        kafka = new TransactionCoordinator(
+                config, later, () -> () -> ids.next(row()), rows, markers, time, new LogContext());
         kafka.startup(() -> 1, false);
         kafka.onElection(LOG, epoch);
-    }
-
-    interface Ids {
-        long next(TransactionMetadata row);
     }
 
     /** Kafka's, with two places where the host looks in. */
@@ -135,7 +144,7 @@ final class Coordinator {
         public void appendTransactionToLog(
                 String id, int of, TxnTransitMetadata next, Function1<Errors, BoxedUnit> told,
                 Function1<Errors, Object> again, RequestLocal local) {
-            if (next.txnState() == TransactionState.COMPLETE_COMMIT || next.txnState() == TransactionState.COMPLETE_ABORT) {
+            if (COMPLETED.contains(next.txnState())) {
                 host.completes();
             }
             super.appendTransactionToLog(id, of, next, told, again, local);
@@ -197,7 +206,7 @@ final class Coordinator {
         }
     }
 
-    /** The marker that the sender's thread would send now; and completions that it would write again. */
+    /** The markers that the sender's thread would send now; completions that it writes again are written. */
     List<Marker> poll() {
         List<Marker> found = new ArrayList<>();
         for (RequestAndCompletionHandler each : markers.generateRequests()) {
@@ -250,8 +259,10 @@ final class Coordinator {
     }
 
     private void complete(Marker marker, boolean lost, WriteTxnMarkersResponse response) {
-        RequestHeader header = new RequestHeader(ApiKeys.WRITE_TXN_MARKERS, ApiKeys.WRITE_TXN_MARKERS.latestVersion(), "", 0);
-        marker.request.handler.onComplete(new ClientResponse(header, null, "", 0, 0, lost, null, null, response));
+        RequestHeader header = new RequestHeader(
+                ApiKeys.WRITE_TXN_MARKERS, ApiKeys.WRITE_TXN_MARKERS.latestVersion(), "", 0);
+        marker.request.handler.onComplete(
+                new ClientResponse(header, null, "", 0, 0, lost, null, null, response));
     }
 
     /** Another leads the log: what waits for copies fails first, as in Kafka. */
@@ -281,8 +292,7 @@ final class Coordinator {
 
     /** Whether it writes markers, or waits to say that all are written. */
     boolean isMarking() {
-        TransactionState state = row() == null ? null : row().state();
-        return state == TransactionState.PREPARE_COMMIT || state == TransactionState.PREPARE_ABORT;
+        return row() != null && PREPARED.contains(row().state());
     }
 
     TailLog.Entry made() {

@@ -52,10 +52,18 @@ public final class Coordinators extends Node implements Coordinator.Host {
     private final List<Coordinator> coordinators = new ArrayList<>();
     private final Map<String, Object> first;
 
+    // Of the step that is taken.
     private JsonNode input;
-    private final List<String> before = new ArrayList<>();
-    private int told;
     private String taken;
+    private final List<String> before = new ArrayList<>();
+    /** How much of what was sent is in lines. */
+    private int told;
+    /** What a request was refused with. */
+    private Errors refused;
+    /** It came to one that does not have the log: if nothing comes of it, it is no step. */
+    private boolean disabled;
+    /** The row as it was told last. */
+    private String last = "";
 
     public static List<Node> nodes(JsonNode constants) {
         return List.of(new Coordinators(constants));
@@ -184,11 +192,6 @@ public final class Coordinators extends Node implements Coordinator.Host {
         };
     }
 
-    /** What a request was refused with in this step. */
-    private Errors refused;
-    /** It came to one that does not have the log: if nothing comes of it, it is no step. */
-    private boolean disabled;
-
     private void refuse(Errors error) {
         refused = error;
     }
@@ -312,8 +315,6 @@ public final class Coordinators extends Node implements Coordinator.Host {
         refused = null;
     }
 
-    private String last = "";
-
     @Override
     protected Runnable delivery(Message message) {
         throw new AssertionError("nobody here is sent anything by another");
@@ -358,16 +359,20 @@ public final class Coordinators extends Node implements Coordinator.Host {
 
     // --- The row
 
-    private static Map<String, Object> pending(String state, long epoch, List<Integer> partitions, boolean logged, Object request) {
-        return Json.fields("state", state, "epoch", epoch, "partitions", partitions, "logged", logged, "request", request);
+    private static Map<String, Object> pending(
+            String state, long epoch, List<Integer> partitions, boolean logged, Object request) {
+        return Json.fields("state", state, "epoch", epoch, "partitions", partitions, "logged", logged,
+                "request", request);
     }
 
     private Map<String, Object> txn(TransactionMetadata row, List<Integer> of) {
-        return Json.fields("state", row.state().stateName(), "epoch", epoch(row.producerId(), row.producerEpoch()), "partitions", of);
+        return Json.fields("state", row.state().stateName(),
+                "epoch", epoch(row.producerId(), row.producerEpoch()), "partitions", of);
     }
 
     private Map<String, Object> nobody(int n) {
-        return Json.fields("active", false, "coordinatorEpoch", n, "txn", first, "pending", NOTHING_PENDING, "toMark", List.of());
+        return Json.fields("active", false, "coordinatorEpoch", n, "txn", first,
+                "pending", NOTHING_PENDING, "toMark", List.of());
     }
 
     private Map<String, Object> form(Coordinator c) {
@@ -394,7 +399,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
         }
         if (c.waiting() != null) {
             var entry = c.waiting().entry();
-            return pending(state.stateName(), ((Number) entry.form().get("epoch")).longValue(), entry.partitions(), true,
+            return pending(state.stateName(), entry.epoch(), entry.partitions(), true,
                     c.waiting().request() == null ? NOBODY : Json.raw(c.waiting().request()));
         }
         TxnTransitMetadata next = c.completion();

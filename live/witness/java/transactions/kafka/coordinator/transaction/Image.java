@@ -37,7 +37,8 @@ final class Image {
         List<ApiMessage> records = new ArrayList<>(List.of(
                 new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
                         .setFeatureLevel(MetadataVersion.LATEST_PRODUCTION.featureLevel()),
-                new FeatureLevelRecord().setName(TransactionVersion.FEATURE_NAME).setFeatureLevel(version.featureLevel()),
+                new FeatureLevelRecord().setName(TransactionVersion.FEATURE_NAME)
+                        .setFeatureLevel(version.featureLevel()),
                 new TopicRecord().setName(TOPIC).setTopicId(TOPIC_ID)));
         for (int each : partitions) {
             BrokerEndpointCollection listens = new BrokerEndpointCollection();

@@ -5,6 +5,7 @@ import kraftcheck.witness.Json;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.coordinator.transaction.TransactionLog;
 import org.apache.kafka.coordinator.transaction.TransactionMetadata;
 import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
@@ -24,9 +25,9 @@ import java.util.function.ToLongFunction;
  */
 final class TailLog {
     /** A record. form: as the specification has it. */
-    record Entry(MemoryRecords records, int leaderEpoch, Map<String, Object> form) {
-        String text() {
-            return Json.text(form);
+    record Entry(MemoryRecords records, Map<String, Object> form) {
+        long epoch() {
+            return (long) form.get("epoch");
         }
 
         @SuppressWarnings("unchecked")
@@ -50,15 +51,17 @@ final class TailLog {
     }
 
     static MemoryRecords records(String id, TxnTransitMetadata row, TransactionVersion version) {
-        return MemoryRecords.withRecords(TransactionLog.ENFORCED_COMPRESSION,
-                new org.apache.kafka.common.record.internal.SimpleRecord(0, TransactionLog.keyToBytes(id), TransactionLog.valueToBytes(row, version)));
+        return MemoryRecords.withRecords(TransactionLog.ENFORCED_COMPRESSION, new SimpleRecord(
+                0, TransactionLog.keyToBytes(id), TransactionLog.valueToBytes(row, version)));
     }
 
     private Entry entry(MemoryRecords records, int leaderEpoch) {
         Record record = records.records().iterator().next();
-        TransactionMetadata row = ((TransactionLog.TxnRecord) TransactionLog.read(record.key(), record.value())).metadata();
-        return new Entry(records, leaderEpoch, Json.fields("state", row.state().stateName(),
-                "epoch", epochs.applyAsLong(row), "partitions", ids(row.topicPartitions()), "leaderEpoch", leaderEpoch));
+        var read = (TransactionLog.TxnRecord) TransactionLog.read(record.key(), record.value());
+        TransactionMetadata row = read.metadata();
+        return new Entry(records, Json.fields(
+                "state", row.state().stateName(), "epoch", epochs.applyAsLong(row),
+                "partitions", ids(row.topicPartitions()), "leaderEpoch", leaderEpoch));
     }
 
     static List<Integer> ids(Collection<TopicPartition> partitions) {
