@@ -40,8 +40,8 @@ EACH: Final = 3
 
 class Sample(NamedTuple):
     """Runs in which every entry is met. name: how the files begin. whole: the run that is kept from
-    its beginning, if one is. schedule: of the last run. version: of Kafka. nodes, runs, moves, given:
-    as driving.drive has them.
+    its beginning, if one is. schedule: of the last run. version: of Kafka. nodes, runs, moves,
+    given: as driving.drive has them.
     """
 
     name: str
