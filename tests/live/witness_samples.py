@@ -80,7 +80,7 @@ def _make(sample: Sample) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         kafka = Kafka(sample.version, None, "", files=True)
-        how = {"runs": sample.runs, "seed": sample.seed, "moves": sample.moves}
+        how: dict[str, Any] = {"runs": sample.runs, "seed": sample.seed, "moves": sample.moves}
         drive(path, kafka, sample.component, sample.nodes, **how, given=sample.given)
         if sample.schedule:
             with path.open("a", encoding="utf-8") as file:
