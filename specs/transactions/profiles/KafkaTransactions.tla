@@ -19,6 +19,12 @@ Kafka_MarkerDestination(hasLeader) ==
     [] "leaderless-is-deleted" \in Entries -> "Deleted"
     [] OTHER -> "Later"
 
+(* leaderless-is-deleted: also of one whose marker has to be sent again.    *)
+Kafka_HandleMarkersAgain(row, leaderless) ==
+  LET gone == IF "leaderless-is-deleted" \in Entries THEN leaderless ELSE {}
+      left == [row EXCEPT !.toMark = @ \ gone]
+  IN IF row.toMark = {} THEN {} ELSE {Outcome(left, <<>>, MarkersOf(left, leaderless), {})}
+
 (* abort-is-not-told: Z80.                                                  *)
 Kafka_EndTxnAnswer(row, m) ==
   LET answer == IF EpochPerTransaction THEN EndTxnAnswerV2(row, m) ELSE EndTxnAnswerV1(row, m)
