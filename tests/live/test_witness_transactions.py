@@ -224,6 +224,7 @@ def test_version_1_by_chance(tmp_path: Path) -> None:
 
 FINDS = {
     "Z70": ("LogMatchesMarkers", "HandleAcknowledged"),
+    "Z70-again": ("LogMatchesMarkers", "HandleMarkersAgain"),
     "Z71": ("DecidedBeforeMarked", "HandleLoaded"),
     "Z80": ("EndNotRefused", "HandleEndTxn"),
 }
