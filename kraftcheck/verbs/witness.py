@@ -104,15 +104,23 @@ def _by_chance(protocol: Any) -> click.Command:
         show_default=True,
         help=f"How many {nodes}.",
     )
+    @click.option(
+        "--set",
+        "given",
+        multiple=True,
+        metavar="OPTION=VALUE",
+        help="An option of all runs, as a schedule has it, such as version=1 of transactions.",
+    )
     @click.option("--out", type=FOLDER, required=True, help="The folder for steps and findings.")
     @DIFFERENTIAL
     @kafka
     @JAR
     @shown
-    def by_chance(kafka: Any, **options: Any) -> int:
+    def by_chance(kafka: Any, given: tuple[str, ...], **options: Any) -> int:
         from kraftcheck.witness import driving
-        from kraftcheck.witness.kafka import driver
+        from kraftcheck.witness.kafka import driver, given_options
 
+        options |= {"given": given_options(given)}
         return driving.by_chance(driver(name, name).component(kafka), kafka=kafka, **options)
 
     return by_chance

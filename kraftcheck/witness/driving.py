@@ -45,6 +45,7 @@ LISTED = 5
 DIFFERING = 12
 """How many kinds of differences are told."""
 SHARED_MEMORY = Path("/dev/shm")
+NO_OPTIONS: Mapping[str, Any] = {}
 
 
 class Part(Interface):
@@ -157,15 +158,16 @@ def drive(
     seed: int,
     moves: int,
     first: int = 0,
+    given: Mapping[str, Any] = NO_OPTIONS,
     compares: bool = False,
     told: Callable[[int], None] = lambda done: None,
 ) -> Driven:
-    """Makes so many runs from the first on, and writes their steps (`traces_of`). Raises BadInput:
-    Kafka cannot be driven.
+    """Makes so many runs from the first on, and writes their steps (`traces_of`). given: options of
+    all runs. Raises BadInput: Kafka cannot be driven, or not so.
     """
     driven = Driven([Steps([], []) for _ in component.parts], [], [])
     protocol = component.protocol
-    constants = component.constants(component.settings(nodes, seed))
+    constants = component.constants(_setting(component, nodes, seed, given))
 
     def work() -> Driven:
         with host_of(kafka, protocol, constants) as host, ExitStack() as stack:
@@ -177,7 +179,8 @@ def drive(
                 file.write(header(of, producer(kafka, protocol)) + "\n")
             for run in range(first, first + runs):
                 own = run_seed(seed, run)
-                schedule = component.begin(component.settings(nodes, own), host, False, compares)
+                setting = _setting(component, nodes, own, given)
+                schedule = component.begin(setting, host, False, compares)
                 component.walk(schedule, own, moves)
                 for file, steps, taken in zip(files, driven.parts, schedule.parts, strict=True):
                     # The first line of a trace is its header.
@@ -193,6 +196,21 @@ def drive(
         return driven
 
     return tried(work)
+
+
+def _setting(component: Component, nodes: int, seed: int, given: Mapping[str, Any]) -> Any:
+    """Of a run by chance, with these options in place. Raises BadInput: there is no such one."""
+    drawn = component.settings(nodes, seed)
+    known = getattr(drawn, "__struct_fields__", ())
+    for name in given:
+        if name not in known:
+            raise BadInput(f"--set {name}: there is no such option; there are {', '.join(known)}")
+    if not given:
+        return drawn
+    try:
+        return component.setting({**msgspec.to_builtins(drawn), **given})
+    except msgspec.ValidationError as error:
+        raise BadInput(f"--set: {error}") from None
 
 
 def check_steps(component: Component, driven: Driven) -> None:
@@ -215,8 +233,10 @@ def by_chance(
     jar: str | None,
     screen: Screen,
     differential: bool = False,
+    given: Mapping[str, Any] = NO_OPTIONS,
 ) -> int:
-    """Runs, all judged; if `differential`, by the reference, and by TLC where it differs.
+    """Runs, all judged; if `differential`, by the reference, and by TLC where it differs. given:
+    options of all runs.
 
     Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used.
     """
@@ -227,7 +247,8 @@ def by_chance(
     place = artifacts.claim(out)
     begin = monotonic()
     with screen.progress("driving Kafka", runs) as meter:
-        how = {"runs": runs, "seed": seed, "moves": moves}
+        how: dict[str, Any] = {"runs": runs, "seed": seed, "moves": moves}
+        how |= {"given": dict(given)}
         driven = drive(
             place / TRACE, kafka, component, nodes, **how, compares=differential, told=meter.update
         )

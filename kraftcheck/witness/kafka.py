@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+import msgspec
+
 from kraftcheck.exits import BadInput
 from live.artifacts import ArtifactError
 from live.witness.host import WitnessError
@@ -113,6 +115,20 @@ def driver(protocol: str, what: str) -> Any:
     if protocol not in known:
         raise BadInput(f"{what}; a witness has {', '.join(known)} only")
     return import_module(f"{__package__}.{protocol}")
+
+
+def given_options(said: Sequence[str]) -> dict[str, Any]:
+    """OPTION=VALUE, each value as JSON or else a text. Raises BadInput: one is nothing of that."""
+    found: dict[str, Any] = {}
+    for each in said:
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise BadInput(f"--set {each!r:.60}: say OPTION=VALUE")
+        try:
+            found[name] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            found[name] = value
+    return found
 
 
 def graphs(

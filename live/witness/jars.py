@@ -54,6 +54,7 @@ COMPONENTS: Final = {
         node="kraftcheck.cluster.Cluster", folders=("quorum", "partition", "cluster")
     ),
     "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
+    "transactions": Component("kafka.coordinator.transaction.Coordinators", ("transactions",)),
     "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
 }
 """By protocol or composition, and the log on disk."""

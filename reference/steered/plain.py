@@ -49,16 +49,19 @@ class _Fate:
 
 class PlainSchedule(PlainSimulation):
     """A run of the protocol, and the moves so far. options: those of its runs; of those that say
-    how often something happens only `late` counts, which is 0 or not.
+    how often something happens only `late` counts, which is 0 or not. memo: in which another takes
+    steps of nodes.
 
     Raises UnknownBug; ProtocolError: no such constants.
     """
 
-    def __init__(self, protocol: Protocol, options: Any, bug: str | None) -> None:
+    def __init__(
+        self, protocol: Protocol, options: Any, bug: str | None, memo: PlainMemo | None = None
+    ) -> None:
         self.options = options
         self.recorder = Recorder(0)
         self._fate = _Fate()
-        memo = memos.of((protocol.name, bug), lambda: PlainMemo(protocol, bug))
+        memo = memo or memos.of((protocol.name, bug), lambda: PlainMemo(protocol, bug))
         # What may be lost is asked about.
         super().__init__(replace(options, lost=1), self._fate, memo, self.recorder)
         self._protocol = protocol

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from reference.kit.protocol import (
+    Handlers,
+    NodeKind,
+    Protocol,
+    Substitution,
+    Witness,
+    World,
+)
 from reference.transactions.client import ClientHandlers, may_send_again
 from reference.transactions.coordinator import CoordinatorHandlers, current
 from reference.transactions.messages import (
@@ -256,6 +263,12 @@ TRANSACTIONS: Final = Protocol(
     handlers=_handlers,
     rules=(TransactionRules,),
     sometimes=tuple(sometimes.all),
+    witness=Witness(
+        "TransactionCoordinator, with its state manager and its sender of markers",
+        fewest=1,
+        most=2,
+        usual=2,
+    ),
     world=World(
         constants={
             "partitions": ((11, 12),),

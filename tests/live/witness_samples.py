@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kraftcheck.known_bugs import schedules
-from kraftcheck.witness.driving import Component, all_judged, drive, host_of, of_run
+from kraftcheck.witness.driving import (
+    NO_OPTIONS,
+    Component,
+    all_judged,
+    drive,
+    host_of,
+    of_run,
+)
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
+from kraftcheck.witness.transactions import COORDINATORS
 from live.witness.jars import DEFAULT
 from reference.steered.scripts import read
 
@@ -31,7 +40,8 @@ EACH: Final = 3
 
 class Sample(NamedTuple):
     """Runs in which every entry is met. name: how the files begin. whole: the run that is kept from
-    its beginning, if one is. schedule: of the last run. version: of Kafka.
+    its beginning, if one is. schedule: of the last run. version: of Kafka. nodes, runs, moves,
+    given: as driving.drive has them.
     """
 
     name: str
@@ -40,11 +50,20 @@ class Sample(NamedTuple):
     whole: int | None = None
     schedule: Path | None = None
     version: str = DEFAULT
+    nodes: int = 3
+    runs: int = RUNS
+    moves: int = 300
+    given: Mapping[str, Any] = NO_OPTIONS
 
 
 SAMPLES: Final = (
     Sample("kafka", VOTERS, 7, whole=3),
     Sample("kafka-partition", BROKERS, 1, 0, EXAMPLES / "stop-is-soft.moves"),
+    Sample("kafka-transactions", COORDINATORS, 1, 1, None, DEFAULT, 2, 30, 200),
+    Sample(
+        *("kafka-transactions-1", COORDINATORS, 1, 0, None, DEFAULT, 2, 30, 200),
+        {"version": 1},
+    ),
     # Its run is among those of releases (tests/live/witness_releases.py).
     Sample("kafka-4.0", VOTERS_BEFORE_41, 7, None, schedules.FOLDER / "Z68.moves", "4.0.2"),
 )
@@ -61,7 +80,8 @@ def _make(sample: Sample) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         kafka = Kafka(sample.version, None, "", files=True)
-        drive(path, kafka, sample.component, 3, runs=RUNS, seed=sample.seed, moves=300)
+        how: dict[str, Any] = {"runs": sample.runs, "seed": sample.seed, "moves": sample.moves}
+        drive(path, kafka, sample.component, sample.nodes, **how, given=sample.given)
         if sample.schedule:
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(_followed(sample.component, kafka, sample.schedule))

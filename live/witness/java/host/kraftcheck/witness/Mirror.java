@@ -128,6 +128,15 @@ public final class Mirror {
         return (T) tried(() -> longest.newInstance(taken));
     }
 
+    /** An object of which no constructor was run: what is asked of it a subclass of ours has. */
+    public static <T> T bare(Class<T> type) {
+        return (T) tried(() -> {
+            Class<?> unsafe = Class.forName("sun.misc.Unsafe");
+            return unsafe.getMethod("allocateInstance", Class.class)
+                    .invoke(field(unsafe, "theUnsafe").get(null), type);
+        });
+    }
+
     private static Class<?> boxed(Class<?> type) {
         return type == int.class ? Integer.class : type == boolean.class ? Boolean.class
                 : type == long.class ? Long.class : type == short.class ? Short.class : type;

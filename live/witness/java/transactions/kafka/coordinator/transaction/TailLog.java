@@ -1,0 +1,144 @@
+package kafka.coordinator.transaction;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kraftcheck.witness.Json;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.coordinator.transaction.TransactionLog;
+import org.apache.kafka.coordinator.transaction.TransactionMetadata;
+import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
+import org.apache.kafka.server.common.TransactionVersion;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToLongFunction;
+
+/**
+ * The partition of the transaction log that has the one transactional id: what is committed of it,
+ * what its leader has behind that, and what any replica has that may lead (specs/common/TailLog.tla).
+ * The records are Kafka's bytes.
+ */
+final class TailLog {
+    /** A record. form: as the specification has it. */
+    record Entry(MemoryRecords records, Map<String, Object> form) {
+        long epoch() {
+            return (long) form.get("epoch");
+        }
+
+        @SuppressWarnings("unchecked")
+        List<Integer> partitions() {
+            return (List<Integer>) form.get("partitions");
+        }
+    }
+
+    private final ToLongFunction<TransactionMetadata> epochs;
+    private final List<List<Entry>> tails = new ArrayList<>();
+    private Entry committed;
+    /** How many records were committed before that one: where it stands. */
+    private int offset = 0;
+    private List<Entry> leader = new ArrayList<>();
+
+    /** epochs: how a producer's id and epoch are counted. first: what the log begins with. */
+    TailLog(ToLongFunction<TransactionMetadata> epochs, MemoryRecords first) {
+        this.epochs = epochs;
+        committed = entry(first, 1);
+        tails.add(List.of());
+    }
+
+    static MemoryRecords records(String id, TxnTransitMetadata row, TransactionVersion version) {
+        return MemoryRecords.withRecords(TransactionLog.ENFORCED_COMPRESSION, new SimpleRecord(
+                0, TransactionLog.keyToBytes(id), TransactionLog.valueToBytes(row, version)));
+    }
+
+    private Entry entry(MemoryRecords records, int leaderEpoch) {
+        Record record = records.records().iterator().next();
+        var read = (TransactionLog.TxnRecord) TransactionLog.read(record.key(), record.value());
+        TransactionMetadata row = read.metadata();
+        return new Entry(records, Json.fields(
+                "state", row.state().stateName(), "epoch", epochs.applyAsLong(row),
+                "partitions", ids(row.topicPartitions()), "leaderEpoch", leaderEpoch));
+    }
+
+    static List<Integer> ids(Collection<TopicPartition> partitions) {
+        return partitions.stream().map(TopicPartition::partition).sorted().toList();
+    }
+
+    Entry append(MemoryRecords records, int leaderEpoch) {
+        Entry made = entry(records, leaderEpoch);
+        leader.add(made);
+        List<Entry> tail = List.copyOf(leader);
+        if (tails.stream().noneMatch(each -> text(each).equals(text(tail)))) {
+            tails.add(tail);
+        }
+        return made;
+    }
+
+    /** The high watermark reaches the end. */
+    void commit() {
+        offset += leader.size();
+        committed = last();
+        leader = new ArrayList<>();
+        tails.clear();
+        tails.add(List.of());
+    }
+
+    /** Whether a replica with this tail leads now; there may be none. */
+    boolean elect(JsonNode tail) {
+        for (List<Entry> each : tails) {
+            if (Json.read(text(each)).equals(tail)) {
+                leader = new ArrayList<>(each);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    Entry last() {
+        return leader.isEmpty() ? committed : leader.get(leader.size() - 1);
+    }
+
+    int start() {
+        return offset;
+    }
+
+    int end() {
+        return offset + 1 + leader.size();
+    }
+
+    int highWatermark() {
+        return offset + 1;
+    }
+
+    /** From an offset up to another, in one buffer. */
+    MemoryRecords read(int from, int to) {
+        List<Entry> all = new ArrayList<>(List.of(committed));
+        all.addAll(leader);
+        List<Entry> wanted = all.subList(from - offset, Math.max(from, to) - offset);
+        ByteBuffer buffer = ByteBuffer.allocate(wanted.stream().mapToInt(each -> each.records.sizeInBytes()).sum());
+        for (int i = 0; i < wanted.size(); i++) {
+            int at = buffer.position();
+            buffer.put(wanted.get(i).records.buffer().duplicate());
+            buffer.putLong(at, from + i);
+        }
+        buffer.flip();
+        return MemoryRecords.readableRecords(buffer);
+    }
+
+    Map<String, Object> form() {
+        return Json.fields("committed", committed.form, "leader", forms(leader),
+                "tails", tails.stream().map(each -> Json.fields("records", forms(each))).toList());
+    }
+
+    private static List<Map<String, Object>> forms(List<Entry> entries) {
+        return entries.stream().map(Entry::form).toList();
+    }
+
+    private static String text(List<Entry> tail) {
+        return Json.text(Json.fields("records", forms(tail)));
+    }
+}

@@ -1,0 +1,275 @@
+"""Transactions with Kafka's coordinators: faults planted in them, and in the host, are found at
+their step.
+
+Beside them Z70, Z71 and Z80 on the unchanged release, by the specs without any profile, and the fix
+of Z70, which must be accepted.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kraftcheck.cli import cli
+from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
+from kraftcheck.witness.driving import drive
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.transactions import COORDINATORS, METHODS
+from live.sources import VERSION
+from live.witness import jars
+from reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
+from tests.live.patched import Plant, compiled, edited, seen, sources
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tlc,
+    pytest.mark.kafka,
+    pytest.mark.xdist_group("transactions-plants"),
+]
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "witness"
+HOST = Path(jars.__file__).parent / "java" / "transactions"
+KAFKA = Kafka(VERSION, None, "", files=True)
+ROW = "org/apache/kafka/coordinator/transaction/TransactionMetadata.java"
+MARKERS = "kafka.coordinator.transaction.TransactionMarkerChannelManager"
+
+PLANTS = [
+    Plant(
+        "an end does not raise the epoch",
+        ROW,
+        "                data.producerEpoch = (short) (producerEpoch + 1);",
+        "                data.producerEpoch = producerEpoch;",
+        "HandleEndTxn HandleFence",
+        "pending.epoch",
+    ),
+    Plant(
+        "a partition that is added takes the place of the others",
+        ROW,
+        "        HashSet<TopicPartition> newTopicPartitions = new HashSet<>(topicPartitions);",
+        "        HashSet<TopicPartition> newTopicPartitions = new HashSet<>();",
+        "HandleAddPartitions",
+        "pending.partitions",
+    ),
+    Plant(
+        "a marker that is acknowledged takes nothing out",
+        ROW,
+        "        topicPartitions.remove(topicPartition);",
+        "",
+        "HandleMarkerReply",
+        "toMark",
+    ),
+    Plant(
+        "a new instance is given the epoch of the one before",
+        ROW,
+        "        short bumpedEpoch = (short) (producerEpoch + 1);\n",
+        "        short bumpedEpoch = producerEpoch;\n",
+        "HandleInitProducerId",
+        "pending.epoch",
+        run=1,
+    ),
+    Plant(
+        "what is to be committed completes as aborted",
+        ROW,
+        "state == TransactionState.PREPARE_COMMIT ?",
+        "state == TransactionState.PREPARE_EPOCH_FENCE ?",
+        "HandleAcknowledged",
+        "pending.state",
+        run=1,
+    ),
+]
+SCALA = [
+    Plant(
+        "a completion waits for no marker",
+        MARKERS,
+        "hasPendingMarkersToWrite",
+        "return false;",
+        "HandleAcknowledged",
+        "sent",
+    ),
+    Plant(
+        "a completion that could not be written is not written again",
+        MARKERS,
+        "retryLogAppends",
+        "{}",
+        "HandleMarkersDone",
+        "pending.logged",
+        run=2,
+    ),
+    Plant(
+        "who is deposed forgets nothing",
+        "kafka.coordinator.transaction.TransactionCoordinator",
+        "onResignation",
+        "{}",
+        "HandleElect",
+        "active",
+        run=3,
+    ),
+]
+"""Of classes that are not Java."""
+HOSTS = [
+    Plant(
+        "the host reads the row's partitions for those of its record",
+        "kafka/coordinator/transaction/Coordinators.java",
+        "c.isMarking() ? c.made().partitions() : TailLog",
+        "TailLog",
+        "HandleMarkerReply",
+        "txn.partitions",
+    ),
+    Plant(
+        "the host forgets who waits",
+        "kafka/coordinator/transaction/Coordinator.java",
+        "host.request(), told)",
+        "null, told)",
+        "HandleAddPartitions HandleEndTxn",
+        "pending.request",
+    ),
+    Plant(
+        "the host's log does not commit what is acknowledged",
+        "kafka/coordinator/transaction/Coordinators.java",
+        "            log.commit();\n",
+        "",
+        "HandleAcknowledged",
+        "log.committed",
+    ),
+    Plant(
+        "the host lets nobody in between the locks of a fence",
+        "kafka/coordinator/transaction/Coordinator.java",
+        "Thread.currentThread() == running && isFencing()",
+        "Thread.currentThread() != running && isFencing()",
+        "HandleTransactionTimeout HandleInitProducerId",
+        "pending.state",
+        run=2,
+    ),
+    Plant(
+        "the host counts the epochs of ids otherwise",
+        "kafka/coordinator/transaction/Coordinators.java",
+        "(id - FIRST_ID) * epochsOfId + epoch;",
+        "(id - FIRST_ID) * epochsOfId + Math.min(epoch, 1);",
+        "HandleEndTxn HandleFence HandleInitProducerId",
+        "pending.epoch",
+    ),
+]
+ALL = [*PLANTS, *SCALA, *HOSTS]
+FIXED = Plant(
+    "z70-fixed",
+    "org/apache/kafka/metadata/KRaftMetadataCache.java",
+    ".flatMap(partition -> Optional.ofNullable(image.cluster().broker(partition.leader))\n"
+    "                .map(broker -> broker.node(listenerName.value()).orElse(Node.noNode())));",
+    ".map(partition -> Optional.ofNullable(image.cluster().broker(partition.leader))\n"
+    "                .flatMap(broker -> broker.node(listenerName.value())).orElse(Node.noNode()));",
+    "",
+    "",
+)
+
+
+@pytest.fixture(scope="session")
+def transaction_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    artifacts = ("kafka-transaction-coordinator", "kafka-metadata")
+    return sources(tmp_path_factory.mktemp("kafka"), *artifacts)
+
+
+@pytest.fixture(scope="session")
+def said(
+    transaction_sources: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, set[str]]:
+    folder, of = tmp_path_factory.mktemp, TRANSACTIONS.name
+    classes = compiled(PLANTS, transaction_sources, folder("plant"), of)
+    classes += edited(SCALA, folder("scala"), of)
+    classes += compiled(HOSTS, HOST, folder("host"), of)
+    return seen(ALL, COORDINATORS, classes, folder("plants"))
+
+
+@pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
+def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
+    assert any(plant.field in line for line in said[plant.name]), said[plant.name]
+
+
+def run(code: int, *words: str) -> Any:
+    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
+    assert result.exit_code == code, result.output
+    return json.loads(result.output)
+
+
+def test_runs_by_chance_and_what_is_refused_again_and_small(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("transactions", "--runs", "6", "--moves", "150", "--seed", "2", "--out", str(out))
+    found = run(HOLDS, *words)
+    assert found["found"]["steps"] > 600
+    assert "acts-on-tail" in {each["entry"] for each in found["known"]}
+
+    beside = run(HOLDS, *words, "--differential")
+    assert len(beside["differing"]) == beside["forbidden"] == found["forbidden"]
+
+    strict = run(VIOLATED, *words, "--as", "specs")
+    again = strict["schedules"][0]
+    assert run(VIOLATED, "replay", again, "--as", "specs")["found"]["rejections"]
+    small = run(VIOLATED, "shrink", again, "--as", "specs", "--attempts", "60")
+    assert small["moves"] < 150
+
+
+def test_version_1_by_chance(tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    found = run(
+        HOLDS,
+        *("transactions", "--runs", "22", "--moves", "200", "--seed", "1"),
+        *("--set", "version=1", "--differential", "--out", out),
+    )
+    assert {each["entry"] for each in found["known"]} == {"acts-on-tail", "fenced-once"}
+
+
+FINDS = {
+    "Z70": ("LogMatchesMarkers", "HandleAcknowledged"),
+    "Z70-again": ("LogMatchesMarkers", "HandleMarkersAgain"),
+    "Z71": ("DecidedBeforeMarked", "HandleLoaded"),
+    "Z80": ("EndNotRefused", "HandleEndTxn"),
+}
+
+
+@pytest.mark.parametrize("bug", FINDS)
+def test_a_bug_of_the_release_is_refused_at_its_step(bug: str) -> None:
+    violates, action = FINDS[bug]
+    found = run(VIOLATED, "replay", str(EXAMPLES / f"{bug}.moves"), "--as", "specs")
+    assert (found["violates"], found["left_out"]) == (violates, [])
+    assert [each["action"] for each in found["found"]["rejections"]] == [action]
+
+
+def test_the_fix_of_z70_is_accepted(transaction_sources: Path, tmp_path: Path) -> None:
+    [classes] = compiled([FIXED], transaction_sources, tmp_path, TRANSACTIONS.name)
+    words = ("--as", "specs", "--jars", str(classes))
+    found = run(HOLDS, "replay", str(EXAMPLES / "Z70.moves"), *words)
+    assert (found["violates"], found["found"]["rejections"]) == ("", [])
+
+
+def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
+    texts = []
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.jsonl"
+        driven = drive(path, KAFKA, COORDINATORS, 2, runs=3, seed=4, moves=100)
+        assert len(driven.places) > 100
+        texts.append(path.read_bytes())
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--set", "version=3"), "--set: Invalid enum value 3"),
+        (("--set", "max_epoch=1"), "--set: max_epoch: Kafka's is 32766"),
+        (("--set", "brokers=1"), "--set brokers: there is no such option"),
+        (("--set", "version"), "--set 'version': say OPTION=VALUE"),
+        (("--kafka", "4.1.2"), "a transactions of Apache Kafka 4.3.1 only, not of 4.1.2"),
+    ],
+)
+def test_bad_input_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    asked = ["witness", "transactions", "--runs", "1", "--as", "specs", *words]
+    result = CliRunner().invoke(cli, [*asked, "--out", str(tmp_path / "out"), "--quiet"])
+    assert (result.exit_code, said in result.output) == (BAD_INPUT, True), result.output
+
+
+def test_every_action_of_kafkas_is_named() -> None:
+    assert {f"Handle{of.__name__}" for of in COORDINATOR_KIND.inputs} == set(METHODS)
