@@ -53,7 +53,11 @@ public class Recreated {
                             }
                         }
                         case "read" -> {
-                            while (consumer.poll(Duration.ofMillis(200)).isEmpty()) { }
+                            var given = consumer.poll(Duration.ZERO);
+                            while (given.isEmpty())
+                                given = consumer.poll(Duration.ofMillis(200));
+                            var first = given.iterator().next();
+                            line += " " + first.value() + "@" + first.offset();
                         }
                         case "answer", "pass" -> {
                             producer.beginTransaction();

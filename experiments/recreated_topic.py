@@ -60,7 +60,7 @@ def run(cluster: Cluster, folder: Path, *, control: bool) -> bool:
 
     def tried(step: str) -> str:
         answer = application.do(step)
-        partition.say(f"{step}: {answer['error'] or 'done'} after {answer['ms'] / 1000:.1f} s")
+        partition.say(f"{answer['did']}: {answer['error'] or 'done'}, {answer['ms'] / 1000:.1f} s")
         return str(answer["error"])
 
     words = (cluster.bootstrap, TOPIC)
