@@ -101,6 +101,10 @@ CASES: Final = {
             "upgraded-eager": "it had given up all before it joined",
         },
     ),
+    "outlived": Case(
+        "a topic's offsets outlive it, if it is deleted while the group's log is loaded (Z221)",
+        {"outlived-control": "the log has been loaded by then"},
+    ),
 }
 
 

@@ -62,6 +62,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z218": {"static": [[1], [2]]},
     "Z219": {"growing": [2]},
     "Z220": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
+    "Z221": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
     "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
     "Z190": {"listeners_change": True},
     "Z191": {"kraft_version": 0},

@@ -250,9 +250,11 @@ class AutoCommit(Input, frozen=True):
 
 
 class ForgetTopic(Input, frozen=True):
-    """G36. The partition's topic is deleted, and made anew with its name."""
+    """G36. The partition's topic is deleted, and made anew with its name. coordinated: somebody
+    coordinates the group then; else what follows has the next one do once it has loaded."""
 
     partition: int
+    coordinated: bool
 
 
 class SendTxnOffsets(Input, frozen=True):

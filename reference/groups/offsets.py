@@ -268,12 +268,14 @@ class OffsetsHandlers:
         p = input.partition
         if p in row.deleted:
             return None
-        forgotten = replace(
+        gone = replace(
             row,
             deleted=as_set((*row.deleted, p)),
-            pending=self.rules.pending_after_deletion(row, p),
-            committed=tuple([each for each in row.committed if each.partition != p]),
             positions=tuple([each for each in row.positions if each.partition != p]),
             requested=tuple([each for each in row.requested if each.partition != p]),
         )
-        return Outcome(forgotten)
+        if not input.coordinated and not self.rules.forgets_when_loaded():
+            return Outcome(gone)
+        pending = self.rules.pending_after_deletion(row, p)
+        committed = tuple([each for each in row.committed if each.partition != p])
+        return Outcome(replace(gone, pending=pending, committed=committed))

@@ -274,7 +274,8 @@ def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
     if row.committed:
         yield ExpireOffsets()
     there = {each.partition for some in (row.committed, row.pending) for each in some}
-    yield from (ForgetTopic(p) for p in constants.growing if p in there and p not in row.deleted)
+    for p in (p for p in constants.growing if p in there and p not in row.deleted):
+        yield from (ForgetTopic(p, coordinated) for coordinated in (True, False))
     groups: dict[str, tuple[GroupState, ...]] = {
         "Empty": ("Rebalancing",),
         "Rebalancing": ("Stable", "Empty"),

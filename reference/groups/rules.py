@@ -276,6 +276,12 @@ class GroupRules:
         """
         return tuple([each for each in row.pending if each.partition != p])
 
+    def forgets_when_loaded(self) -> bool:
+        """G36. A coordinator that has loaded its log forgets what is of topics that were deleted
+        meanwhile. Kafka's does not look.
+        """
+        return True
+
     # --- Member ---
 
     def report(self, row: GroupMember) -> tuple[int, ...]:

@@ -208,13 +208,17 @@ Step_HandleExpireOffsets(n, row, input) ==
   IN IF kept = row.committed THEN {} ELSE Having([row EXCEPT !.committed = kept])
 
 (* G36: topics that are deleted, and made anew with the same name.  Who has *)
-(* the partition hears of it at once, and has no position then.             *)
+(* the partition hears of it at once, and has no position then.  If nobody  *)
+(* coordinates the group at that moment (~coordinated), this is seen with   *)
+(* what the next coordinator does once it has loaded.                       *)
 Step_HandleForgetTopic(n, row, input) ==
   LET p == input.partition
-  IN IF p \in row.deleted THEN {}
-     ELSE Having([row EXCEPT
-            !.deleted = @ \cup {p}, !.pending = PendingAfterDeletion(row, p),
-            !.committed = Except(@, p), !.positions = Except(@, p), !.requested = Except(@, p)])
+      gone == [row EXCEPT !.deleted = @ \cup {p}, !.positions = Except(@, p),
+                          !.requested = Except(@, p)]
+  IN CASE p \in row.deleted -> {}
+       [] ~input.coordinated /\ ~ForgetsWhenLoaded -> Having(gone)
+       [] OTHER -> Having([gone EXCEPT !.pending = PendingAfterDeletion(row, p),
+                                       !.committed = Except(@, p)])
 
 OfPartition(type) == {[type |-> type, partition |-> p] : p \in Partitions}
 Inputs_TakePartition(n, row) == OfPartition("TakePartition")
@@ -228,7 +232,8 @@ Inputs_SendTxnOffsets(n, row) == OfPartition("SendTxnOffsets")
 Inputs_EndTransaction(n, row) == {[type |-> "EndTransaction", commits |-> c] : c \in BOOLEAN}
 Inputs_MaterialiseMarker(n, row) ==
   {[type |-> "MaterialiseMarker", marker |-> m] : m \in row.markers}
-Inputs_ForgetTopic(n, row) == {[type |-> "ForgetTopic", partition |-> p] : p \in Growing}
+Inputs_ForgetTopic(n, row) ==
+  {[type |-> "ForgetTopic", partition |-> p, coordinated |-> c] : p \in Growing, c \in BOOLEAN}
 Inputs_GroupChange(n, row) ==
   {[type |-> "GroupChange", group |-> g] : g \in {"Empty", "Rebalancing", "Stable"}}
 =============================================================================

@@ -202,6 +202,10 @@ MayExpire(row) == row.group = "Empty"
 (* its name, and one that is made anew has that, too.                       *)
 PendingAfterDeletion(row, p) == {each \in row.pending : each.partition # p}
 
+(* G36.  A coordinator that has loaded its log forgets what is of topics    *)
+(* that were deleted meanwhile.  Kafka's does not look (Z221).              *)
+ForgetsWhenLoaded == TRUE
+
 -----------------------------------------------------------------------------
 (* Member.                                                                  *)
 

@@ -222,6 +222,7 @@ TABLES = (
             Forced("ExpiryBase", "row, each", "0", G_TIME),
             Forced("MayExpire", "row", "FALSE", G_TIME),
             Forced("PendingAfterDeletion", "row, p", "row.pending", G_DELETED),
+            Forced("ForgetsWhenLoaded", "", "FALSE", G_DELETED),
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),
