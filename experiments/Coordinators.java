@@ -398,8 +398,8 @@ public class Coordinators {
         return !both.isEmpty();
     }
 
-    // A topic is deleted while another broker loads the group's log; the control is a deletion after
-    // that. Who asks names the topic as clients do that know of no topic ids.
+    // A topic is deleted while another broker loads the group's log, and made anew; the control is a
+    // deletion after that. Who asks names the topic as clients do that know of no topic ids.
     private static boolean outlived(boolean early) throws Exception {
         var broker = new Broker(new Log(), 0);
         var member = new Consumer("m", null);
@@ -408,6 +408,7 @@ public class Coordinators {
         member.leave(broker);
         held = new CompletableFuture<>();
         var next = new Broker(broker.log, 0);
+        next.present = new Uuid(2, 2);
         if (!early)
             next.loaded();
         for (var future : next.runtime.scheduleWriteAllOperation("on-topics-deleted", shard ->
@@ -739,6 +740,7 @@ public class Coordinators {
         private boolean running;
         private long now;
         boolean commits = true;
+        Uuid present = TOPIC_ID;
 
         Broker(Log log, long clock) throws Exception {
             this(log, clock, false);
@@ -919,7 +921,7 @@ public class Coordinators {
 
         @Override
         public Set<Uuid> topicIds() {
-            return Set.of(TOPIC_ID);
+            return Set.of(present);
         }
 
         @Override
@@ -929,12 +931,12 @@ public class Coordinators {
 
         @Override
         public Optional<TopicMetadata> topicMetadata(String name) {
-            return name.equals(TOPIC) ? Optional.of(new Topic()) : Optional.empty();
+            return name.equals(TOPIC) ? Optional.of(new Topic(present)) : Optional.empty();
         }
 
         @Override
         public Optional<TopicMetadata> topicMetadata(Uuid id) {
-            return id.equals(TOPIC_ID) ? Optional.of(new Topic()) : Optional.empty();
+            return id.equals(present) ? Optional.of(new Topic(present)) : Optional.empty();
         }
 
         @Override
@@ -957,15 +959,10 @@ public class Coordinators {
         }
     }
 
-    private record Topic() implements CoordinatorMetadataImage.TopicMetadata {
+    private record Topic(Uuid id) implements CoordinatorMetadataImage.TopicMetadata {
         @Override
         public String name() {
             return TOPIC;
-        }
-
-        @Override
-        public Uuid id() {
-            return TOPIC_ID;
         }
 
         @Override

@@ -25,7 +25,7 @@ BUG = declared(
     __name__,
     Z221OffsetsOutlive,
     "NothingOfDeleted",
-    source="G36; Apache Kafka 4.3.1, GroupCoordinatorService; no report was found",
+    source="G36; Apache Kafka 4.3.1; no report was found",
     nodes=1,
     detectors=NO_CLIENT,
     field="committed",
