@@ -110,6 +110,10 @@ CASES: Final = {
             "relabelled-uncached": "group.streams.num.warmup.replicas=0: nothing is cached",
         },
     ),
+    "outlived": Case(
+        "a topic's offsets outlive it, if it is deleted while the group's log is loaded (Z221)",
+        {"outlived-control": "the log has been loaded by then"},
+    ),
 }
 
 

@@ -12,7 +12,9 @@ from typing import Final
 from tla_utils import ToolError
 from tla_utils.sources import REMARK
 
-_CONSTANT: Final = re.compile(r"(\w+)\s*(?:=|<-)\s*(\{[^{}]*\}|[^\s=]+)")
+_CONSTANT: Final = re.compile(r"(\w+)\s*(?:=|<-)\s*(\{(?:[^{}]|\{[^{}]*\})*\}|[^\s=]+)")
+
+_INNER: Final = re.compile(r"\{[^{}]*\}")
 
 
 def constants_of(text: str) -> dict[str, str]:
@@ -46,5 +48,13 @@ class Settings:
 
     def members(self, name: str) -> list[str]:
         """The members of a set, strings without their quotes."""
-        listed = self.text(name).strip("{} \n").split(",")
-        return [member.strip().strip('"') for member in listed if member.strip()]
+        return _members(self.text(name))
+
+    def sets(self, name: str) -> list[list[str]]:
+        """The members of each set of a set of sets."""
+        return [_members(each) for each in _INNER.findall(self.text(name).strip()[1:-1])]
+
+
+def _members(text: str) -> list[str]:
+    listed = text.strip("{} \n").split(",")
+    return [member.strip().strip('"') for member in listed if member.strip()]

@@ -17,6 +17,7 @@ from reference.groups.messages import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
     RELEASED_EPOCH,
+    DeleteTopic,
     Error,
     GroupCommit,
     GroupHeartbeat,
@@ -95,10 +96,11 @@ class CoordinatorHandlers:
 
     def _holder_of(self, group: GroupRecord, n: int) -> int:
         """G13. Who has the instance id: the member itself, another one, or nobody."""
-        static = self.rules.constants.static
-        for k in static if n in static else ():
-            if k != n and self._member(group, k).state != "None":
-                return k
+        if self.rules.constants.static:
+            for k in self.rules.constants.members:
+                is_other = k != n and self._member(group, k).state != "None"
+                if is_other and self.rules.shares_instance(n, k):
+                    return k
         return n
 
     def _leave(self, row: GroupCoordinator, m: GroupHeartbeat) -> Outcome:
@@ -174,17 +176,28 @@ class CoordinatorHandlers:
         group = self._without_member(newest(row.log), n)
         return Outcome(replace(row, log=appended(row.log, group)))
 
-    # --- G14: topics that grow, and those that a regex comes to match ---
+    # --- G14: topics that grow or are deleted, and those that a regex comes to match ---
 
     def handle_grow_topic(self, row: GroupCoordinator, input: GrowTopic) -> Outcome | None:
-        """Kafka marks the group, and the next heartbeat does this."""
         group, p = newest(row.log), input.partition
-        if p in group.grown:
+        if p in group.grown or p in group.gone:
             return None
-        grown = replace(group, grown=as_set((*group.grown, p)))
-        if self.rules.changes_metadata(group, p):
-            grown = replace(grown, epoch=self.rules.bumped_epoch(group.epoch))
-        return Outcome(replace(row, log=appended(row.log, grown)))
+        return self._other_metadata(row, p, replace(group, grown=as_set((*group.grown, p))))
+
+    def handle_delete_topic(self, row: GroupCoordinator, input: DeleteTopic) -> Outcome | None:
+        """What members have of it they give up as anything else."""
+        group, p = newest(row.log), input.partition
+        if p not in group.grown:
+            return None
+        left = as_set({*group.grown} - {p})
+        gone = as_set((*group.gone, p))
+        return self._other_metadata(row, p, replace(group, grown=left, gone=gone))
+
+    def _other_metadata(self, row: GroupCoordinator, p: int, after: GroupRecord) -> Outcome:
+        """Kafka marks the group, and the next heartbeat does this."""
+        if self.rules.changes_metadata(newest(row.log), p):
+            after = replace(after, epoch=self.rules.bumped_epoch(after.epoch))
+        return Outcome(replace(row, log=appended(row.log, after)))
 
     # --- The log: G3, G6, G7 ---
 

@@ -36,9 +36,13 @@ def _constants(texts: Mapping[str, str]) -> Constants:
         tuple(range(1, len(partitions) + 1)),
         settings.number("MaxCoordinators"),
         settings.number("MaxCorrelation"),
-        tuple(sorted(members.index(each) + 1 for each in settings.members("Static"))),
-        tuple(sorted(partitions.index(each) + 1 for each in settings.members("Growing"))),
+        tuple(sorted(_places(members, each) for each in settings.sets("Static"))),
+        _places(partitions, settings.members("Growing")),
     )
+
+
+def _places(of: Sequence[str], some: Sequence[str]) -> tuple[int, ...]:
+    return tuple(sorted(of.index(each) + 1 for each in some))
 
 
 def _shown(value: Value, called: Mapping[str, int]) -> Value:
@@ -63,14 +67,15 @@ def _seen(constants: Constants) -> list[Callable[[Mapping[str, Value]], Shown]]:
     """
     return [
         partial(_state, {**_called("m", members), **_called("p", partitions)})
-        for members in _orders(constants.members, constants.static)
+        for members in _orders(constants.members, *constants.static)
         for partitions in _orders(constants.partitions, constants.growing)
     ]
 
 
-def _orders(of: Sequence[int], apart: Sequence[int]) -> list[tuple[int, ...]]:
+def _orders(of: Sequence[int], *apart: Sequence[int]) -> list[tuple[int, ...]]:
     """Those in which who is known from the others is one of its own."""
-    return [order for order in permutations(of) if {order[n - 1] for n in apart} == {*apart}]
+    orders = permutations(of)
+    return [o for o in orders if all({o[n - 1] for n in each} == {*each} for each in apart)]
 
 
 def _called(letter: str, numbers: Sequence[int]) -> dict[str, int]:

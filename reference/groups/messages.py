@@ -84,13 +84,14 @@ class MemberRecord(msgspec.Struct, frozen=True, order=True):
 
 class GroupRecord(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
     """What a group is after an operation. held: the partitions that have an owner. grown: those
-    of the growing ones that its metadata has."""
+    of the growing ones that its metadata has; gone: those that it had."""
 
     epoch: int
     target_epoch: int
     members: ByNode[MemberRecord]
     held: SetOf[int]
     grown: SetOf[int] = ()
+    gone: SetOf[int] = ()
 
 
 class GroupTail(msgspec.Struct, frozen=True, order=True):
@@ -113,6 +114,12 @@ class RebalanceTimeout(Input, frozen=True):
 
 class GrowTopic(Input, frozen=True):
     """G14. There is another partition, and the coordinator has heard of it."""
+
+    partition: int
+
+
+class DeleteTopic(Input, frozen=True):
+    """G14. A topic is deleted, and the coordinator has heard of it."""
 
     partition: int
 
@@ -240,6 +247,14 @@ class HandOut(Input, frozen=True):
 
 class AutoCommit(Input, frozen=True):
     """G29. Of all positions."""
+
+
+class ForgetTopic(Input, frozen=True):
+    """G36. The partition's topic is deleted, and made anew with its name. coordinated: somebody
+    coordinates the group then; else what follows has the next one do once it has loaded."""
+
+    partition: int
+    coordinated: bool
 
 
 class SendTxnOffsets(Input, frozen=True):
@@ -373,8 +388,8 @@ class MoveMigrated(Input, frozen=True):
 
 MESSAGES: Final = (GroupHeartbeat, GroupHeartbeatResponse)
 COORDINATOR_INPUTS: Final = (
-    *(GroupHeartbeat, GroupSessionTimeout, RebalanceTimeout, GrowTopic, GroupCommit),
-    MoveCoordinator,
+    *(GroupHeartbeat, GroupSessionTimeout, RebalanceTimeout, GrowTopic, DeleteTopic),
+    *(GroupCommit, MoveCoordinator),
 )
 MEMBER_INPUTS: Final = (
     *(Subscribe, Unsubscribe, SendGroupHeartbeat, HeartbeatTimeout, GroupHeartbeatResponse),
@@ -387,6 +402,7 @@ OFFSETS_INPUTS: Final = (
     *(TakePartition, StartRevocation, FinishRevocation, AskOffsets, HearOffsets, ResetRest),
     *(FetchRecord, HandOut, AutoCommit, AskCommit, SendCommit, FenceConsumer, OthersCommit),
     *(GroupChange, TimePasses, ExpireOffsets, SendTxnOffsets, EndTransaction, MaterialiseMarker),
+    ForgetTopic,
 )
 MIGRATION_INPUTS: Final = (
     *(StartConsumer, CloseConsumer, LeaveForAWhile, KillConsumer, ExpireMember, RestartAsClassic),

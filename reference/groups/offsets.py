@@ -19,6 +19,7 @@ from reference.groups.messages import (
     FenceConsumer,
     FetchRecord,
     FinishRevocation,
+    ForgetTopic,
     GroupChange,
     HandOut,
     HearOffsets,
@@ -259,3 +260,22 @@ class OffsetsHandlers:
         if len(kept) == len(row.committed):
             return None
         return Outcome(replace(row, committed=tuple(kept)))
+
+    # --- G36: topics that are deleted, and made anew with the same name ---
+
+    def handle_forget_topic(self, row: GroupOffsets, input: ForgetTopic) -> Outcome | None:
+        """Who has the partition hears of it at once, and has no position then."""
+        p = input.partition
+        if p in row.deleted:
+            return None
+        gone = replace(
+            row,
+            deleted=as_set((*row.deleted, p)),
+            positions=tuple([each for each in row.positions if each.partition != p]),
+            requested=tuple([each for each in row.requested if each.partition != p]),
+        )
+        if not input.coordinated and not self.rules.forgets_when_loaded():
+            return Outcome(gone)
+        pending = self.rules.pending_after_deletion(row, p)
+        committed = tuple([each for each in row.committed if each.partition != p])
+        return Outcome(replace(gone, pending=pending, committed=committed))

@@ -8,7 +8,7 @@ EpochIsCommitted sees a part of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from reference.groups.messages import (
@@ -200,11 +200,12 @@ def static_identity(state: State) -> str | None:
 
     Misses: which one.
     """
-    for group in state.records:
+    for group in state.records if state.constants.static else ():
         of = members_of(state.constants, group)
-        known = [n for n in state.constants.static if of[n].state != "None"]
-        if len(known) > 1:
-            return f"members {known} have one instance id"
+        for each in state.constants.static:
+            known = [n for n in each if of[n].state != "None"]
+            if len(known) > 1:
+                return f"members {known} have one instance id"
     return None
 
 
@@ -282,8 +283,7 @@ def nobody_gives_up(state: State) -> str | None:
 
     Misses: a member that is refused for ever and tries on.
     """
-    static = state.constants.static
-    shared = static if len(static) > 1 else ()
+    shared = [n for each in state.constants.static if len(each) > 1 for n in each]
     lost = [n for n, row in state.members.items() if row.state == "Fatal" and n not in shared]
     return f"member {lost[0]} was refused, and gives up" if lost else None
 
@@ -293,7 +293,7 @@ def kept_is_not_fetched(state: State) -> str | None:
 
     Misses: others that fetch it: SingleOwner asks that.
     """
-    for n in state.constants.static:
+    for n in chain.from_iterable(state.constants.static):
         if state.now(n).epoch == RELEASED_EPOCH and state.members[n].owned:
             return f"member {n} has left for a while, and fetches"
     return None
@@ -417,13 +417,31 @@ def handover_no_regress(old: State, new: State) -> str | None:
     return None
 
 
+def _deleted_now(old: State, new: State) -> set[int]:
+    return {*new.offsets.deleted} - {*old.offsets.deleted}
+
+
+def nothing_of_deleted(old: State, new: State) -> str | None:
+    """Nothing is left of a topic that is deleted, which one that is made anew with its name could
+    be taken to have.
+
+    Misses: what comes of it later.
+    """
+    row, deleted = new.offsets, _deleted_now(old, new)
+    entries: list[Any] = [*row.committed, *row.pending, *row.requested, *row.positions]
+    for each in entries if deleted else ():
+        if each.partition in deleted:
+            return f"partition {each.partition} was deleted, and {each} is left"
+    return None
+
+
 def offsets_kept(old: State, new: State) -> str | None:
     """An offset is forgotten only when the group has been empty as long as it is to be kept, and
-    nobody has committed since.
+    nobody has committed since, or with its topic.
 
     Misses: offsets that are kept too long.
     """
-    row, left = old.offsets, _committed(new.offsets)
+    row, left = old.offsets, {*_committed(new.offsets), *_deleted_now(old, new)}
     for each in row.committed:
         old_enough = min(row.now - row.since, row.now - each.time) >= RETENTION
         if each.partition not in left and not (row.group == "Empty" and old_enough):
@@ -433,7 +451,7 @@ def offsets_kept(old: State, new: State) -> str | None:
 
 def pending_by_own_marker(old: State, new: State) -> str | None:
     """What a transaction has sent is committed or dropped as its own marker says, unless it sends
-    another offset.
+    another offset, or the topic is deleted.
 
     Misses: a marker that is never done.
     """
@@ -444,6 +462,7 @@ def pending_by_own_marker(old: State, new: State) -> str | None:
         done = known.get(each.partition)
         is_committed = done is not None and done.offset == each.offset
         is_right = any(is_committed or not marker.commits for marker in own)
+        is_right = is_right or each.partition in _deleted_now(old, new)
         if (each.partition, each.transaction) not in kept and not is_right:
             return f"{each.offset} of partition {each.partition}, transaction {each.transaction}"
     return None
@@ -534,6 +553,10 @@ def _is_move(old: State, new: State) -> bool:
     return one.committed == other.committed and one.tails == other.tails
 
 
+def _share_an_instance(state: State, m: int, n: int) -> bool:
+    return any({m, n} <= {*each} for each in state.constants.static)
+
+
 def withheld(old: State, new: State) -> str | None:
     """A partition is given to a member only when no other one has it, but for one that it
     replaces. (When another coordinator takes over, nothing is given.)
@@ -544,11 +567,10 @@ def withheld(old: State, new: State) -> str | None:
         return None
     before = members_of(old.constants, now(old.coordinator))
     after = members_of(new.constants, now(new.coordinator))
-    static = old.constants.static
     for n, m in permutations(before, 2):
         given = {*after[n].assigned} - {*before[n].assigned}
-        is_replaced = n in static and m in static and after[m].state == "None"
-        if not is_replaced and (taken := given & has(before[m])):
+        taken = given & has(before[m])
+        if taken and not (after[m].state == "None" and _share_an_instance(old, n, m)):
             return f"partition {min(taken)} of member {m} is given to member {n}"
     return None
 
@@ -561,10 +583,13 @@ def replaced_has_left(old: State, new: State) -> str | None:
     """
     if _is_move(old, new):
         return None
-    known = [n for n in old.constants.static if old.now(n).state != "None"]
-    has_joined = any(old.now(n).state == "None" != new.now(n).state for n in new.constants.static)
-    fetching = [n for n in known if has_joined and old.members[n].owned]
-    return f"member {fetching[0]} is replaced, and fetches" if fetching else None
+    for each in old.constants.static:
+        known = [n for n in each if old.now(n).state != "None"]
+        has_joined = any(old.now(n).state == "None" != new.now(n).state for n in each)
+        fetching = [n for n in known if has_joined and old.members[n].owned]
+        if fetching:
+            return f"member {fetching[0]} is replaced, and fetches"
+    return None
 
 
 _named = of_state(state_of)
@@ -592,6 +617,7 @@ PROPERTIES: Final = (
     _named("StartAtCommitted", start_at_committed, "offsets"),
     _named("HandoverNoRegress", handover_no_regress, "offsets"),
     _named("OffsetsKept", offsets_kept, "offsets"),
+    _named("NothingOfDeleted", nothing_of_deleted, "offsets"),
     _named("PendingByOwnMarker", pending_by_own_marker, "offsets"),
     _named("RecordedOnce", recorded_once, "migration"),
     _named("OneOwnerInMigration", one_owner_in_migration, "migration"),

@@ -30,12 +30,14 @@ from reference.groups.messages import (
     CompleteJoin,
     CompleteReconciliation,
     ConsumerHeartbeat,
+    DeleteTopic,
     EndTransaction,
     ExpireMember,
     ExpireOffsets,
     FenceConsumer,
     FetchRecord,
     FinishRevocation,
+    ForgetTopic,
     GroupChange,
     GroupCommit,
     GroupHeartbeat,
@@ -192,7 +194,11 @@ def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Inp
             yield GroupSessionTimeout(n)
         if member.state == "Unrevoked":
             yield RebalanceTimeout(n)
-    yield from (GrowTopic(p) for p in constants.growing if p not in group.grown)
+    for p in constants.growing:
+        if p in group.grown:
+            yield DeleteTopic(p)
+        elif p not in group.gone:
+            yield GrowTopic(p)
     if row.leader_epoch < constants.max_coordinators:
         yield from map(MoveCoordinator, row.log.tails)
 
@@ -267,6 +273,9 @@ def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
     yield from (OthersCommit(e.partition) for e in row.committed if e.partition not in row.taken)
     if row.committed:
         yield ExpireOffsets()
+    there = {each.partition for some in (row.committed, row.pending) for each in some}
+    for p in (p for p in constants.growing if p in there and p not in row.deleted):
+        yield from (ForgetTopic(p, coordinated) for coordinated in (True, False))
     groups: dict[str, tuple[GroupState, ...]] = {
         "Empty": ("Rebalancing",),
         "Rebalancing": ("Stable", "Empty"),
@@ -341,7 +350,11 @@ GROUPS: Final = Protocol(
             "growing": ((),),
         },
         # A move is soon spent on a log in which everything is committed.
-        on_request={"static": ((1, 2), (1,)), "growing": ((2,),), "max_coordinators": (12,)},
+        on_request={
+            "static": (((1, 2),), ((1,), (2,)), ((1,),)),
+            "growing": ((2,),),
+            "max_coordinators": (12,),
+        },
         local=_local,
         properties=PROPERTIES,
         moves=(300, 600),

@@ -35,6 +35,7 @@ from reference.groups.types import (
     GroupMigration,
     GroupOffsets,
     MigratedMember,
+    PendingOffset,
     RequestedCommit,
 )
 
@@ -88,6 +89,10 @@ class GroupRules:
         """
         return "NONE"
 
+    def shares_instance(self, m: int, n: int) -> bool:
+        """G13. Whether two consumers have one instance id."""
+        return any(m in each and n in each for each in self.constants.static)
+
     def instance_error(self, holder: MemberRecord, m: GroupHeartbeat) -> Error:
         """G13. Of a heartbeat under an instance id that another member has, the holder. Who has
         left for a while is replaced by who joins.
@@ -115,7 +120,7 @@ class GroupRules:
         return before.subscribed != after.subscribed
 
     def changes_metadata(self, group: GroupRecord, p: int) -> bool:
-        """G14. Of a partition that has come to be: whether somebody subscribes to its topic, so
+        """G14. Of a partition that comes or goes: whether somebody subscribes to its topic, so
         that the hash of the group's metadata is another one.
         """
         return any(p in member.subscribed for member in group.members)
@@ -265,6 +270,18 @@ class GroupRules:
         """G35. Of a group that rebalances nobody knows what it subscribes to."""
         return row.group == "Empty"
 
+    def pending_after_deletion(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
+        """G36. What transactions have sent of a topic goes with it: offsets have its name, and one
+        that is made anew has that, too.
+        """
+        return tuple([each for each in row.pending if each.partition != p])
+
+    def forgets_when_loaded(self) -> bool:
+        """G36. A coordinator that has loaded its log forgets what is of topics that were deleted
+        meanwhile. Kafka's does not look.
+        """
+        return True
+
     # --- Member ---
 
     def report(self, row: GroupMember) -> tuple[int, ...]:
@@ -283,7 +300,8 @@ class GroupRules:
 
     def epoch_of_leaving(self, n: int) -> int:
         """G19. With which epoch a consumer leaves: a static one for a while."""
-        return RELEASED_EPOCH if n in self.constants.static else LEAVE_EPOCH
+        is_static = any(n in each for each in self.constants.static)
+        return RELEASED_EPOCH if is_static else LEAVE_EPOCH
 
     def owned_after_fence(self, owned: tuple[int, ...]) -> tuple[int, ...]:
         """G25. What a member that was fenced may go on to fetch."""

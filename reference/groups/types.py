@@ -36,20 +36,25 @@ class Constants(
 ):
     """members: their nodes, all above 0. partitions: of the topics that they subscribe to.
     max_coordinators: how many leader epochs the log may have. max_correlation: after it, numbers of
-    heartbeats begin with 1 again. static: the members that have an instance id, one and the same.
-    growing: the partitions that are not there yet.
+    heartbeats begin with 1 again. static: the instance ids, of each the members that have it; the
+    first members come first. growing: the partitions that come and go.
     """
 
     members: SetOf[int]
     partitions: SetOf[int]
     max_coordinators: AtLeastOne
     max_correlation: AtLeastOne
-    static: SetOf[Node] = ()
+    static: SetOf[SetOf[Node]] = ()
     growing: SetOf[int] = ()
 
     def __post_init__(self) -> None:
-        for some, of in ((self.static, self.members), (self.growing, self.partitions)):
-            assert list(some) == sorted({*some} & {*of}), "static are members, growing partitions"
+        of = [n for each in self.static for n in each]
+        assert {*of} <= {*self.members} and {*self.growing} <= {*self.partitions}, (
+            "static are members, growing partitions"
+        )
+        assert len({*of}) == len(of), "a member has one instance id"
+        numbers = all(list(each) == sorted({*each}) for each in (*self.static, self.growing))
+        assert numbers and list(self.static) == sorted(self.static), "sets are sorted"
 
 
 class OffsetsLog(msgspec.Struct, frozen=True):
@@ -161,8 +166,9 @@ class PendingOffset(msgspec.Struct, frozen=True, order=True):
     transaction: int
 
 
-class GroupOffsets(msgspec.Struct, frozen=True):
-    """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla)."""
+class GroupOffsets(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla).
+    deleted: the partitions whose topic was."""
 
     committed: SetOf[CommittedOffset]
     group: GroupState
@@ -179,6 +185,7 @@ class GroupOffsets(msgspec.Struct, frozen=True):
     open: bool
     pending: SetOf[PendingOffset]
     markers: SetOf[TransactionMarker]
+    deleted: SetOf[int] = ()
 
 
 class MigratedMember(msgspec.Struct, frozen=True):

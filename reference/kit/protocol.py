@@ -229,8 +229,8 @@ class Protocol:
     them. outsiders: addresses that are no nodes; messages from `clients` need no sender. names: of
     addresses that are told by a letter; spelt: those in words. alike: what the nodes are called
     that are alike. Under some constants, peers: the nodes that are alike, sorted, of whom functions
-    by node have an entry each; apart: those of them whom handlers know from the others, but not
-    from each other; nodes: all that take steps; kind_of: of one of them; handlers: with
+    by node have an entry each; apart: sets of them whose members handlers know from the others,
+    but not from each other; nodes: all that take steps; kind_of: of one of them; handlers: with
     what a bug has put in the place of rules. rules: the classes of its named decisions, which are
     made of constants. handler_classes: of handlers that a bug may replace, made of constants and
     rules. properties: what it promises; each has a name and a sentence.
@@ -254,7 +254,7 @@ class Protocol:
     peers: Callable[[Any], tuple[int, ...]]
     nodes: Callable[[Any], tuple[int, ...]]
     kind_of: Callable[[Any, int], NodeKind]
-    apart: Callable[[Any], tuple[int, ...]] = lambda constants: ()
+    apart: Callable[[Any], tuple[tuple[int, ...], ...]] = lambda constants: ()
     handlers: Callable[[Any, Substitution], Handlers]
     rules: tuple[type[Any], ...]
     handler_classes: tuple[type[Any], ...] = ()

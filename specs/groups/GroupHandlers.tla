@@ -14,7 +14,8 @@
 (*   members       members[n]: the record of member n                       *)
 (*   held          the partitions that have an owner: memory, made of the   *)
 (*                 members' records                                         *)
-(*   grown         those of Growing that its metadata has                   *)
+(*   grown         those of Growing that its metadata has, gone: those that *)
+(*                 it had                                                   *)
 (*                                                                          *)
 (* A member:                                                                *)
 (*                                                                          *)
@@ -43,7 +44,7 @@ NoMember ==
    assigned |-> {}, pending |-> {}]
 InitialGroup ==
   [epoch |-> 1, targetEpoch |-> 1, members |-> [n \in Members |-> NoMember], held |-> {},
-   grown |-> {}]
+   grown |-> {}, gone |-> {}]
 InitialCoordinator ==
   [leaderEpoch |-> 1, log |-> InitialLog(InitialGroup), waiting |-> {}]
 
@@ -166,8 +167,8 @@ Leave(n, row, m) ==
 
 (* G13.  Who has the instance id: the member itself, another one, or nobody. *)
 HolderOf(group, n) ==
-  LET others == {k \in Static \ {n} : group.members[k].state # "None"}
-  IN IF n \in Static /\ others # {} THEN CHOOSE k \in others : TRUE ELSE n
+  LET others == {k \in Members \ {n} : SharesInstance(n, k) /\ group.members[k].state # "None"}
+  IN IF others # {} THEN CHOOSE k \in others : TRUE ELSE n
 
 Step_HandleGroupHeartbeat(n, row, m) ==
   LET group == Newest(row.log)
@@ -198,17 +199,26 @@ Step_HandleRebalanceTimeout(n, row, input) ==
   ELSE Outcome(Removed(row, input.member), {})
 
 -----------------------------------------------------------------------------
-(* G14: topics that grow, and those that a regex comes to match.  Kafka     *)
-(* marks the group, and the next heartbeat does this.                       *)
+(* G14: topics that grow or are deleted, and those that a regex comes to    *)
+(* match.  Kafka marks the group, and the next heartbeat does this.  What   *)
+(* members have of a topic that is gone they give up as anything else.      *)
+
+OtherMetadata(row, p, after) ==
+  LET group == Newest(row.log)
+      epoch == IF ChangesMetadata(group, p) THEN BumpedEpoch(group.epoch) ELSE group.epoch
+  IN Outcome([row EXCEPT !.log = Appended(@, [after EXCEPT !.epoch = epoch])], {})
 
 Step_HandleGrowTopic(n, row, input) ==
   LET group == Newest(row.log)
-      grown == [group EXCEPT !.grown = @ \cup {input.partition}]
-  IN IF input.partition \in group.grown THEN Disabled
-     ELSE Outcome([row EXCEPT
-                     !.log = Appended(@, IF ChangesMetadata(group, input.partition)
-                                         THEN [grown EXCEPT !.epoch = BumpedEpoch(@)] ELSE grown)],
-                  {})
+      p == input.partition
+  IN IF p \in group.grown \cup group.gone THEN Disabled
+     ELSE OtherMetadata(row, p, [group EXCEPT !.grown = @ \cup {p}])
+
+Step_HandleDeleteTopic(n, row, input) ==
+  LET group == Newest(row.log)
+      p == input.partition
+  IN IF p \notin group.grown THEN Disabled
+     ELSE OtherMetadata(row, p, [group EXCEPT !.grown = @ \ {p}, !.gone = @ \cup {p}])
 
 -----------------------------------------------------------------------------
 (* The log: G3, G6, G7.                                                     *)
@@ -230,5 +240,6 @@ Inputs_GroupSessionTimeout(n, row) ==
   {[type |-> "GroupSessionTimeout", member |-> k] : k \in Members}
 Inputs_RebalanceTimeout(n, row) == {[type |-> "RebalanceTimeout", member |-> k] : k \in Members}
 Inputs_GrowTopic(n, row) == {[type |-> "GrowTopic", partition |-> p] : p \in Growing}
+Inputs_DeleteTopic(n, row) == {[type |-> "DeleteTopic", partition |-> p] : p \in Growing}
 Inputs_MoveCoordinator(n, row) == {[type |-> "MoveCoordinator", tail |-> t] : t \in row.log.tails}
 =============================================================================

@@ -1,9 +1,9 @@
 ---------------------------- MODULE GroupOffsets ----------------------------
 (***************************************************************************)
-(* Offsets (G24, G25, G28-G30, G35): those that a group has committed, as   *)
-(* its coordinator keeps them, and one consumer, which takes partitions and *)
-(* gives them up, fetches, hands records out, and commits by itself.  The   *)
-(* row:                                                                     *)
+(* Offsets (G24, G25, G28-G30, G35, G36): those that a group has committed, *)
+(* as its coordinator keeps them, and one consumer, which takes partitions  *)
+(* and gives them up, fetches, hands records out, and commits by itself.    *)
+(* The row:                                                                 *)
 (*                                                                          *)
 (*   committed     offsets: of a partition, with the time of the commit     *)
 (*   group         "Empty", "Rebalancing", "Stable", since when: `since`    *)
@@ -25,6 +25,8 @@
 (*                 with its number                                          *)
 (*   markers       of transactions that have ended, which the coordinator   *)
 (*                 has yet to do: pending offsets are committed, or dropped *)
+(*   deleted       the partitions whose topic was deleted, and made anew    *)
+(*                 with its name                                            *)
 (*                                                                          *)
 (* An application that has sent offsets in a transaction commits none       *)
 (* beside it, and gives nothing up before it has ended.                     *)
@@ -36,7 +38,7 @@ EXTENDS GroupRules
 InitialOffsets ==
   [committed |-> {}, group |-> "Empty", since |-> 0, now |-> 0, taken |-> {}, positions |-> {},
    update |-> "None", asked |-> {}, epoch |-> 1, requested |-> {}, revoking |-> {},
-   transaction |-> 0, open |-> FALSE, pending |-> {}, markers |-> {}]
+   transaction |-> 0, open |-> FALSE, pending |-> {}, markers |-> {}, deleted |-> {}]
 
 Having(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 
@@ -205,6 +207,19 @@ Step_HandleExpireOffsets(n, row, input) ==
                  ~MayExpire(row) \/ row.now - ExpiryBase(row, each) < Retention}
   IN IF kept = row.committed THEN {} ELSE Having([row EXCEPT !.committed = kept])
 
+(* G36: topics that are deleted, and made anew with the same name.  Who has *)
+(* the partition hears of it at once, and has no position then.  If nobody  *)
+(* coordinates the group at that moment (~coordinated), this is seen with   *)
+(* what the next coordinator does once it has loaded.                       *)
+Step_HandleForgetTopic(n, row, input) ==
+  LET p == input.partition
+      gone == [row EXCEPT !.deleted = @ \cup {p}, !.positions = Except(@, p),
+                          !.requested = Except(@, p)]
+  IN CASE p \in row.deleted -> {}
+       [] ~input.coordinated /\ ~ForgetsWhenLoaded -> Having(gone)
+       [] OTHER -> Having([gone EXCEPT !.pending = PendingAfterDeletion(row, p),
+                                       !.committed = Except(@, p)])
+
 OfPartition(type) == {[type |-> type, partition |-> p] : p \in Partitions}
 Inputs_TakePartition(n, row) == OfPartition("TakePartition")
 Inputs_StartRevocation(n, row) == OfPartition("StartRevocation")
@@ -217,6 +232,8 @@ Inputs_SendTxnOffsets(n, row) == OfPartition("SendTxnOffsets")
 Inputs_EndTransaction(n, row) == {[type |-> "EndTransaction", commits |-> c] : c \in BOOLEAN}
 Inputs_MaterialiseMarker(n, row) ==
   {[type |-> "MaterialiseMarker", marker |-> m] : m \in row.markers}
+Inputs_ForgetTopic(n, row) ==
+  {[type |-> "ForgetTopic", partition |-> p, coordinated |-> c] : p \in Growing, c \in BOOLEAN}
 Inputs_GroupChange(n, row) ==
   {[type |-> "GroupChange", group |-> g] : g \in {"Empty", "Rebalancing", "Stable"}}
 =============================================================================

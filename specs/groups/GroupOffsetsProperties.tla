@@ -38,18 +38,27 @@ HandoverNoRegressStep ==
 HandoverNoRegress == [][HandoverNoRegressStep]_offsets
 
 (* An offset is forgotten only when the group has been empty as long as it  *)
-(* is to be kept, and nobody has committed since.                           *)
+(* is to be kept, and nobody has committed since, or with its topic.        *)
+DeletedNow == offsets'.deleted \ offsets.deleted
 OffsetsKeptStep ==
   \A each \in offsets.committed :
-    each.partition \notin PartitionsOf(offsets'.committed) =>
+    each.partition \notin PartitionsOf(offsets'.committed) \cup DeletedNow =>
       /\ offsets.group = "Empty"
       /\ offsets.now - offsets.since >= Retention /\ offsets.now - each.time >= Retention
 OffsetsKept == [][OffsetsKeptStep]_offsets
 
+(* Nothing is left of a topic that is deleted, which one that is made anew  *)
+(* with its name could be taken to have.                                    *)
+NothingOfDeletedStep ==
+  DeletedNow \cap PartitionsOf(offsets'.committed \cup offsets'.pending \cup offsets'.requested
+                                 \cup offsets'.positions) = {}
+NothingOfDeleted == [][NothingOfDeletedStep]_offsets
+
 (* What a transaction has sent is committed or dropped as its own marker    *)
-(* says, unless it sends another offset.                                    *)
+(* says, unless it sends another offset, or the topic is deleted.           *)
 PendingByOwnMarkerStep ==
   \A each \in offsets.pending \ offsets'.pending :
+    \/ each.partition \in DeletedNow
     \/ \E later \in offsets'.pending :
          later.partition = each.partition /\ later.transaction = each.transaction
     \/ \E marker \in offsets.markers :

@@ -78,8 +78,8 @@ TargetIsWhole ==
 
 (* An instance id is that of one member.                                    *)
 StaticIdentity ==
-  \A group \in Prefixes(coordinator) :
-    Cardinality({n \in Static : group.members[n].state # "None"}) < 2
+  \A group \in Prefixes(coordinator) : \A each \in Static :
+    Cardinality({n \in each : group.members[n].state # "None"}) < 2
 
 (* A member that is through has its target, and nobody has more than that   *)
 (* once it is in the target's epoch.                                        *)
@@ -117,7 +117,8 @@ AckIsHeard ==
 
 (* No member gives up that has its instance id for itself.                  *)
 NobodyGivesUp ==
-  \A n \in Members : clients[n].state = "Fatal" => n \in Static /\ Static # {n}
+  \A n \in Members :
+    clients[n].state = "Fatal" => \E each \in Static : n \in each /\ each # {n}
 
 (* What is kept for a static member that has left for a while, nobody       *)
 (* fetches under its id.                                                    *)
@@ -153,7 +154,8 @@ WithheldStep ==
        \A n \in Members : \A m \in Members \ {n} :
          \/ (after.members[n].assigned \ before.members[n].assigned)
                \cap Has(before.members[m]) = {}
-         \/ {m, n} \subseteq Static /\ after.members[m].state = "None"
+         \/ /\ \E each \in Static : {m, n} \subseteq each
+            /\ after.members[m].state = "None"
 Withheld == [][WithheldStep]_vars
 
 (* A static member is replaced by another one only when it fetches nothing  *)
@@ -161,9 +163,10 @@ Withheld == [][WithheldStep]_vars
 ReplacedHasLeftStep ==
   LET before == Now(coordinator)
       after == Now(coordinator')
-      new == {n \in Static : before.members[n].state = "None" /\ after.members[n].state # "None"}
-  IN ~IsMove /\ new # {} =>
-       \A n \in Static : before.members[n].state # "None" => clients[n].owned = {}
+      isNew(n) == before.members[n].state = "None" /\ after.members[n].state # "None"
+  IN ~IsMove =>
+       \A each \in Static : (\E n \in each : isNew(n)) =>
+         \A n \in each : before.members[n].state # "None" => clients[n].owned = {}
 ReplacedHasLeft == [][ReplacedHasLeftStep]_vars
 
 (* What a member is told of itself, without an error, is committed.         *)

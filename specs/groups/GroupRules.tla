@@ -17,8 +17,9 @@ EXTENDS Integers, Sequences, FiniteSets
 CONSTANTS
   Members,      \* the consumers that may be members
   Partitions,   \* of the topics that they subscribe to; each is a topic of its own
-  Static,       \* the consumers that have an instance id, one and the same; {}: nobody has one
-  Growing       \* the partitions that are not there yet: a topic grows, or a regex finds another
+  Static,       \* the instance ids: of each, the consumers that have it; {}: nobody has one
+  Growing       \* the partitions that come (a topic grows, or a regex finds another) and go (it
+                \* is deleted; one that is made anew has another id, and is another here)
 
 JoinEpoch == 0     \* of a heartbeat that joins
 LeaveEpoch == -1   \* of one that leaves
@@ -53,6 +54,9 @@ AcceptsPreviousEpoch(member, m) ==
 (* refuses it to a static one, who gives up then (Z100).                    *)
 JoinError(member) == "NONE"
 
+(* G13.  Whether two consumers have one instance id.                        *)
+SharesInstance(m, n) == \E each \in Static : {m, n} \subseteq each
+
 (* G13.  Of a heartbeat under an instance id that another member has, the   *)
 (* holder.  Who has left for a while is replaced by who joins.              *)
 InstanceError(holder, m) ==
@@ -74,7 +78,7 @@ BumpedEpoch(epoch) == epoch + 1
 (* G14.  A member that joins has changed its subscription, too.             *)
 ChangesSubscription(before, after) == before.subscribed # after.subscribed
 
-(* G14.  Of a partition that has come to be: whether somebody subscribes to *)
+(* G14.  Of a partition that comes or goes: whether somebody subscribes to  *)
 (* its topic, so that the hash of the group's metadata is another one.      *)
 ChangesMetadata(group, p) == \E n \in Members : p \in group.members[n].subscribed
 
@@ -194,6 +198,14 @@ ExpiryBase(row, each) == IF each.time > row.since THEN each.time ELSE row.since
 (* G35.  Of a group that rebalances nobody knows what it subscribes to.     *)
 MayExpire(row) == row.group = "Empty"
 
+(* G36.  What transactions have sent of a topic goes with it: offsets have  *)
+(* its name, and one that is made anew has that, too.                       *)
+PendingAfterDeletion(row, p) == {each \in row.pending : each.partition # p}
+
+(* G36.  A coordinator that has loaded its log forgets what is of topics    *)
+(* that were deleted meanwhile.  Kafka's does not look (Z221).              *)
+ForgetsWhenLoaded == TRUE
+
 -----------------------------------------------------------------------------
 (* Member.                                                                  *)
 
@@ -208,7 +220,7 @@ IsAwaited(row, m) == row.awaiting /\ m.correlation = row.correlation
 UnsentAfterFailure(unsent) == AllFields
 
 (* G19.  With which epoch a consumer leaves: a static one for a while.      *)
-EpochOfLeaving(n) == IF n \in Static THEN ReleasedEpoch ELSE LeaveEpoch
+EpochOfLeaving(n) == IF n \in UNION Static THEN ReleasedEpoch ELSE LeaveEpoch
 
 (* G25.  What a member that was fenced may go on to fetch.                  *)
 OwnedAfterFence(owned) == {}

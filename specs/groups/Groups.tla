@@ -116,6 +116,9 @@ GroupSessionTimeout(n) ==
 GrowTopic(p) ==
   LiftCoordinator(Step_HandleGrowTopic(Coordinator, coordinator,
                                        [type |-> "GrowTopic", partition |-> p]))
+DeleteTopic(p) ==
+  LiftCoordinator(Step_HandleDeleteTopic(Coordinator, coordinator,
+                                         [type |-> "DeleteTopic", partition |-> p]))
 GroupCommit == LiftCoordinator(Step_HandleGroupCommit(Coordinator, coordinator, 0))
 
 (* Answers under way are lost: who was told nothing asks again.             *)

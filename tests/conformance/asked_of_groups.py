@@ -121,6 +121,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         other = replace(member, subscribed=(1,))
         yield from (("ChangesSubscription", (member, each)) for each in (member, other))
     yield from (("EpochOfLeaving", (n,)) for n in THREE.members)
+    yield from (("SharesInstance", each) for each in itertools.permutations(THREE.members, 2))
     yield from (("ChangesMetadata", (with_member(1, subscribed=(1,)), p)) for p in (1, 2, 3))
     yield from (("HasRevoked", (some, m)) for some in SETS[1:] for m in beats)
     for epoch in (2, 3, 4):
@@ -129,7 +130,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
     numbers = list(itertools.product((-1, 0, 1, 2), repeat=2))
     yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
-    yield from (("IgnoresOrphan", ()), ("RecordsReplacement", ()))
+    yield from (("IgnoresOrphan", ()), ("RecordsReplacement", ()), ("ForgetsWhenLoaded", ()))
     for epoch in (1, 2):
         yield "StampedEpoch", (replace(KEPT, epoch=2), RequestedCommit(1, 1, epoch))
     for fetched, handed_out in ((2, 1), (3, 3)):
@@ -142,6 +143,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from (("ExpiryBase", (kept, CommittedOffset(1, 1, time))) for time in (0, 1, 2))
         marked = replace(kept, markers=(TransactionMarker(1, commits=True),))
         sent = replace(kept, pending=(PendingOffset(1, 1, 1),))
+        yield from (("PendingAfterDeletion", (each, p)) for each in (kept, sent) for p in (1, 2))
         yield from (("IsMarkerAnswered", (each,)) for each in (kept, marked))
         yield from (("IsStableOffset", (each, p)) for each in (kept, sent) for p in (1, 2))
     yield from migrations()
@@ -172,6 +174,7 @@ PLAIN: Final = Plain(
         "GivenUpIsCommitted",
         "StartAtCommitted",
         "OffsetsKept",
+        "NothingOfDeleted",
         "HandoverNoRegress",
         "PendingByOwnMarker",
         "GenerationKept",

@@ -65,7 +65,10 @@ def test_voters_that_come_where_a_tail_was_cut_can_be_read(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("name", "case"),
-    [("Z107", "orphaned"), ("Z108", "stamped"), ("Z181", "replaced"), ("Z210", "upgraded")],
+    [
+        *[("Z107", "orphaned"), ("Z108", "stamped"), ("Z181", "replaced"), ("Z210", "upgraded")],
+        ("Z221", "outlived"),
+    ],
 )
 def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path: Path) -> None:
     jars = changed.classes(name, tmp_path)

@@ -90,11 +90,13 @@ G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
 G_STATIC = "groups-static"
+G_ALONE = "groups-two-static"
 G_GROWING = "groups-growing-failover"
 G_REPLAY = "groups-replay"
 G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
 G_SENT = "groups-offsets-transactions"
+G_DELETED = "groups-offsets-deleted"
 G_BOTH = "groups-migration"
 G_KEEPING = "groups-migration-cooperative"
 C_ONE = "classic-one"
@@ -187,6 +189,7 @@ TABLES = (
             Forced("WaitingAfterMove", "waiting", "waiting", G_ONE),
             Forced("AcceptsPreviousEpoch", "member, m", "FALSE", G_TWO),
             Forced("JoinError", "member", '"UNRELEASED_INSTANCE_ID"', G_ONE),
+            Forced("SharesInstance", "m, n", "m # n", G_ALONE),
             Forced("InstanceError", "holder, m", '"NONE"', G_STATIC),
             Forced("MemberEpochError", "member, m", '"FENCED_MEMBER_EPOCH"', G_ONE),
             Forced("BumpedEpoch", "epoch", "epoch", G_ONE),
@@ -218,6 +221,8 @@ TABLES = (
             Forced("IsStableOffset", "row, p", "TRUE", G_SENT),
             Forced("ExpiryBase", "row, each", "0", G_TIME),
             Forced("MayExpire", "row", "FALSE", G_TIME),
+            Forced("PendingAfterDeletion", "row, p", "row.pending", G_DELETED),
+            Forced("ForgetsWhenLoaded", "", "FALSE", G_DELETED),
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),

@@ -21,9 +21,10 @@ _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted"
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
 _PARTS |= {"Follows", "IsFirstOfId", "IsLastOfId", "IsMove", "CommittedNow", "Quorum", "Judged"}
-_PARTS |= {"Records", "P", "Recorded", "Known", "commitVars", "IsCommitted"}
+_PARTS |= {"Records", "P", "Recorded", "Known", "commitVars", "IsCommitted", "DeletedNow"}
 _OF_OPTIONS = {"TargetIsWhole", "StaticIdentity", "KeptIsNotFetched", "ReplacedHasLeft"}
-"""Of static members and of topics that grow: asked by the models of those options."""
+_OF_DELETION = "NothingOfDeleted"
+"""Of static members and of topics that come and go: asked by the models of those options."""
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
@@ -32,7 +33,7 @@ _ROOTS = {
         *("MCPartition", "MCPartitionDeposed", "MCPartitionLife", "MCPartitionReduced"),
     ),
     "TransactionProperties": ("MCTransactions",),
-    "GroupProperties": ("MCGroups",),
+    "GroupProperties": ("MCGroups", "MCGroupsDeleted"),
     "GroupCommitsProperties": ("MCGroupCommits",),
     "GroupReplayProperties": ("MCGroupReplay",),
     "GroupOffsetsProperties": ("MCGroupOffsets",),
@@ -55,7 +56,7 @@ def properties(module: str) -> list[str]:
 
 def complaints(specs: Path) -> list[str]:
     required = {
-        root: [name for name in properties(module) if name not in _OF_OPTIONS]
+        root: [name for name in properties(module) if name not in {*_OF_OPTIONS, _OF_DELETION}]
         for module, roots in _ROOTS.items()
         for root in roots
     }
@@ -79,7 +80,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("GroupProperties")) == 18
     assert len(properties("GroupCommitsProperties")) == 5
     assert len(properties("GroupReplayProperties")) == 3
-    assert len(properties("GroupOffsetsProperties")) == 6
+    assert len(properties("GroupOffsetsProperties")) == 7
     assert len(properties("GroupMigrationProperties")) == 4
     assert len(properties("ClassicProperties")) == 6
     assert len(properties("VoterProperties")) == 16
@@ -90,11 +91,18 @@ def test_the_manifest_is_in_order() -> None:
     assert complaints(SPECS) == []
 
 
-@pytest.mark.parametrize("option", ["static", "growing"])
+@pytest.mark.parametrize("option", ["static", "growing", "two-static", "deleted"])
 def test_the_models_of_an_option_ask_all_of_it(option: str) -> None:
-    for model in (f"groups-{option}", f"groups-{option}-failover"):
+    found = [name for name in MANIFEST.models if name.startswith(f"groups-{option}")]
+    assert len(found) > 1
+    for model in found:
         config = (SPECS / MANIFEST.models[model].config).read_text("utf-8")
         assert {*re.findall(r"\w+", config)} >= _OF_OPTIONS, model
+
+
+def test_the_model_of_deleted_topics_asks_what_is_left_of_them() -> None:
+    config = (SPECS / MANIFEST.models["groups-offsets-deleted"].config).read_text("utf-8")
+    assert _OF_DELETION in re.findall(r"\w+", config)
 
 
 def test_a_property_that_a_cfg_forgets_is_told(tmp_path: Path) -> None:

@@ -156,5 +156,6 @@ def constant_name(field: str) -> str:
     return name[0].upper() + name[1:]
 
 
-def _listed(values: Iterable[int]) -> str:
-    return ", ".join(map(str, values))
+def _listed(values: Iterable[int | tuple[int, ...]]) -> str:
+    """What is no number is a set."""
+    return ", ".join([str(v) if isinstance(v, int) else f"{{{_listed(v)}}}" for v in values])

@@ -5,8 +5,8 @@ is renamed into a representative of its class before it is judged, and one verdi
 What is renamed is what the fields' declarations say (reference/kit/fields.py):
 
 * nodes: one bijection of the nodes onto themselves, applied to the whole step (node, row, input,
-  after, sent), which maps those whom handlers know from the others (`Protocol.apart`) onto
-  themselves. The acting node becomes the first one. The others are told apart by a signature that
+  after, sent), which maps each set of those whom handlers know from the others (`Protocol.apart`)
+  onto itself. The acting node becomes the first one. The others are told apart by a signature that
   no renaming changes; what signatures leave open is settled by trying every order and taking the
   step with the least encoding. A node that stands alone in its kind (a partition's controller)
   keeps its name, and so do those that it knows: its elections know the order of assignment (C9).
@@ -471,7 +471,9 @@ class Canonicaliser:
         self._takers = frozenset(takers_of(constants))
         self._peers = peers_of(constants)
         apart = protocol_of(constants).apart(constants)
-        self._known_apart = [node in apart for node in self._peers]
+        self._kinds = [
+            next((at for at, each in enumerate(apart) if node in each), -1) for node in self._peers
+        ]
         self._first_names = {node: self._named((node,))[0] for node in self._peers}
         self._names: dict[Names, Names] = {}
         """Of nodes in an order: the name of each, in their own order."""
@@ -546,15 +548,17 @@ class Canonicaliser:
 
     def _named(self, order: Names) -> Names:
         """The names of nodes in this order: of those that handlers do not tell apart the first."""
-        apart = dict(zip(self._peers, self._known_apart, strict=True))
-        free = {each: iter([n for n in self._peers if apart[n] is each]) for each in (True, False)}
-        names = {node: next(free[apart[node]]) for node in order}
+        kind = dict(zip(self._peers, self._kinds, strict=True))
+        free = {of: iter([n for n in self._peers if kind[n] == of]) for of in kind.values()}
+        names = {node: next(free[kind[node]]) for node in order}
         return tuple([names[node] for node in sorted(order)])
 
     def _orders(self, acting: int, outside: Sequence[_Item]) -> Iterator[Names]:
         """The orders of the other nodes among which the least form is looked for."""
         others = [at for at, node in enumerate(self._peers) if node != acting]
-        kinds = [[at for at in others if self._known_apart[at] is each] for each in (True, False)]
+        kinds = [
+            [at for at in others if self._kinds[at] == kind] for kind in sorted({*self._kinds})
+        ]
         groups = self._told_apart([kind for kind in kinds if kind], outside[0])
         for item in outside[1:]:
             if len(groups) < len(others):

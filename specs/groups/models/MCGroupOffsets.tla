@@ -55,6 +55,8 @@ MCNext ==
        Paid("changes", MaxChanges, Had(Step_HandleGroupChange(0, offsets, input)))
   \/ offsets.now < MaxTime /\ Free(Had(Step_HandleTimePasses(0, offsets, 0)))
   \/ Free(Had(Step_HandleExpireOffsets(0, offsets, 0)))
+  \/ \E input \in Inputs_ForgetTopic(0, offsets) :
+       Free(Had(Step_HandleForgetTopic(0, offsets, input)))
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 

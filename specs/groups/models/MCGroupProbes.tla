@@ -45,11 +45,11 @@ NoUnsubscribedProbe == \A n \in Members : Server(n).pending \subseteq Server(n).
 
 (* A static member has what another one left for it, and is back itself.    *)
 NoReplacementProbe ==
-  [][\A m, n \in Static :
+  [][\A m, n \in UNION Static :
        m # n => ~(Server(m).epoch = ReleasedEpoch /\ Server(n)'.assigned = Server(m).assigned
                     /\ Server(n)'.assigned # {})]_mcVars
 NoReturnProbe ==
-  [][\A n \in Static :
+  [][\A n \in UNION Static :
        Server(n).epoch = ReleasedEpoch => Server(n)'.epoch <= JoinEpoch]_mcVars
 
 (* A member that others have replaced is told so, and one that comes too    *)

@@ -16,9 +16,12 @@ VARIABLE spent
 
 mcVars == <<vars, spent>>
 
-Keeping(permutations, some) == {f \in permutations : \A each \in some : f[each] \in some}
-MemberSymmetry == Keeping(Permutations(Members), Static)
-Symmetry == MemberSymmetry \cup Keeping(Permutations(Partitions), Growing)
+(* Instance ids are alike that as many have.                                *)
+Image(f, some) == {f[each] : each \in some}
+MemberSymmetry ==
+  {f \in Permutations(Members) : {Image(f, each) : each \in Static} = Static}
+Symmetry ==
+  MemberSymmetry \cup {f \in Permutations(Partitions) : Image(f, Growing) = Growing}
 
 MCInit ==
   /\ Init
@@ -31,7 +34,7 @@ Paid(what, most, Action) ==
 (* A member that has left stays away, but for a static one: its going is    *)
 (* paid for.                                                                *)
 HasLeft(n) ==
-  n \notin Static /\ clients[n].state = "Unsubscribed" /\ clients[n].correlation # 0
+  n \notin UNION Static /\ clients[n].state = "Unsubscribed" /\ clients[n].correlation # 0
 
 (* Another coordinator knows nothing of the answer.                         *)
 IsAnswerLost(n) ==

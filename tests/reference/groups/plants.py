@@ -40,11 +40,12 @@ from reference.groups.types import (
     MigratingClient,
     PendingOffset,
     ReadMember,
+    RequestedCommit,
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
 # The last two have one instance id, and the last one is not in the group.
-THREE: Final = Constants((1, 2, 3), (1, 2), 3, 1000, static=(2, 3))
+THREE: Final = Constants((1, 2, 3), (1, 2), 3, 1000, static=((2, 3),))
 BOTH: Final = (1, 2)
 NOBODY: Final = (NO_MEMBER, NO_MEMBER)
 
@@ -243,7 +244,7 @@ def plants() -> tuple[Plant, ...]:
         Plant("GivenUpIsCommitted", _kept(revoking=(1,)), _kept(**GONE, committed=committed))
         for committed in (KEPT.committed[1:], (CommittedOffset(1, 0, 1), KEPT.committed[1]))
     ]
-    steps = (*empty, *given_up, *_of_transactions())
+    steps = (*empty, *given_up, *_of_transactions(), *_of_deleted())
     return (*[Plant(name, settled(), rows) for name, rows in changed], *steps)
 
 
@@ -265,6 +266,16 @@ def _of_transactions() -> Iterator[Plant]:
         yield Plant(
             "PendingByOwnMarker", _kept(**sent, markers=markers), _kept(committed=committed)
         )
+
+
+def _of_deleted() -> Iterator[Plant]:
+    """Each of what could be left."""
+    none: dict[str, Any] = {"deleted": (1,), "committed": KEPT.committed[1:], "positions": ()}
+    sent, asked = PendingOffset(1, 1, 1), RequestedCommit(1, 1, 1)
+    yield Plant("NothingOfDeleted", _kept(), _kept(**none | {"committed": KEPT.committed}))
+    yield Plant("NothingOfDeleted", _kept(), _kept(**none | {"positions": KEPT.positions}))
+    yield Plant("NothingOfDeleted", _kept(pending=(sent,)), _kept(**none, pending=(sent,)))
+    yield Plant("NothingOfDeleted", _kept(requested=(asked,)), _kept(**none, requested=(asked,)))
 
 
 PLANTED: Final = Planted(GROUPS, THREE, initial_rows(GROUPS, THREE), settled(), plants())

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from reference.groups.types import Constants as GroupConstants
 from reference.kit.fields import Kind, fields_of
 from reference.quorum.messages import (
     INPUTS,
@@ -30,6 +31,7 @@ from reference.quorum.types import (
 )
 from tla_utils import Function, Record
 from tla_utils.errors import ToolError
+from tla_utils.settings import Settings, constants_of
 from traces.jobs.abstraction import Abstraction, cfg_constants
 
 CONSTANTS = Constants(voters=(1, 2, 3), fetch_max_records=2)
@@ -130,6 +132,15 @@ def test_the_constants_are_those_of_the_modules(specs_dir: Path) -> None:
         for name in re.findall(r"\w+", line)
     }
     assert set(re.findall(r"(\w+) =", cfg_constants(CONSTANTS))) == declared
+
+
+def test_a_set_of_sets_among_the_constants_is_read_again() -> None:
+    """As that of the instance ids of groups."""
+    constants = GroupConstants((1, 2, 3), (1, 2), 1, 1, static=((1, 3), (2,)), growing=(2,))
+    settings = Settings(constants_of(cfg_constants(constants)))
+    assert settings.sets("Static") == [["1", "3"], ["2"]]
+    assert settings.members("Growing") == ["2"]
+    assert Settings({"Static": "{}"}).sets("Static") == []
 
 
 def test_values_take_their_form_in_the_spec() -> None:

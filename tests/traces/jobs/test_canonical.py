@@ -64,7 +64,7 @@ NUMBERS = {
     # Of groups: of epochs two are compared, and counted on; partitions stand for nobody.
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
     *("held", "owned", "current", "reconciling", "partition", "position"),
-    "grown",
+    *("deleted", "gone", "grown"),
     *("since", "now", "taken", "asked", "revoking", "time", "fetched", "handed_out", "id"),
     "transaction",
     # Of classic groups: generations, and how much of a log is kept.
@@ -105,15 +105,16 @@ def decoded(form: CanonicalStep) -> Step:
 def test_who_is_known_from_the_others_is_renamed_among_its_own() -> None:
     """Static members leave for a while: the first of them stands for them, and for nobody else."""
 
-    def names(static: tuple[int, ...]) -> list[int]:
+    def names(*static: tuple[int, ...]) -> list[int]:
         canonicaliser = Canonicaliser(GroupConstants((1, 2, 3), (1,), 1, 1, static))
         of = (INITIAL_MEMBER, Unsubscribe(), INITIAL_MEMBER, (), "")
         steps = [Step("HandleUnsubscribe", n, *of) for n in (1, 2, 3)]
         return [canonicaliser.canonical(step).node for step in steps]
 
-    assert names(()) == names((1, 2, 3)) == [1, 1, 1]
+    assert names() == names((1, 2, 3)) == [1, 1, 1]
     assert names((2, 3)) == [1, 2, 2]
     assert names((1,)) == [1, 2, 2]
+    assert names((1, 3), (2,)) == [1, 2, 1]
 
 
 def test_every_number_is_of_a_kind_or_known_to_be_none() -> None:

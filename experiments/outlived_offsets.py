@@ -1,0 +1,129 @@
+"""Z221 on a real cluster: the offsets of a deleted topic are those of the one that is made anew.
+
+    .venv/bin/python -m experiments.outlived_offsets [--control] [--repeat N]
+
+When a topic is deleted, each broker has the group coordinators that it runs forget the topic's
+offsets, once, as it hears of the deletion. Who coordinates the group later does not look.
+
+1. A group reads ten records of a topic, commits, and ends.
+2. The broker that coordinates the group is stopped, as an operator stops it.
+3. The topic is deleted, and made anew with its name; twenty records are written to it.
+4. The broker is started again.
+5. The group's application is started: it begins with the eleventh record.
+
+The control: the broker is not stopped.
+
+The consumer is librdkafka's, with auto.offset.reset=earliest; it commits when it is told to.
+Brokers have Kafka's own settings, but for offsets.topic.replication.factor=1 (3 by default): nobody
+coordinates the group while the broker is down, as with three replicas nobody does while another
+broker loads the group's log; and offsets.topic.num.partitions=1 (50 by default): a quick start.
+
+Ends with 1 if records were not given to the group, with 0 if all were, with 3 if it could not be
+tried.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+
+from experiments import evidence
+from experiments.group import GROUP, tell
+from experiments.tools import TOPIC, Partition
+from live.cluster import Cluster, ClusterError
+from live.confluent import MUTE, SILENT
+
+HOSTS = ("b1", "b2", "b3")
+SETTINGS = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}
+REASONS = (
+    "broker offsets.topic.replication.factor=1: nobody coordinates while a broker is down",
+    "broker offsets.topic.num.partitions=1: a quick start",
+)
+FIRST, SECOND = 10, 20
+SECONDS = 60.0
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether the group is not given records of the topic that was made anew."""
+    admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+    first = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
+    # The group's log comes to be with its first member, before it is known who leads that.
+    first.create(asking=HOSTS[0])
+    produce(cluster, FIRST)
+    if (given := consume(cluster, FIRST)) != FIRST:
+        raise ClusterError(f"the group was given {given} records, not {FIRST}")
+    first.say(f"{FIRST} records read, and committed")
+    metadata = admin.list_topics("__consumer_offsets", timeout=SECONDS)
+    leader = metadata.topics["__consumer_offsets"].partitions[0].leader
+    host = next(name for name in HOSTS if cluster.node(name).number == leader)
+    others = [name for name in HOSTS if name != host]
+    if not control:
+        cluster.stop(host)
+        first.say(f"{host}, which coordinates the group, is stopped")
+    [deleting] = admin.delete_topics([TOPIC]).values()
+    deleting.result(SECONDS)
+    first.say("the topic is deleted")
+    time.sleep(5)
+    second = Partition(cluster, others[0], others[0], others)
+    second.create(asking=others[0])
+    produce(cluster, SECOND)
+    second.say(f"it is made anew, and has {SECOND} records")
+    if not control:
+        cluster.start(host)
+        second.say(f"{host} is started")
+    tell(second, others[0])
+    given = consume(cluster, SECOND)
+    second.say(f"the group was given {given} of {SECOND} records")
+    return given < SECOND
+
+
+def produce(cluster: Cluster, records: int) -> None:
+    """Raises ClusterError: not all were acknowledged."""
+    producer = Producer({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+    for number in range(records):
+        producer.produce(TOPIC, str(number))
+    if producer.flush(SECONDS):
+        raise ClusterError("not all records were acknowledged")
+
+
+def consume(cluster: Cluster, records: int) -> int:
+    """As the group, until so many were given, or no more come; commits them."""
+    consumer = Consumer(
+        {
+            **SILENT,
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": GROUP,
+            "group.protocol": "consumer",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        },
+        logger=MUTE,
+    )
+    consumer.subscribe([TOPIC])
+    given, until = 0, time.monotonic() + SECONDS
+    while given < records and time.monotonic() < until:
+        message = consumer.poll(1)
+        if message is not None and message.error() is None:
+            given += 1
+            until = max(until, time.monotonic() + 20)
+    if given:
+        consumer.commit(asynchronous=False)
+    consumer.close()
+    return given
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a topic's offsets end with it, if nobody coordinates the group at that moment.",
+    control="The broker that coordinates the group is not stopped.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="records were not given to the group",
+    otherwise="all were given",
+)
+
+if __name__ == "__main__":
+    main()
