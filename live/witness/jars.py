@@ -55,6 +55,7 @@ COMPONENTS: Final = {
     ),
     "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
     "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
+    "groups": Component("org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",)),
 }
 """By protocol or composition, and the log on disk."""
 
