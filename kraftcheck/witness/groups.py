@@ -60,8 +60,8 @@ METHODS: Final = {
 PARTITIONS: Final = (1, 2, 3)
 STATIC: Final = (1, 2)
 """Two members have one instance id, so that one is replaced by the other; the others have none."""
-TENURES: Final = 12
-NUMBERS: Final = 1000
+MOST: Final = 1000
+"""Of leader epochs, and of numbers of heartbeats."""
 
 
 class _Follows(CoordinatorHandlers):
@@ -121,20 +121,31 @@ def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaGroup, Stre
     return made
 
 
+def _speak(schedule: KafkaGroup, stream: Stream) -> bool:
+    """A heartbeat of a member that has something to say."""
+    there = [
+        (n, heartbeat)
+        for n, heartbeat in schedule.given(SendGroupHeartbeat)
+        if schedule.row(n).unsent or schedule.row(n).state in ("Joining", "Acknowledging")
+    ]
+    return bool(there) and schedule.act(*pick(stream, there))
+
+
 MOVES: Final[dict[Callable[[KafkaGroup, Stream], bool], tuple[int, ...]]] = {
-    _deliver: (60, 100),
-    _some(SendGroupHeartbeat): (40, 80),
-    _some(StartReconciliation, CompleteReconciliation): (30, 60),
-    _some(GroupCommit): (20, 60),
-    _some(Subscribe): (3, 8),
+    _deliver: (30, 60),
+    _speak: (30, 60),
+    _some(SendGroupHeartbeat): (2, 6),
+    _some(StartReconciliation, CompleteReconciliation): (15, 40),
+    _some(GroupCommit): (5, 20, 40),
+    _some(Subscribe): (6, 12),
     _again: (0, 5),
     _some(SendGroupHeartbeat, lost=True): (0, 3, 8),
     _some(GroupCommit, lost=True): (0, 2, 5),
-    _some(HeartbeatTimeout): (0, 3, 8),
-    _some(Unsubscribe): (0, 1, 3),
-    _some(GroupSessionTimeout): (0, 1, 3),
-    _some(RebalanceTimeout): (0, 1, 3),
-    _some(MoveCoordinator): (0, 1, 3),
+    _some(HeartbeatTimeout): (0, 8, 20),
+    _some(Unsubscribe): (2, 4, 8),
+    _some(GroupSessionTimeout): (0, 2, 5),
+    _some(RebalanceTimeout): (0, 3, 8),
+    _some(MoveCoordinator): (0, 3, 8),
 }
 """How often each kind may be taken, of which a run draws one."""
 
@@ -154,8 +165,8 @@ class _Coordinators:
         return options_of(GROUPS).of(
             members=members,
             partitions=PARTITIONS,
-            max_coordinators=TENURES,
-            max_correlation=NUMBERS,
+            max_coordinators=MOST,
+            max_correlation=MOST,
             static=STATIC,
         )
 

@@ -192,7 +192,9 @@ public final class Coordinator extends Node {
     private void noteAppended() {
         if (!leader.isEmpty() && leader.get(leader.size() - 1).group == null) {
             leader.get(leader.size() - 1).group = group(sizeOf(committed) + sizeOf(leader));
+            JsonNode form = form(leader);
             List<List<Batch>> longer = new ArrayList<>(tails);
+            longer.removeIf(each -> form(each).equals(form));
             longer.add(leader);
             tails = longer;
         }
