@@ -57,6 +57,9 @@ METHODS: Final = {
 }
 """Where Kafka does what an action of the spec says."""
 
+UNKEPT: Final = ("EpochsBounded", "GroupTypeInv")
+"""By leaves-as-it-was: an epoch before -2, and nothing to revoke in the state of who has to."""
+
 PARTITIONS: Final = (1, 2, 3)
 STATIC: Final = (1, 2)
 """Two members have one instance id, so that one is replaced by the other; the others have none."""
@@ -80,7 +83,8 @@ class KafkaGroup(KafkaSteered):
 
     def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
         quiet = [kind.name for kind in (LOADER_KIND, OFFSETS_KIND, MIGRATION_KIND)]
-        super().__init__(GROUPS, options, host, (COORDINATOR_KIND.name,), quiet, compares)
+        of = (COORDINATOR_KIND.name,)
+        super().__init__(GROUPS, options, host, of, quiet, UNKEPT, compares)
         self._follows = _Follows(GroupRules(self.constants))
 
     def reference(self, node: int, row: Any, input: Any, kafka: Outcome) -> Sequence[Any]:

@@ -49,7 +49,8 @@ class _Memo(PlainMemo):
 class KafkaSteered(PlainSchedule):
     """As PlainSchedule; see following.Schedule.
 
-    kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all.
+    kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all. unkept: the
+    properties that Kafka does not keep by what a profile says of it.
     """
 
     def __init__(
@@ -59,13 +60,14 @@ class KafkaSteered(PlainSchedule):
         host: Host,
         kafkas: Collection[str],
         quiet: Sequence[str],
+        unkept: Collection[str],
         compares: bool,
     ) -> None:
         self.compares = compares
         self.differing: list[Differing] = []
         self.lines: list[tuple[str, int]] = []
         self.thrown: list[str] = []
-        self._host, self._kafkas, self._quiet = host, kafkas, quiet
+        self._host, self._kafkas, self._quiet, self._unkept = host, kafkas, quiet, unkept
         [said] = host.ask(["new"])
         assert said == "", said
         super().__init__(protocol, options, None, _Memo(protocol, self._taken))
@@ -82,6 +84,9 @@ class KafkaSteered(PlainSchedule):
         """What the reference may make of it, where the spec leaves a choice with Kafka's."""
         made = self._reference(node, row, input)
         return [] if made is None else [made]
+
+    def unkept(self) -> Collection[str]:
+        return (*super().unkept(), *self._unkept)
 
     def is_kafkas(self, node: int) -> bool:
         return self._protocol.kind_of(self.constants, node).name in self._kafkas
