@@ -56,6 +56,7 @@ PLANTS = [
         "false",
         HEARTBEAT,
         "FENCED_MEMBER_EPOCH",
+        run=5,
     ),
     Plant(
         "who does not say what it has has revoked it",
@@ -64,6 +65,7 @@ PLANTS = [
         "        if (ownedTopicPartitions == null) return false;",
         HEARTBEAT,
         ".state: recorded",
+        run=1,
     ),
     Plant(
         "a partition that was given up is held",
@@ -88,6 +90,7 @@ PLANTS = [
         "            .resetAssigned",
         HEARTBEAT,
         ".pending: recorded",
+        run=15,
     ),
     Plant(
         "an instance id is never free",
@@ -113,6 +116,7 @@ PLANTS = [
         "                    deferredEventQueue.add(",
         HEARTBEAT,
         "waiting",
+        run=38,
     ),
 ]
 HOSTS = [
@@ -131,14 +135,16 @@ HOSTS = [
         "        leader = tail.isEmpty() ? tail : tail.subList(1, tail.size());",
         "HandleMoveCoordinator",
         "after.log.leader",
+        run=1,
     ),
     Plant(
         "the host takes a coordinator that is gone for one that answers",
         HOSTED,
-        "} else if (!UNHEARD.contains(Errors.forCode(answer.errorCode()))) {",
-        "} else {",
+        "            if (code == Errors.GROUP_ID_NOT_FOUND && request.memberEpoch() < 0) {",
+        "            if (code == Errors.NOT_COORDINATOR) {",
         "HandleMoveCoordinator",
-        "NOT_COORDINATOR",
+        "UNKNOWN_MEMBER_ID",
+        run=1,
     ),
     Plant(
         "the host reads what is to be assigned as assigned",

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from kraftcheck.known_bugs import schedules
 from kraftcheck.witness.driving import Component, all_judged, drive, host_of, of_run
 from kraftcheck.witness.following import follow
+from kraftcheck.witness.groups import COORDINATORS
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
@@ -31,7 +32,7 @@ EACH: Final = 3
 
 class Sample(NamedTuple):
     """Runs in which every entry is met. name: how the files begin. whole: the run that is kept from
-    its beginning, if one is. schedule: of the last run. version: of Kafka.
+    its beginning, if one is. schedule: of the last run. version: of Kafka. runs: how many.
     """
 
     name: str
@@ -40,11 +41,13 @@ class Sample(NamedTuple):
     whole: int | None = None
     schedule: Path | None = None
     version: str = DEFAULT
+    runs: int = RUNS
 
 
 SAMPLES: Final = (
     Sample("kafka", VOTERS, 7, whole=3),
     Sample("kafka-partition", BROKERS, 1, 0, EXAMPLES / "stop-is-soft.moves"),
+    Sample("kafka-groups", COORDINATORS, 5, whole=1, runs=8),
     # Its run is among those of releases (tests/live/witness_releases.py).
     Sample("kafka-4.0", VOTERS_BEFORE_41, 7, None, schedules.FOLDER / "Z68.moves", "4.0.2"),
 )
@@ -61,7 +64,7 @@ def _make(sample: Sample) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         kafka = Kafka(sample.version, None, "", files=True)
-        drive(path, kafka, sample.component, 3, runs=RUNS, seed=sample.seed, moves=300)
+        drive(path, kafka, sample.component, 3, runs=sample.runs, seed=sample.seed, moves=300)
         if sample.schedule:
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(_followed(sample.component, kafka, sample.schedule))

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from kraftcheck.witness.driving import Part, judged
+from kraftcheck.witness.groups import COORDINATORS
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
 from specs import SPECS
@@ -24,12 +25,14 @@ from traces.foreign.reading import read_foreign
 DATA = Path(__file__).with_name("data")
 RUN, DEPARTURES = DATA / "kafka-run.jsonl", DATA / "kafka-departures.jsonl"
 OF_BROKERS = DATA / "kafka-partition-run.jsonl", DATA / "kafka-partition-departures.jsonl"
+OF_GROUPS = DATA / "kafka-groups-run.jsonl", DATA / "kafka-groups-departures.jsonl"
 OF_4_0 = DATA / "kafka-4.0.2-quorum.jsonl", DATA / "kafka-4.0-departures.jsonl"
 PROFILE = read_profile("kafka-4.3")
 BEFORE_41 = read_profile("kafka-4.0")
 SAMPLES = [
     pytest.param(PROFILE, VOTERS, RUN, DEPARTURES, id="quorum"),
     pytest.param(PROFILE, BROKERS, *OF_BROKERS, id="partition"),
+    pytest.param(PROFILE, COORDINATORS, *OF_GROUPS, id="groups"),
     pytest.param(BEFORE_41, VOTERS_BEFORE_41, *OF_4_0, id="quorum-4.0"),
 ]
 
@@ -91,10 +94,11 @@ SHOWN_WITH_OTHERS = {
 """Of models with several entries: those that add states there."""
 
 
-def test_each_entry_of_a_partition_that_is_no_bug_has_a_model() -> None:
+@pytest.mark.parametrize("protocol", ["partition", "groups"])
+def test_each_entry_that_is_no_bug_has_a_model(protocol: str) -> None:
     """That holds, and of which TLC counts something else without the entry."""
     manifest = read_manifest(SPECS / "models.toml")
-    for entry in PROFILE.of("partition").entries:
+    for entry in PROFILE.of(protocol).entries:
         model = manifest.models.get(SHOWN_WITH_OTHERS.get(entry.name, f"kafka-4.3-{entry.name}"))
         assert (model is None) == (entry.of == "bug"), entry.name
         if model is not None:
@@ -120,6 +124,9 @@ def fault(line: Any, name: str) -> None:
         return
     if "contacts" in after:
         of_controller(after, name)
+        return
+    if "waiting" in after:
+        of_coordinator(after, name)
         return
     if name == "vote":
         after["voted"] = after["quorumState"]["voted"] = 2 if after["voted"] == 1 else 1
@@ -160,6 +167,21 @@ def of_controller(after: Any, name: str) -> None:
         after["partition"]["leaderEpoch"] += 1
 
 
+def of_coordinator(after: Any, name: str) -> None:
+    log = after["log"]
+    group = log["leader"][-1] if log["leader"] else log["committed"]
+    if name == "leader epoch":
+        after["leaderEpoch"] += 1
+    elif name == "held":
+        group["held"] = group["held"][:-1] if group["held"] else [1]
+    elif name == "target epoch":
+        group["targetEpoch"] += 1
+    elif name == "pending":
+        group["members"]["3"]["pending"] = [] if group["members"]["3"]["pending"] else [1]
+    else:
+        group["members"]["1"]["epoch"] += 1
+
+
 OF_VOTERS = ("vote", "epoch", "high watermark", "log", "flushed")
 
 
@@ -170,6 +192,7 @@ OF_VOTERS = ("vote", "epoch", "high watermark", "log", "flushed")
         (PROFILE, DEPARTURES, OF_VOTERS),
         (BEFORE_41, OF_4_0[1], OF_VOTERS),
         (PROFILE, OF_BROKERS[1], ("isr", "pending", "end offset", "high watermark", "epoch")),
+        (PROFILE, OF_GROUPS[1], ("leader epoch", "held", "target epoch", "pending", "epoch")),
     ],
 )
 def test_faults_are_refused_under_each_entry(
@@ -258,7 +281,7 @@ def test_a_profile_that_is_not_there_is_named() -> None:
 def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.0", "kafka-4.3"]
     assert profile_of("4.2.1", "quorum41") == PROFILE
-    assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum41"]
+    assert [part.protocol for part in PROFILE.parts] == ["groups", "partition", "quorum41"]
     of_40 = profile_of("4.0.2", "partition")
     assert of_40 is not None and of_40.name == PROFILE.name
     later = {entry.name for entry in PROFILE.entries} - {entry.name for entry in of_40.entries}

@@ -54,6 +54,9 @@ public final class Coordinator extends Node {
     private static final int ID = 0;
     private static final String GROUP = "g", INSTANCE = "i";
     private static final int REBALANCE_MS = 300_000;
+    /** What the specification has words for; all else ends the step without an answer, and is told. */
+    private static final Set<Errors> TOLD = EnumSet.of(Errors.NONE, Errors.FENCED_MEMBER_EPOCH,
+            Errors.UNKNOWN_MEMBER_ID, Errors.UNRELEASED_INSTANCE_ID, Errors.FENCED_INSTANCE_ID);
     /** For the member such an answer is as if none had come: it looks for the coordinator, and asks again. */
     private static final Set<Errors> UNHEARD = EnumSet.of(Errors.NOT_COORDINATOR,
             Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS);
@@ -165,10 +168,16 @@ public final class Coordinator extends Node {
 
     private void service(JsonNode in, ConsumerGroupHeartbeatRequestData request) {
         tenure.service.consumerGroupHeartbeat(context(), request).whenComplete((answer, error) -> {
-            if (error != null) {
-                thrown = error;
-            } else if (!UNHEARD.contains(Errors.forCode(answer.errorCode()))) {
+            Errors code = error != null ? Errors.forException(error) : Errors.forCode(answer.errorCode());
+            // A group that is not there is one without members, whom who leaves it is not among.
+            if (code == Errors.GROUP_ID_NOT_FOUND && request.memberEpoch() < 0) {
+                code = Errors.UNKNOWN_MEMBER_ID;
+                answer.setErrorCode(code.code());
+            }
+            if (TOLD.contains(code)) {
                 sent.add(new Message(in.get("source").asInt(), Json.text(form(in, answer)), null));
+            } else if (!UNHEARD.contains(code)) {
+                thrown = code.exception();
             }
         });
     }
