@@ -1,4 +1,4 @@
-"""A consumer group whose coordinators are Kafka's, one after the other; members are the reference's.
+"""A consumer group whose coordinators are Kafka's, one after the other, and members are not.
 
 What is left out is in docs/witness.md.
 
@@ -53,7 +53,7 @@ METHODS: Final = {
     "HandleGroupSessionTimeout": "GroupMetadataManager.consumerGroupFenceMemberOperation",
     "HandleRebalanceTimeout": "GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
     "HandleGroupCommit": "CoordinatorRuntime.HighWatermarkListener",
-    "HandleMoveCoordinator": "CoordinatorRuntime.scheduleLoadOperation, GroupCoordinatorShard.replay",
+    "HandleMoveCoordinator": "CoordinatorRuntime.load, GroupCoordinatorShard.replay",
 }
 """Where Kafka does what an action of the spec says."""
 
@@ -68,9 +68,13 @@ MOST: Final = 1000
 
 
 class _Follows(CoordinatorHandlers):
-    """The reference's coordinator with a target that another one has chosen, if it may."""
+    """The reference's coordinator with a target that another one has chosen, if it may.
+
+    chosen: the owner of each partition.
+    """
 
     __slots__ = ("chosen",)
+    chosen: dict[int, int]
 
     def assigned(self, group: GroupRecord, wanted: tuple[int, ...]) -> dict[int, int]:
         if {*self.chosen} == {*wanted} and self.rules.is_target(group, self.chosen):
@@ -181,9 +185,7 @@ class _Coordinators:
         names = Constants.__struct_fields__
         return Constants(**{name: getattr(setting, name) for name in names})
 
-    def begin(
-        self, setting: Any, host: Host, watched: bool, compares: bool = False
-    ) -> KafkaGroup:
+    def begin(self, setting: Any, host: Host, watched: bool, compares: bool = False) -> KafkaGroup:
         return KafkaGroup(msgspec.structs.replace(setting, watched=watched), host, compares)
 
     def walk(self, schedule: KafkaGroup, seed: int, moves: int) -> None:

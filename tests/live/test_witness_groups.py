@@ -78,8 +78,8 @@ PLANTS = [
     Plant(
         "a changed assignment is told only when all is said",
         MANAGER,
-        "|| isFullRequest || ConsumerGroupMember.hasAssignedPartitionsChanged(member, updatedMember)",
-        "|| isFullRequest",
+        "isFullRequest || ConsumerGroupMember.hasAssignedPartitionsChanged(member, updatedMember)",
+        "isFullRequest",
         HEARTBEAT,
         "tells",
     ),
@@ -97,22 +97,21 @@ PLANTS = [
         MANAGER,
         "        if (member.memberEpoch() != LEAVE_GROUP_STATIC_MEMBER_EPOCH) {\n"
         "            // The new member can't join.\n"
-        "            log.info(\"[GroupId {}] Static member {} with instance id {} cannot join the group "
-        "because the instance id is\" +\n"
-        "                    \" owned by member {}.\", groupId, receivedMemberId, receivedInstanceId, "
-        "member.memberId());\n"
-        "            throw Errors.UNRELEASED_INSTANCE_ID.exception(\"Static member \" + receivedMemberId",
+        '            log.info("[GroupId {}] Static member {} with instance id {} cannot join '
+        'the group because the instance id is" +\n',
         "        if (true) {\n"
-        "            throw Errors.UNRELEASED_INSTANCE_ID.exception(\"Static member \" + receivedMemberId",
+        "            // The new member can't join.\n"
+        '            log.info("[GroupId {}] Static member {} with instance id {} cannot join '
+        'the group because the instance id is" +\n',
         HEARTBEAT,
         "UNRELEASED_INSTANCE_ID",
     ),
     Plant(
         "what a coordinator before wrote is taken for committed",  # KAFKA-16973, Z95
         f"{RUNTIME}/CoordinatorRuntime.java",
-        "                if (coordinator.lastCommittedOffset() < coordinator.lastWrittenOffset()) {\n"
+        "if (coordinator.lastCommittedOffset() < coordinator.lastWrittenOffset()) {\n"
         "                    deferredEventQueue.add(",
-        "                if (deferredEventQueue.highestPendingOffset().isPresent()) {\n"
+        "if (deferredEventQueue.highestPendingOffset().isPresent()) {\n"
         "                    deferredEventQueue.add(",
         HEARTBEAT,
         "waiting",
@@ -149,8 +148,8 @@ HOSTS = [
     Plant(
         "the host reads what is to be assigned as assigned",
         HOSTED,
-        'numbers(known.assignedPartitions().keySet())',
-        'numbers(target == null ? List.of() : target.partitions().keySet())',
+        "numbers(known.assignedPartitions().keySet())",
+        "numbers(target == null ? List.of() : target.partitions().keySet())",
         HEARTBEAT,
         ".assigned: recorded",
     ),

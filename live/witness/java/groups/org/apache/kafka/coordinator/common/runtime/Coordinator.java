@@ -62,6 +62,7 @@ public final class Coordinator extends Node {
             Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS);
 
     private final List<Integer> members = new ArrayList<>();
+    private final List<Integer> partitions = new ArrayList<>();
     private final Set<Integer> statics = new HashSet<>();
     private final int maxTenures;
     private final MetadataImage image;
@@ -93,11 +94,12 @@ public final class Coordinator extends Node {
         constants.get("static").forEach(each -> statics.add(each.asInt()));
         maxTenures = constants.get("maxCoordinators").asInt();
         MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
-        constants.get("partitions").forEach(each -> {
-            delta.replay(new TopicRecord().setName(topic(each.asInt())).setTopicId(id(each.asInt())));
-            delta.replay(new PartitionRecord().setTopicId(id(each.asInt())).setPartitionId(0)
+        constants.get("partitions").forEach(each -> partitions.add(each.asInt()));
+        for (int each : partitions) {
+            delta.replay(new TopicRecord().setName(topic(each)).setTopicId(id(each)));
+            delta.replay(new PartitionRecord().setTopicId(id(each)).setPartitionId(0)
                     .setReplicas(List.of(0)).setIsr(List.of(0)).setLeader(0));
-        });
+        }
         image = delta.apply(MetadataProvenance.EMPTY);
         lead(1);
         tableOfInputs();
@@ -318,10 +320,10 @@ public final class Coordinator extends Node {
                 "members", byMember, "held", known == null ? List.of() : held(known, offset), "grown", List.of());
     }
 
-    private static List<Integer> held(ConsumerGroup group, long offset) {
+    private List<Integer> held(ConsumerGroup group, long offset) {
         TimelineHashMap<Uuid, TimelineHashMap<Integer, Integer>> epochs = Mirror.get(group, "currentPartitionEpoch");
-        return epochs.entrySet(offset).stream().filter(each -> each.getValue().get(0, offset) != null)
-                .map(each -> number(each.getKey())).sorted().toList();
+        return partitions.stream().filter(each -> epochs.get(id(each), offset) != null
+                && epochs.get(id(each), offset).get(0, offset) != null).toList();
     }
 
     private static Map<String, Object> member(ConsumerGroup group, int member, long offset) {
