@@ -89,7 +89,7 @@ PLANTS = [
         "            .setPartitionsPendingRevocation(Map.of())\n            .resetAssigned",
         "            .resetAssigned",
         HEARTBEAT,
-        ".pending: recorded",
+        ".pending element",
         run=15,
     ),
     Plant(
@@ -151,7 +151,7 @@ HOSTS = [
         "numbers(known.assignedPartitions().keySet())",
         "numbers(target == null ? List.of() : target.partitions().keySet())",
         HEARTBEAT,
-        ".assigned: recorded",
+        ".assigned element",
     ),
     Plant(
         "the host forgets who waits",
