@@ -20,6 +20,8 @@ from live.witness.host import Host
 from reference.groups.coordinator import CoordinatorHandlers
 from reference.groups.log import newest
 from reference.groups.messages import (
+    COORDINATOR,
+    RELEASED_EPOCH,
     CompleteReconciliation,
     GroupCommit,
     GroupRecord,
@@ -96,6 +98,17 @@ class KafkaGroup(KafkaSteered):
         self._follows.chosen = {p: n for n, member in members for p in member.target}
         made = self._follows.step(row, input)
         return [] if made is None else [made]
+
+    def act(self, node: int, input: KnownInput, lost: bool = False) -> bool:
+        """Who has left for a while does not leave again before it is back: Kafka records that once
+        more, and answers when it is committed, where the specs answer at once.
+        """
+        if isinstance(input.value, Unsubscribe):
+            members = newest(self.row(COORDINATOR).log).members
+            known = members[self.constants.members.index(node)]
+            if known.epoch == RELEASED_EPOCH:
+                return False
+        return super().act(node, input, lost)
 
     def given(self, *kinds: type[Input]) -> list[tuple[int, KnownInput]]:
         """What of these may come to nodes by itself."""
