@@ -14,6 +14,7 @@ from live.artifacts import ArtifactError, cache, maven
 VERSION: Final = "4.3.1"
 SOURCES: Final = {
     "kafka-clients": "074a971220d7dd862a2485eda8d9f2530bff977bd1e74ea944d8cc80b34b0d2e",
+    "kafka-coordinator-common": "e08d6346c32630c186871722f11ceac1a4d5b176fbb6f8c8585eb49ff4ed7e12",
     "kafka-group-coordinator": "58ae90dd89874b64f1a52f59f14ec49fdf1f1f72499c047270e4ce92a6724937",
     "kafka-metadata": "9fe4862c73e501e4e35dc9acb161acab1c77114ed73948f5405337aab74afcce",
     "kafka-raft": "62a12abd61b24dba55fdc7a6bb3544432f3f8a3753ffc6efddf1a04b208460cb",

@@ -150,7 +150,9 @@ class Speech:
         if field.many is Kind.BY_NODE:
             return tuple([self._value(field.structs, form[str(peer)]) for peer in self._peers])
         members = [self._value(field.structs, each) for each in form]
-        if field.many is Kind.SET and not field.structs:
+        if field.many is Kind.SET and (
+            not field.structs or field.structs[0].__struct_config__.order
+        ):
             return tuple(sorted(members))
         if field.many is Kind.SET and issubclass(field.structs[0], Addressed):
             return canonical(members)

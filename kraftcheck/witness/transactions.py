@@ -297,9 +297,9 @@ class _Coordinators:
         return []
 
 
-COORDINATORS: Final = _Coordinators()
+TRANSACTION_COORDINATORS: Final = _Coordinators()
 
 
 def component(kafka: Kafka) -> _Coordinators:
     """Those of all versions that are driven are driven alike."""
-    return COORDINATORS
+    return TRANSACTION_COORDINATORS

@@ -56,6 +56,7 @@ COMPONENTS: Final = {
     "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
     "transactions": Component("kafka.coordinator.transaction.Coordinators", ("transactions",)),
     "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
+    "groups": Component("org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",)),
 }
 """By protocol or composition, and the log on disk."""
 

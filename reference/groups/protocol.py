@@ -93,7 +93,7 @@ from reference.groups.types import (
     initial_loader,
     initial_migration,
 )
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, Witness, World
 
 MOST_EVENTS, MOST_ENTRIES = 2, 8
 """Of runs."""
@@ -340,6 +340,7 @@ GROUPS: Final = Protocol(
     handlers=_handlers,
     rules=(GroupRules,),
     sometimes=tuple(sometimes.all),
+    witness=Witness("GroupCoordinatorService", fewest=2, most=5, usual=4),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

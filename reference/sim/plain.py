@@ -11,7 +11,7 @@ Law of this file: nothing here knows of a protocol; each choice is the simplest 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -213,9 +213,8 @@ class PlainSimulation(Circular):
         self.clients = PlainClients(self._world.promises)
         self._options, self._chooser, self._recorder = options, chooser, recorder
         drawn = {name: getattr(options, name) for name in self._world.constants}
-        left = self._world.unpromised
-        unpromised = left(options) if left and not getattr(options, STRICT) else ()
-        self._due = Due([e for e in self._world.properties if e.name not in unpromised])
+        unkept = self.unkept()
+        self._due = Due([e for e in self._world.properties if e.name not in unkept])
         self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
         self._late = getattr(options, LATE, 0)
         self._awaited = None if self._late else self._world.awaited
@@ -232,6 +231,11 @@ class PlainSimulation(Circular):
         self.verdict = PROGRESSED
         self.violations: list[Violation] = []
         self._counts = dict.fromkeys(("lost", "duplicated", "undelivered"), 0)
+
+    def unkept(self) -> Collection[str]:
+        """The names of the properties that this run need not keep."""
+        left = self._world.unpromised
+        return left(self._options) if left and not getattr(self._options, STRICT) else ()
 
     def execute(self) -> None:
         for move in range(self._options.moves * self._options.stretch):

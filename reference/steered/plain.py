@@ -50,7 +50,7 @@ class _Fate:
 class PlainSchedule(PlainSimulation):
     """A run of the protocol, and the moves so far. options: those of its runs; of those that say
     how often something happens only `late` counts, which is 0 or not. memo: in which another takes
-    steps of nodes.
+    steps of nodes, if it is not the reference.
 
     Raises UnknownBug; ProtocolError: no such constants.
     """
@@ -151,13 +151,20 @@ class PlainSchedule(PlainSimulation):
         for node, message in dict.fromkeys(self.held()):
             words = f"{self._said(node, message)}{HELD}"
             yield Move(words, partial(self.deliver_held, node, message))
+        yield from self.own_moves()
+
+    def own_moves(self) -> Iterator[Move]:
+        """Of nodes by themselves."""
         for node, input in self.own():
-            step = self._step(node, input)
-            if step is not None:
-                words = self._said(node, input)
-                yield Move(words, partial(self._own_move, node, input, False))
-                if step.travelling:
-                    yield Move(f"{words}{LOST}", partial(self._own_move, node, input, True))
+            yield from self.own_moves_of(node, input)
+
+    def own_moves_of(self, node: int, input: KnownInput) -> Iterator[Move]:
+        step = self._step(node, input)
+        if step is not None:
+            words = self._said(node, input)
+            yield Move(words, partial(self._own_move, node, input, False))
+            if step.travelling:
+                yield Move(f"{words}{LOST}", partial(self._own_move, node, input, True))
 
     def _own_move(self, node: int, input: KnownInput, lost: bool) -> None:
         self.act(node, input, lost)

@@ -18,7 +18,7 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
 from kraftcheck.witness.driving import drive
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.transactions import COORDINATORS, METHODS
+from kraftcheck.witness.transactions import METHODS, TRANSACTION_COORDINATORS
 from live.sources import VERSION
 from live.witness import jars
 from reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
@@ -181,7 +181,7 @@ def said(
     classes = compiled(PLANTS, transaction_sources, folder("plant"), of)
     classes += edited(SCALA, folder("scala"), of)
     classes += compiled(HOSTS, HOST, folder("host"), of)
-    return seen(ALL, COORDINATORS, classes, folder("plants"))
+    return seen(ALL, TRANSACTION_COORDINATORS, classes, folder("plants"))
 
 
 @pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
@@ -249,7 +249,7 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
     texts = []
     for name in ("first", "second"):
         path = tmp_path / f"{name}.jsonl"
-        driven = drive(path, KAFKA, COORDINATORS, 2, runs=3, seed=4, moves=100)
+        driven = drive(path, KAFKA, TRANSACTION_COORDINATORS, 2, runs=3, seed=4, moves=100)
         assert len(driven.places) > 100
         texts.append(path.read_bytes())
     assert texts[0] == texts[1]

@@ -22,10 +22,11 @@ from kraftcheck.witness.driving import (
     of_run,
 )
 from kraftcheck.witness.following import follow
+from kraftcheck.witness.groups import GROUP_COORDINATORS
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
-from kraftcheck.witness.transactions import COORDINATORS
+from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
 from live.witness.jars import DEFAULT
 from reference.steered.scripts import read
 
@@ -59,11 +60,12 @@ class Sample(NamedTuple):
 SAMPLES: Final = (
     Sample("kafka", VOTERS, 7, whole=3),
     Sample("kafka-partition", BROKERS, 1, 0, EXAMPLES / "stop-is-soft.moves"),
-    Sample("kafka-transactions", COORDINATORS, 1, 1, None, DEFAULT, 2, 30, 200),
+    Sample("kafka-transactions", TRANSACTION_COORDINATORS, 1, 1, None, DEFAULT, 2, 30, 200),
     Sample(
-        *("kafka-transactions-1", COORDINATORS, 1, 0, None, DEFAULT, 2, 30, 200),
+        *("kafka-transactions-1", TRANSACTION_COORDINATORS, 1, 0, None, DEFAULT, 2, 30, 200),
         {"version": 1},
     ),
+    Sample("kafka-groups", GROUP_COORDINATORS, 5, whole=1, runs=8),
     # Its run is among those of releases (tests/live/witness_releases.py).
     Sample("kafka-4.0", VOTERS_BEFORE_41, 7, None, schedules.FOLDER / "Z68.moves", "4.0.2"),
 )

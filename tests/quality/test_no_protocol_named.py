@@ -40,7 +40,8 @@ PARTS = (
     *("kraftcheck.witness.chance", "kraftcheck.witness.schedule"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs"),
     *("kraftcheck.witness.partition", "kraftcheck.witness.partition_graphs"),
-    *("kraftcheck.witness.cluster", "kraftcheck.witness.transactions"),
+    *("kraftcheck.witness.cluster", "kraftcheck.witness.groups"),
+    "kraftcheck.witness.transactions",
 )
 
 

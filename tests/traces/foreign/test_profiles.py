@@ -13,9 +13,10 @@ import msgspec
 import pytest
 
 from kraftcheck.witness.driving import Part, judged
+from kraftcheck.witness.groups import GROUP_COORDINATORS
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
-from kraftcheck.witness.transactions import COORDINATORS
+from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
 from specs import SPECS
 from tla_utils import ToolError, read_manifest
 from traces.foreign.batch import judge_batch, judge_steps
@@ -38,14 +39,16 @@ ELSEWHERE = {
     OF_VERSION_1[1]: {"abort-is-not-told", "leaderless-is-deleted"},
 }
 """What is met in the recording of the other version of the protocol."""
+OF_GROUPS = DATA / "kafka-groups-run.jsonl", DATA / "kafka-groups-departures.jsonl"
 OF_4_0 = DATA / "kafka-4.0.2-quorum.jsonl", DATA / "kafka-4.0-departures.jsonl"
 PROFILE = read_profile("kafka-4.3")
 BEFORE_41 = read_profile("kafka-4.0")
 SAMPLES = [
     pytest.param(PROFILE, VOTERS, RUN, DEPARTURES, id="quorum"),
     pytest.param(PROFILE, BROKERS, *OF_BROKERS, id="partition"),
-    pytest.param(PROFILE, COORDINATORS, *OF_COORDINATORS, id="transactions"),
-    pytest.param(PROFILE, COORDINATORS, *OF_VERSION_1, id="transactions-1"),
+    pytest.param(PROFILE, TRANSACTION_COORDINATORS, *OF_COORDINATORS, id="transactions"),
+    pytest.param(PROFILE, TRANSACTION_COORDINATORS, *OF_VERSION_1, id="transactions-1"),
+    pytest.param(PROFILE, GROUP_COORDINATORS, *OF_GROUPS, id="groups"),
     pytest.param(BEFORE_41, VOTERS_BEFORE_41, *OF_4_0, id="quorum-4.0"),
 ]
 
@@ -107,10 +110,11 @@ SHOWN_WITH_OTHERS = {
 """Of models with several entries: those that add states there."""
 
 
-def test_each_entry_of_a_partition_that_is_no_bug_has_a_model() -> None:
+@pytest.mark.parametrize("protocol", ["partition", "groups"])
+def test_each_entry_that_is_no_bug_has_a_model(protocol: str) -> None:
     """That holds, and of which TLC counts something else without the entry."""
     manifest = read_manifest(SPECS / "models.toml")
-    for entry in PROFILE.of("partition").entries:
+    for entry in PROFILE.of(protocol).entries:
         model = manifest.models.get(SHOWN_WITH_OTHERS.get(entry.name, f"kafka-4.3-{entry.name}"))
         assert (model is None) == (entry.of == "bug"), entry.name
         if model is not None:
@@ -139,6 +143,9 @@ def fault(line: Any, name: str) -> None:
         return
     if "contacts" in after:
         of_controller(after, name)
+        return
+    if "waiting" in after:
+        of_coordinator(after, name)
         return
     if name == "vote":
         after["voted"] = after["quorumState"]["voted"] = 2 if after["voted"] == 1 else 1
@@ -180,6 +187,10 @@ def of_controller(after: Any, name: str) -> None:
 
 
 def of_coordinator(after: Any, name: str) -> None:
+    """Of transactions, or of a group."""
+    if "coordinators" not in after:
+        of_group(after, name)
+        return
     now = after["coordinators"][after["leaderEpoch"] - 1]
     if name == "state":
         now["txn"]["state"] = "Ongoing" if now["txn"]["state"] != "Ongoing" else "Empty"
@@ -191,6 +202,21 @@ def of_coordinator(after: Any, name: str) -> None:
         now["pending"]["logged"] = not now["pending"]["logged"]
     else:
         after["log"]["committed"]["epoch"] += 1
+
+
+def of_group(after: Any, name: str) -> None:
+    log = after["log"]
+    group = log["leader"][-1] if log["leader"] else log["committed"]
+    if name == "leader epoch":
+        after["leaderEpoch"] += 1
+    elif name == "held":
+        group["held"] = group["held"][:-1] if group["held"] else [1]
+    elif name == "target epoch":
+        group["targetEpoch"] += 1
+    elif name == "pending":
+        group["members"]["3"]["pending"] = [] if group["members"]["3"]["pending"] else [1]
+    else:
+        group["members"]["1"]["epoch"] += 1
 
 
 OF_VOTERS = ("vote", "epoch", "high watermark", "log", "flushed")
@@ -205,6 +231,7 @@ OF_VOTERS = ("vote", "epoch", "high watermark", "log", "flushed")
         (PROFILE, OF_COORDINATORS[1], ("state", "epoch", "partitions", "pending", "log")),
         (PROFILE, OF_VERSION_1[1], ("state", "epoch", "partitions", "pending", "log")),
         (PROFILE, OF_BROKERS[1], ("isr", "pending", "end offset", "high watermark", "epoch")),
+        (PROFILE, OF_GROUPS[1], ("leader epoch", "held", "target epoch", "pending", "epoch")),
     ],
 )
 def test_faults_are_refused_under_each_entry(
@@ -293,7 +320,8 @@ def test_a_profile_that_is_not_there_is_named() -> None:
 def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.0", "kafka-4.3"]
     assert profile_of("4.2.1", "quorum41") == PROFILE
-    assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum41", "transactions"]
+    protocols = ["groups", "partition", "quorum41", "transactions"]
+    assert [part.protocol for part in PROFILE.parts] == protocols
     of_40 = profile_of("4.0.2", "partition")
     assert of_40 is not None and of_40.name == PROFILE.name
     later = {entry.name for entry in PROFILE.entries} - {entry.name for entry in of_40.entries}

@@ -1,0 +1,216 @@
+"""A consumer group whose coordinators are Kafka's, one after the other, and members are not.
+
+What is left out is in docs/witness.md.
+
+Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kraftcheck.witness.chance import walk
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.speech import Outcome
+from kraftcheck.witness.steered import KafkaSteered
+from live.witness.host import Host
+from reference.groups.coordinator import CoordinatorHandlers
+from reference.groups.log import newest
+from reference.groups.messages import (
+    COORDINATOR,
+    RELEASED_EPOCH,
+    CompleteReconciliation,
+    GroupCommit,
+    GroupRecord,
+    GroupSessionTimeout,
+    HeartbeatTimeout,
+    Input,
+    MoveCoordinator,
+    RebalanceTimeout,
+    SendGroupHeartbeat,
+    StartReconciliation,
+    Subscribe,
+    Unsubscribe,
+)
+from reference.groups.protocol import (
+    COORDINATOR_KIND,
+    GROUPS,
+    LOADER_KIND,
+    MIGRATION_KIND,
+    OFFSETS_KIND,
+)
+from reference.groups.rules import GroupRules
+from reference.groups.types import Constants
+from reference.sim.choices import Stream, chance, pick
+from reference.sim.interning import KnownInput
+from reference.sim.plain import options_of
+from traces.foreign.reading import ForeignTrace
+from traces.foreign.verdicts import Finding
+
+METHODS: Final = {
+    "HandleGroupHeartbeat": "GroupMetadataManager.consumerGroupHeartbeat",
+    "HandleGroupSessionTimeout": "GroupMetadataManager.consumerGroupFenceMemberOperation",
+    "HandleRebalanceTimeout": "GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
+    "HandleGroupCommit": "CoordinatorRuntime.HighWatermarkListener",
+    "HandleMoveCoordinator": "CoordinatorRuntime.load, GroupCoordinatorShard.replay",
+}
+"""Where Kafka does what an action of the spec says."""
+
+UNKEPT: Final = ("EpochsBounded", "GroupTypeInv")
+"""By leaves-as-it-was: an epoch before -2, and nothing to revoke in the state of who has to."""
+
+PARTITIONS: Final = (1, 2, 3)
+STATIC: Final = (1, 2)
+"""Two members have one instance id, so that one is replaced by the other; the others have none."""
+MOST: Final = 1000
+"""Of leader epochs, and of numbers of heartbeats."""
+
+
+class _Follows(CoordinatorHandlers):
+    """The reference's coordinator with a target that another one has chosen, if it may.
+
+    chosen: the owner of each partition.
+    """
+
+    __slots__ = ("chosen",)
+    chosen: dict[int, int]
+
+    def assigned(self, group: GroupRecord, wanted: tuple[int, ...]) -> dict[int, int]:
+        if {*self.chosen} == {*wanted} and self.rules.is_target(group, self.chosen):
+            return self.chosen
+        return super().assigned(group, wanted)
+
+
+class KafkaGroup(KafkaSteered):
+    """A group under a schedule."""
+
+    def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
+        quiet = [kind.name for kind in (LOADER_KIND, OFFSETS_KIND, MIGRATION_KIND)]
+        of = (COORDINATOR_KIND.name,)
+        super().__init__(GROUPS, options, host, of, quiet, UNKEPT, compares)
+        self._follows = _Follows(GroupRules(self.constants))
+
+    def reference(self, node: int, row: Any, input: Any, kafka: Outcome) -> Sequence[Any]:
+        members = zip(self.constants.members, newest(kafka.row.log).members, strict=True)
+        self._follows.chosen = {p: n for n, member in members for p in member.target}
+        made = self._follows.step(row, input)
+        return [] if made is None else [made]
+
+    def act(self, node: int, input: KnownInput, lost: bool = False) -> bool:
+        """Who has left for a while does not leave again before it is back: Kafka records that once
+        more, and answers when it is committed, where the specs answer at once.
+        """
+        if isinstance(input.value, Unsubscribe):
+            members = newest(self.row(COORDINATOR).log).members
+            known = members[self.constants.members.index(node)]
+            if known.epoch == RELEASED_EPOCH:
+                return False
+        return super().act(node, input, lost)
+
+    def given(self, *kinds: type[Input]) -> list[tuple[int, KnownInput]]:
+        """What of these may come to nodes by itself."""
+        return [each for each in self.own() if isinstance(each[1].value, kinds)]
+
+
+# -- Moves by chance
+
+
+def _deliver(schedule: KafkaGroup, stream: Stream) -> bool:
+    if not (there := schedule.mail()):
+        return False
+    schedule.deliver(*(there[0] if chance(stream, 600) else pick(stream, there)))
+    return True
+
+
+def _again(schedule: KafkaGroup, stream: Stream) -> bool:
+    if not (there := schedule.mail()):
+        return False
+    schedule.deliver(*pick(stream, there), again=True)
+    return True
+
+
+def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaGroup, Stream], bool]:
+    """One of these, whose messages are lost perhaps."""
+
+    def made(schedule: KafkaGroup, stream: Stream) -> bool:
+        there = schedule.given(*kinds)
+        return bool(there) and schedule.act(*pick(stream, there), lost=lost)
+
+    return made
+
+
+def _speak(schedule: KafkaGroup, stream: Stream) -> bool:
+    """A heartbeat of a member that has something to say."""
+    there = [
+        (n, heartbeat)
+        for n, heartbeat in schedule.given(SendGroupHeartbeat)
+        if schedule.row(n).unsent or schedule.row(n).state in ("Joining", "Acknowledging")
+    ]
+    return bool(there) and schedule.act(*pick(stream, there))
+
+
+MOVES: Final[dict[Callable[[KafkaGroup, Stream], bool], tuple[int, ...]]] = {
+    _deliver: (30, 60),
+    _speak: (30, 60),
+    _some(SendGroupHeartbeat): (2, 6),
+    _some(StartReconciliation, CompleteReconciliation): (15, 40),
+    _some(GroupCommit): (5, 20, 40),
+    _some(Subscribe): (6, 12),
+    _again: (0, 5),
+    _some(SendGroupHeartbeat, lost=True): (0, 3, 8),
+    _some(GroupCommit, lost=True): (0, 2, 5),
+    _some(HeartbeatTimeout): (0, 8, 20),
+    _some(Unsubscribe): (2, 4, 8),
+    _some(GroupSessionTimeout): (0, 2, 5),
+    _some(RebalanceTimeout): (0, 3, 8),
+    _some(MoveCoordinator): (0, 3, 8),
+}
+"""How often each kind may be taken, of which a run draws one."""
+
+
+class _Coordinators:
+    """See driving.Component."""
+
+    protocol = GROUPS
+    methods = METHODS
+
+    @property
+    def parts(self) -> tuple[_Coordinators]:
+        return (self,)
+
+    def settings(self, nodes: int, seed: int) -> Any:
+        members = tuple(range(1, nodes + 1))
+        return options_of(GROUPS).of(
+            members=members,
+            partitions=PARTITIONS,
+            max_coordinators=MOST,
+            max_correlation=MOST,
+            static=STATIC,
+        )
+
+    def setting(self, options: Mapping[str, Any]) -> Any:
+        return msgspec.convert(dict(options), options_of(GROUPS).of)
+
+    def constants(self, setting: Any) -> Constants:
+        names = Constants.__struct_fields__
+        return Constants(**{name: getattr(setting, name) for name in names})
+
+    def begin(self, setting: Any, host: Host, watched: bool, compares: bool = False) -> KafkaGroup:
+        return KafkaGroup(msgspec.structs.replace(setting, watched=watched), host, compares)
+
+    def walk(self, schedule: KafkaGroup, seed: int, moves: int) -> None:
+        walk(schedule, seed, moves, MOVES)
+
+    def left_open(self, trace: ForeignTrace) -> list[Finding]:
+        return []
+
+
+GROUP_COORDINATORS: Final = _Coordinators()
+
+
+def component(kafka: Kafka) -> _Coordinators:
+    """Those of all versions are driven alike."""
+    return GROUP_COORDINATORS

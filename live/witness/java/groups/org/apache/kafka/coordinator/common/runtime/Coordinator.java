@@ -1,0 +1,354 @@
+package org.apache.kafka.coordinator.common.runtime;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kraftcheck.witness.Json;
+import kraftcheck.witness.Message;
+import kraftcheck.witness.Mirror;
+import kraftcheck.witness.Node;
+
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.ConsumerGroupHeartbeatRequestData;
+import org.apache.kafka.common.message.ConsumerGroupHeartbeatResponseData;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.network.ClientInformation;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.RequestContext;
+import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.coordinator.group.GroupMetadataManager;
+import org.apache.kafka.coordinator.group.TargetAssignmentMetadata;
+import org.apache.kafka.coordinator.group.modern.Assignment;
+import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
+import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.timeline.TimelineHashMap;
+import org.apache.kafka.timeline.TimelineInteger;
+import org.apache.kafka.timeline.TimelineObject;
+
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * The coordinator of a group, whoever it is: one broker after the other leads the partition of
+ * __consumer_offsets, each with the classes that it has in Kafka (Tenure). The partition beneath is
+ * the host's: what is committed, what the leader has besides, and what others who may lead have.
+ *
+ * A partition of the specification is a topic of its own, with one partition.
+ */
+public final class Coordinator extends Node {
+    private static final int ID = 0;
+    private static final String GROUP = "g", INSTANCE = "i";
+    private static final int REBALANCE_MS = 300_000;
+    /** What the specification has words for; all else ends the step without an answer, and is told. */
+    private static final Set<Errors> TOLD = EnumSet.of(Errors.NONE, Errors.FENCED_MEMBER_EPOCH,
+            Errors.UNKNOWN_MEMBER_ID, Errors.UNRELEASED_INSTANCE_ID, Errors.FENCED_INSTANCE_ID);
+    /** For the member such an answer is as if none had come: it looks for the coordinator, and asks again. */
+    private static final Set<Errors> UNHEARD = EnumSet.of(Errors.NOT_COORDINATOR,
+            Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS);
+
+    private final List<Integer> members = new ArrayList<>();
+    private final List<Integer> partitions = new ArrayList<>();
+    private final Set<Integer> statics = new HashSet<>();
+    private final int maxTenures;
+    private final MetadataImage image;
+    private final List<Batch> committed = new ArrayList<>();
+    private List<Batch> leader = new ArrayList<>();
+    private List<List<Batch>> tails = List.of(List.of());
+    private Tenure tenure;
+    /** Who asked for an operation of Kafka's queue. */
+    private final Map<Object, JsonNode> asked = new IdentityHashMap<>();
+
+    /** What is written for an operation. group: what it was made into, as it was read then. */
+    private static final class Batch {
+        final List<CoordinatorRecord> records;
+        Map<String, Object> group;
+
+        Batch(List<CoordinatorRecord> records) {
+            this.records = records;
+        }
+    }
+
+    /** The one node there is. */
+    public static List<Node> nodes(JsonNode constants) {
+        return List.of(new Coordinator(constants));
+    }
+
+    private Coordinator(JsonNode constants) {
+        super(ID);
+        constants.get("members").forEach(each -> members.add(each.asInt()));
+        constants.get("static").forEach(each -> statics.add(each.asInt()));
+        maxTenures = constants.get("maxCoordinators").asInt();
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
+        constants.get("partitions").forEach(each -> partitions.add(each.asInt()));
+        for (int each : partitions) {
+            delta.replay(new TopicRecord().setName(topic(each)).setTopicId(id(each)));
+            delta.replay(new PartitionRecord().setTopicId(id(each)).setPartitionId(0)
+                    .setReplicas(List.of(0)).setIsr(List.of(0)).setLeader(0));
+        }
+        image = delta.apply(MetadataProvenance.EMPTY);
+        lead(1);
+        tableOfInputs();
+        tableOfFields();
+        begin();
+    }
+
+    private void lead(int epoch) {
+        List<List<CoordinatorRecord>> log =
+                Stream.concat(committed.stream(), leader.stream()).map(each -> each.records).toList();
+        tenure = new Tenure(epoch, log, sizeOf(committed), image, this::append);
+    }
+
+    private static String topic(int partition) {
+        return "t" + partition;
+    }
+
+    private static Uuid id(int partition) {
+        return new Uuid(1, partition);
+    }
+
+    private static String name(int member) {
+        return "m" + member;
+    }
+
+    private static long sizeOf(List<Batch> batches) {
+        return batches.stream().mapToLong(each -> each.records.size()).sum();
+    }
+
+    // --- Inputs
+
+    private void tableOfInputs() {
+        inputs.put("GroupHeartbeat", in -> () -> heartbeat(in));
+        inputs.put("GroupSessionTimeout", in -> tenure.timer(
+                GroupMetadataManager.groupSessionTimeoutKey(GROUP, name(in.get("member").asInt()))));
+        inputs.put("RebalanceTimeout", in -> tenure.timer(
+                GroupMetadataManager.groupRebalanceTimeoutKey(GROUP, name(in.get("member").asInt()))));
+        inputs.put("GroupCommit", in -> leader.isEmpty() ? null : this::commit);
+        inputs.put("MoveCoordinator", in -> {
+            List<Batch> tail = tails.stream().filter(each -> form(each).equals(in.get("tail"))).findFirst().orElse(null);
+            return tail == null || tenure.epoch() == maxTenures ? null : () -> move(tail);
+        });
+    }
+
+    private void heartbeat(JsonNode in) {
+        int member = in.get("source").asInt();
+        Set<String> given = new HashSet<>();
+        in.get("given").forEach(each -> given.add(each.asText()));
+        ConsumerGroupHeartbeatRequestData request = new ConsumerGroupHeartbeatRequestData()
+                .setGroupId(GROUP).setMemberId(name(member)).setMemberEpoch(in.get("epoch").asInt())
+                .setInstanceId(statics.contains(member) ? INSTANCE : null);
+        if (given.contains("RebalanceTimeout")) {
+            request.setRebalanceTimeoutMs(REBALANCE_MS);
+        }
+        if (given.contains("Subscription")) {
+            List<String> topics = new ArrayList<>();
+            in.get("subscribed").forEach(each -> topics.add(topic(each.asInt())));
+            request.setSubscribedTopicNames(topics);
+        }
+        if (given.contains("Owned")) {
+            List<ConsumerGroupHeartbeatRequestData.TopicPartitions> owned = new ArrayList<>();
+            in.get("owned").forEach(each -> owned.add(new ConsumerGroupHeartbeatRequestData.TopicPartitions()
+                    .setTopicId(id(each.asInt())).setPartitions(List.of(0))));
+            request.setTopicPartitions(owned);
+        }
+        tenure.call(() -> service(in, request), event -> asked.put(event, in));
+    }
+
+    private void service(JsonNode in, ConsumerGroupHeartbeatRequestData request) {
+        tenure.service.consumerGroupHeartbeat(context(), request).whenComplete((answer, error) -> {
+            Errors code = error != null ? Errors.forException(error) : Errors.forCode(answer.errorCode());
+            // A group that is not there is one without members, whom who leaves it is not among.
+            if (code == Errors.GROUP_ID_NOT_FOUND && request.memberEpoch() < 0) {
+                code = Errors.UNKNOWN_MEMBER_ID;
+                answer.setErrorCode(code.code());
+            }
+            if (TOLD.contains(code)) {
+                sent.add(new Message(in.get("source").asInt(), Json.text(form(in, answer)), null));
+            } else if (!UNHEARD.contains(code)) {
+                thrown = code.exception();
+            }
+        });
+    }
+
+    private static RequestContext context() {
+        ApiKeys api = ApiKeys.CONSUMER_GROUP_HEARTBEAT;
+        return new RequestContext(new RequestHeader(api, api.latestVersion(), "c", 0), "1",
+                InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS,
+                ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT), SecurityProtocol.PLAINTEXT,
+                ClientInformation.EMPTY, false);
+    }
+
+    // --- The partition
+
+    private void append(List<CoordinatorRecord> records) {
+        leader = new ArrayList<>(leader);
+        leader.add(new Batch(records));
+    }
+
+    /** Of a batch that was written in this step, what the group is now. */
+    private void noteAppended() {
+        if (!leader.isEmpty() && leader.get(leader.size() - 1).group == null) {
+            leader.get(leader.size() - 1).group = group(sizeOf(committed) + sizeOf(leader));
+            JsonNode form = form(leader);
+            List<List<Batch>> longer = new ArrayList<>(tails);
+            longer.removeIf(each -> form(each).equals(form));
+            longer.add(leader);
+            tails = longer;
+        }
+    }
+
+    private void commit() {
+        tenure.commit();
+        committed.addAll(leader);
+        leader = new ArrayList<>();
+        tails = List.of(List.of());
+    }
+
+    private void move(List<Batch> tail) {
+        int epoch = tenure.epoch() + 1;
+        tenure.resign(epoch);
+        leader = tail;
+        lead(epoch);
+    }
+
+    @Override
+    protected Runnable delivery(Message message) {
+        throw new AssertionError("members are not here");
+    }
+
+    @Override
+    protected boolean awaits(Message message) {
+        return true;
+    }
+
+    @Override
+    protected void settle(Runnable call) {
+        try {
+            call.run();
+        } catch (RuntimeException e) {
+            thrown = e;
+        }
+        noteAppended();
+    }
+
+    @Override
+    protected List<String> lines(String input) {
+        return List.of(line(input, read(), sent));
+    }
+
+    @Override
+    public void end() { }
+
+    // --- The row
+
+    private void tableOfFields() {
+        fields.put("leaderEpoch", () -> tenure.epoch());
+        fields.put("log", this::log);
+        fields.put("waiting", this::waiting);
+    }
+
+    private Map<String, Object> log() {
+        List<Object> uncommitted = new ArrayList<>();
+        long at = sizeOf(committed);
+        for (Batch each : leader) {
+            at += each.records.size();
+            uncommitted.add(group(at));
+        }
+        return Json.fields("committed", group(tenure.isActive() ? tenure.committed() : 0),
+                "leader", uncommitted, "tails", tails.stream().map(Coordinator::records).toList());
+    }
+
+    private static Map<String, Object> records(List<Batch> tail) {
+        return Json.fields("records", tail.stream().map(each -> each.group).toList());
+    }
+
+    private static JsonNode form(List<Batch> tail) {
+        return Json.read(Json.text(records(tail)));
+    }
+
+    private List<Object> waiting() {
+        List<Object> found = new ArrayList<>();
+        for (Object each : tenure.waiting()) {
+            JsonNode in = asked.get(each);
+            if (in != null) {
+                CoordinatorResult<ConsumerGroupHeartbeatResponseData, ?> result = Mirror.get(each, "result");
+                found.add(form(in, result.response()));
+            }
+        }
+        return found;
+    }
+
+    private static Map<String, Object> form(JsonNode asked, ConsumerGroupHeartbeatResponseData answer) {
+        List<Integer> assigned = answer.assignment() == null ? List.of() : answer.assignment().topicPartitions()
+                .stream().map(each -> number(each.topicId())).sorted().toList();
+        return Json.fields("type", "GroupHeartbeatResponse", "source", ID, "destination", asked.get("source"),
+                "correlation", asked.get("correlation"), "error", Errors.forCode(answer.errorCode()).name(),
+                "epoch", answer.memberEpoch(), "tells", answer.assignment() != null, "assigned", assigned);
+    }
+
+    private static int number(Uuid topic) {
+        return (int) topic.getLeastSignificantBits();
+    }
+
+    /** What the group is made of by the records before an offset, of which there is a snapshot. */
+    private Map<String, Object> group(long offset) {
+        ConsumerGroup group = null;
+        if (tenure.isActive()) {
+            Object manager = Mirror.get(tenure.shard(), "groupMetadataManager");
+            group = Mirror.<TimelineHashMap<String, ConsumerGroup>>get(manager, "groups").get(GROUP, offset);
+        }
+        ConsumerGroup known = group;
+        Map<Integer, Object> byMember = new TreeMap<>();
+        members.forEach(each -> byMember.put(each, member(known, each, offset)));
+        return Json.fields("epoch", known == null ? 1 : Mirror.<TimelineInteger>get(known, "groupEpoch").get(offset),
+                "targetEpoch", known == null ? 1 : Mirror.<TimelineObject<TargetAssignmentMetadata>>get(
+                        known, "targetAssignmentMetadata").get(offset).assignmentEpoch(),
+                "members", byMember, "held", known == null ? List.of() : held(known, offset), "grown", List.of());
+    }
+
+    private List<Integer> held(ConsumerGroup group, long offset) {
+        TimelineHashMap<Uuid, TimelineHashMap<Integer, Integer>> epochs = Mirror.get(group, "currentPartitionEpoch");
+        return partitions.stream().filter(each -> epochs.get(id(each), offset) != null
+                && epochs.get(id(each), offset).get(0, offset) != null).toList();
+    }
+
+    private static Map<String, Object> member(ConsumerGroup group, int member, long offset) {
+        ConsumerGroupMember known = group == null ? null
+                : Mirror.<TimelineHashMap<String, ConsumerGroupMember>>get(group, "members").get(name(member), offset);
+        if (known == null) {
+            return Json.fields("state", "None", "epoch", 0, "previousEpoch", -1, "subscribed", List.of(),
+                    "target", List.of(), "assigned", List.of(), "pending", List.of());
+        }
+        Assignment target = Mirror.<TimelineHashMap<String, Assignment>>get(group, "targetAssignment")
+                .get(name(member), offset);
+        return Json.fields("state", switch (known.state()) {
+            case STABLE -> "Stable";
+            case UNREVOKED_PARTITIONS -> "Unrevoked";
+            case UNRELEASED_PARTITIONS -> "Unreleased";
+            default -> known.state().name();
+        }, "epoch", known.memberEpoch(), "previousEpoch", known.previousMemberEpoch(),
+                "subscribed", known.subscribedTopicNames().stream().map(each -> Integer.valueOf(each.substring(1)))
+                        .sorted().toList(),
+                "target", numbers(target == null ? List.of() : target.partitions().keySet()),
+                "assigned", numbers(known.assignedPartitions().keySet()),
+                "pending", numbers(known.partitionsPendingRevocation().keySet()));
+    }
+
+    private static List<Integer> numbers(Collection<Uuid> topics) {
+        return topics.stream().map(Coordinator::number).sorted().toList();
+    }
+}

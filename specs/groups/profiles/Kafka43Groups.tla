@@ -1,0 +1,37 @@
+--------------------------- MODULE Kafka43Groups ---------------------------
+(***************************************************************************)
+(* A group as Apache Kafka 4.3 runs it, where that is not what the specs    *)
+(* say is right; as Kafka43 is of the quorum, and under the same law.       *)
+(***************************************************************************)
+EXTENDS GroupHandlers, MembershipClient, GroupReplay, GroupOffsets, GroupMigration, TLC
+
+CONSTANT Entries
+
+(* own-instance-refused: who joins under an instance id that is not free is *)
+(* refused, also if it is its own.                                          *)
+Kafka_MemberEpochError(member, m) ==
+  CASE m.epoch = JoinEpoch ->
+         IF /\ "own-instance-refused" \in Entries /\ m.source \in Static
+            /\ member.epoch # ReleasedEpoch
+         THEN "UNRELEASED_INSTANCE_ID" ELSE JoinError(member)
+    [] m.epoch > member.epoch -> "FENCED_MEMBER_EPOCH"
+    [] m.epoch < member.epoch /\ ~AcceptsPreviousEpoch(member, m) -> "FENCED_MEMBER_EPOCH"
+    [] OTHER -> "NONE"
+
+(* leaves-as-it-was: only the epoch says that a member has left for a while. *)
+AsItWas == "leaves-as-it-was" \in Entries
+
+Kafka_Released(member) ==
+  [member EXCEPT !.state = IF AsItWas THEN @ ELSE "Stable",
+                 !.epoch = ReleasedEpoch,
+                 !.previousEpoch = IF AsItWas THEN @ ELSE ReleasedEpoch,
+                 !.assigned = KeptForAWhile(member), !.pending = {}]
+
+(* It had to revoke something when it left: its timer is of the epoch       *)
+(* before, and does nothing, or of a coordinator that has loaded it so.     *)
+Kafka_HandleRebalanceTimeout(n, row, input) ==
+  LET member == Newest(row.log).members[input.member]
+  IN IF ~IsRevocationLate(member) THEN Disabled
+     ELSE Outcome(Removed(row, input.member), {})
+            \cup (IF AsItWas /\ member.epoch = ReleasedEpoch THEN Outcome(row, {}) ELSE {})
+=============================================================================
