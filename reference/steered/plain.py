@@ -166,8 +166,8 @@ class PlainSchedule(PlainSimulation):
         return recorded_steps(self.recorder)
 
     def named_rows(self) -> dict[str, Any]:
-        kind_of = self._protocol.kind_of
-        return {f"{kind_of(self.constants, n).name} {n}": row for n, row in self._rows().items()}
+        kind_of, states = self._protocol.kind_of, self._states
+        return {f"{kind_of(self.constants, n).name} {n}": s.row for n, s in states.items()}
 
     def setting(self) -> dict[str, Any]:
         names = [*self._world.constants, *([LATE] if hasattr(self.options, LATE) else ())]
