@@ -16,7 +16,7 @@ Check: TypeAlias = Callable[..., str | None]
 
 
 class View:
-    """How properties see states. of: makes a state, a named tuple, of the constants and of all rows.
+    """How properties see states. of: makes a state, a named tuple, of the constants and all rows.
     fields: those that some property looks at.
     """
 
@@ -132,9 +132,7 @@ class Due:
         self._given: dict[View | None, tuple[Any, ...]] = {}
         """What properties are asked with of the last step, by their view."""
 
-    def wrong(
-        self, constants: Any, before: Any, after: Any
-    ) -> Iterator[tuple[Property, str]]:
+    def wrong(self, constants: Any, before: Any, after: Any) -> Iterator[tuple[Property, str]]:
         """Those that a step violates, in their order, and what is wrong. To be asked of one step
         after the other, of mappings that nobody changes. What is wrong from the beginning is wrong
         after the first.
