@@ -51,6 +51,7 @@ from reference.groups.types import (
     initial_loader,
     initial_migration,
 )
+from reference.kit.properties import Due
 from reference.kit.protocol import Outcome
 
 HEARTBEAT_MS: Final = 200
@@ -146,6 +147,7 @@ class ConsumerGroup:
             self._grow(record.nodes)
         log = OffsetsLog(state, (), (GroupTail(()),))
         self._row = GroupCoordinator(leader_epoch=1, log=log, waiting=())
+        self._promises = Due(_PROMISES)
         self._spare()
 
     # --- Nodes
@@ -356,10 +358,8 @@ class ConsumerGroup:
         }
         others |= dict.fromkeys(constants.members, INITIAL_MEMBER)
         rows = [{COORDINATOR: row, **others} for row in (before, self._row)]
-        for promise in _PROMISES:
-            found = promise.check(constants, *rows)
-            if found is not None:
-                self._world.breaks(promise.name, f"group {self.id}", found)
+        for promise, found in self._promises.wrong(constants, *rows):
+            self._world.breaks(promise.name, f"group {self.id}", found)
 
     def _written(self, error: str) -> None:
         if error != "NONE":

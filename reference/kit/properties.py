@@ -5,7 +5,7 @@ Law of this file: nothing here knows of a protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from inspect import signature
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -15,19 +15,39 @@ Check: TypeAlias = Callable[..., str | None]
 """None, or briefly what is wrong."""
 
 
+class View:
+    """How properties see states. of: makes a state, a named tuple, of the constants and all rows.
+    fields: those that some property looks at.
+    """
+
+    def __init__(self, of: Callable[[Any, Any], Any]) -> None:
+        self.of = of
+        self.fields: dict[str, None] = {}
+
+    def changed(self, old: Any, new: Any) -> tuple[str, ...]:
+        """Which of the fields are not what they were."""
+        fields = []
+        for name in self.fields:
+            was, now = getattr(old, name), getattr(new, name)
+            if was is not now and was != now:
+                fields.append(name)
+        return tuple(fields)
+
+
 class Property(NamedTuple):
     """A named property. check: of the constants and of all rows (by node) before and after a step;
-    what is wrong, in words, or None. misses: what is wrong and yet keeps it. looks_at: the parts of
-    a state that it looks at, and changed: which of them a step has changed; None: it may look at
-    all there is.
+    what is wrong, in words, or None. misses: what is wrong and yet keeps it. view: how it sees
+    states, if not as rows; of_states: `check`, of the states before and after; looks_at: the fields
+    of a state that it looks at; none: it may look at all there is.
     """
 
     name: str
     sentence: str
     check: Check
     misses: str = ""
+    view: View | None = None
+    of_states: Check | None = None
     looks_at: tuple[str, ...] = ()
-    changed: Callable[[Any, Any, Any], frozenset[str]] | None = None
 
 
 class Invariant(NamedTuple):
@@ -79,75 +99,71 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
     constants: what holds before a step that changes none of them holds after it (`Due`). No field
     named: it may look at all.
     """
-    # All properties are asked of one step after the other, so the states after the last two are
-    # kept; by content, since whoever asks may change a mapping of rows.
-    kept: list[tuple[Any, Any, Any]] = []
-    looked_at: dict[str, None] = {}
-
-    def known(constants: Any, rows: Any) -> Any:
-        for of_constants, of_rows, state in kept:
-            if of_constants is constants and of_rows == rows:
-                return state
-        return None
-
-    def new_state(constants: Any, after: Any) -> Any:
-        new = known(constants, after)
-        if new is None:
-            new = state_of(constants, after)
-            kept[:] = (constants, dict(after), new), *kept[:1]
-        return new
-
-    def old_state(constants: Any, before: Any) -> Any:
-        old = known(constants, before)
-        return state_of(constants, before) if old is None else old
-
-    def changed(constants: Any, before: Any, after: Any) -> frozenset[str]:
-        fields = []
-        new, old = new_state(constants, after), old_state(constants, before)
-        for name in looked_at:
-            was, now = getattr(old, name), getattr(new, name)
-            if was is not now and was != now:
-                fields.append(name)
-        return frozenset(fields)
+    view = View(state_of)
 
     def named(name: str, check: Check, *looks_at: str) -> Property:
         of_steps = len(signature(check).parameters) == 2
-        looked_at.update(dict.fromkeys(looks_at))
+        view.fields.update(dict.fromkeys(looks_at))
+
+        def of_state(old: Any, new: Any) -> str | None:
+            return check(new)
+
+        of_states = check if of_steps else of_state
 
         def asked(constants: Any, before: Any, after: Any) -> str | None:
-            new = new_state(constants, after)
-            return check(old_state(constants, before), new) if of_steps else check(new)
+            return of_states(state_of(constants, before), state_of(constants, after))
 
         means, misses = sentence_and_misses(check)
-        return Property(name, means, asked, misses, looks_at, changed if looks_at else None)
+        return Property(name, means, asked, misses, view, of_states, looks_at)
 
     return named
 
 
 class Due:
-    """Of a run's properties those that a step may break: others look at nothing that it changes."""
+    """A run's properties, asked after each of its steps: of them those that it may break, since
+    others look at nothing that it changes; and of states that are made once for all.
+    """
 
     def __init__(self, properties: Sequence[Property]) -> None:
         self._all = properties
-        self._changed = dict.fromkeys(each.changed for each in properties if each.changed)
-        self._of: dict[tuple[frozenset[str], ...], list[Property]] = {}
-        self._begun = False
+        self._views = [*dict.fromkeys(each.view for each in properties if each.view)]
+        self._of: dict[tuple[tuple[str, ...], ...], list[Property]] = {}
+        self._rows: Any = None
+        self._given: dict[View | None, tuple[Any, ...]] = {}
+        """What properties are asked with of the last step, by their view."""
+
+    def wrong(self, constants: Any, before: Any, after: Any) -> Iterator[tuple[Property, str]]:
+        """Those that a step violates, in their order, and what is wrong. To be asked of one step
+        after the other, of mappings that nobody changes. What is wrong from the beginning is wrong
+        after the first.
+        """
+        due = self.after(constants, before, after)
+        for each in due:
+            wrong = (each.of_states or each.check)(*self._given[each.view])
+            if wrong is not None:
+                yield each, wrong
 
     def after(self, constants: Any, before: Any, after: Any) -> Sequence[Property]:
-        """Asked with what a property is asked with, of one step after the other. What is wrong from
-        the beginning is wrong after the first.
-        """
-        if not self._changed or not self._begun:
-            self._begun = True
-            return self._all
-        told = tuple([changed(constants, before, after) for changed in self._changed])
-        due = self._of.get(told)
+        """Those that are due."""
+        begins, goes_on = self._rows is None, before is self._rows
+        for view in self._views:
+            old = self._given[view][1] if goes_on else view.of(constants, before)
+            self._given[view] = old, view.of(constants, after)
+        self._given[None] = constants, before, after
+        self._rows = after
+        return self._all if begins else self._due()
+
+    def _due(self) -> Sequence[Property]:
+        changed = tuple([view.changed(*self._given[view]) for view in self._views])
+        due = self._of.get(changed)
         if due is None:
-            fields = dict(zip(self._changed, told, strict=True))
-            due = self._of[told] = [
+            fields = dict(zip(self._views, map(frozenset, changed), strict=True))
+            due = self._of[changed] = [
                 each
                 for each in self._all
-                if each.changed is None or not fields[each.changed].isdisjoint(each.looks_at)
+                if each.view is None
+                or not each.looks_at
+                or not fields[each.view].isdisjoint(each.looks_at)
             ]
         return due
 

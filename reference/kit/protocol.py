@@ -186,6 +186,18 @@ class ClientPromise(NamedTuple):
     told: Callable[[Any, int, Any, Any, Outcome], Iterable[Asked | Answered]]
 
 
+class Calm(NamedTuple):
+    """What is asked of the end of a steered run, where nothing disturbs any more.
+
+    inputs: local ones that come then whenever they can; no other one does, and no message is lost,
+    doubled or overtaken. missing: of the constants and all rows in the end, what must have come
+    about and has not, in words; or empty.
+    """
+
+    inputs: tuple[type[Any], ...]
+    missing: Callable[[Any, Mapping[int, Any]], str]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
     """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
@@ -204,7 +216,7 @@ class World:
     node, and once; others are lost, doubled and overtaken. disturbances: by local
     input, how often of a thousand times it comes when it could, to draw from. awaited: whether
     anybody still waits for what an input does, of the constants, all rows, the node and the input;
-    in runs that are not `late` no other one comes.
+    in runs that are not `late` no other one comes. calm: unsaid, nothing is asked of progress.
     """
 
     constants: Mapping[str, Sequence[Any]]
@@ -219,6 +231,7 @@ class World:
     in_order: Callable[[Any], bool] = lambda message: False
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
     awaited: Callable[[Any, Mapping[int, Any], int, Any], bool] | None = None
+    calm: Calm | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,8 +12,9 @@ The streams are independent: one more choice in one moves nothing in another.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b, shake_256
+from itertools import chain, count
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 StreamName: TypeAlias = str
@@ -68,33 +69,24 @@ def chance(stream: Stream, per_mille: int) -> bool:
 _BLOCK = struct.Struct("<64I")
 
 
-class SeededStream:
-    """Numbers from a hash in counter mode: no state but a key and a position.
-
-    Words of 32 bits are drawn by the block, because this is asked once for every message. The
-    bias of a number is below bound / 2**32.
+def _words(key: bytes) -> Iterator[int]:
+    """Words of 32 bits, from a hash in counter mode. They are drawn by the block, because this is
+    asked once for every message.
     """
+    blocks = (shake_256(key + at.to_bytes(8, "little")).digest(_BLOCK.size) for at in count())
+    return chain.from_iterable(map(_BLOCK.unpack, blocks))
 
-    __slots__ = ("_at", "_block", "_key", "_words")
+
+class SeededStream:
+    """Numbers whose bias is below bound / 2**32."""
+
+    __slots__ = ("_words",)
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
-        self._block = 0
-        self._at = 64
-        self._words: tuple[int, ...] = ()
+        self._words = _words(key)
 
     def below(self, bound: int) -> int:
-        at = self._at
-        if at == 64:
-            self._refill()
-            at = 0
-        self._at = at + 1
-        return self._words[at] * bound >> 32
-
-    def _refill(self) -> None:
-        key = self._key + self._block.to_bytes(8, "little")
-        self._words = _BLOCK.unpack(shake_256(key).digest(_BLOCK.size))
-        self._block += 1
+        return next(self._words) * bound >> 32
 
 
 class SeededChooser:

@@ -167,8 +167,8 @@ class _Component(PlainSimulation):
         """A step of another component leads to this."""
         self.due.extend(each for each in led_to if each[0] in self._machine.nodes)
 
-    def rows(self) -> dict[int, Any]:
-        return self._rows()
+    def rows(self) -> Mapping[int, Any]:
+        return self._rows
 
 
 class ComposedClients:
@@ -239,7 +239,7 @@ class ComposedSimulation(Circular):
         parts = [getattr(self._options, name) for name in self.composition.parts]
         return sum(each.moves * each.stretch for each in parts)
 
-    def _rows(self) -> dict[str, dict[int, Any]]:
+    def _rows(self) -> dict[str, Mapping[int, Any]]:
         return {name: each.rows() for name, each in self._components.items()}
 
     def _stop(self, found: Violation) -> None:

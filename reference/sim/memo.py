@@ -63,7 +63,8 @@ class State(msgspec.Struct, eq=False, gc=False):
     row: Any
     running: bool
     wants: tuple[KnownInput, ...]
-    steps: dict[KnownInput, Step]
+    steps: dict[KnownInput, Step | None]
+    """None: the input is disabled here."""
     local: tuple[Any, ...] = ()
     """In place of `wants`, where of many inputs few are ever drawn: they are made known then."""
 
@@ -119,6 +120,8 @@ class Machine(ABC):
             told.clear()
         outcome = self.outcome(state.node, state.row, input.value)
         if outcome is None:
+            if self._memo.enabled:
+                state.steps[input] = None
             return None
         decided = frozenset(told or ())
         step = self._step(state, input, outcome)

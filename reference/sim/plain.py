@@ -212,6 +212,7 @@ class PlainSimulation(Circular):
         self._world = _world(protocol)
         self.clients = PlainClients(self._world.promises)
         self._options, self._chooser, self._recorder = options, chooser, recorder
+        self._network, self._faults = chooser.stream("network"), chooser.stream("faults")
         drawn = {name: getattr(options, name) for name in self._world.constants}
         unkept = self.unkept()
         self._due = Due([e for e in self._world.properties if e.name not in unkept])
@@ -219,13 +220,16 @@ class PlainSimulation(Circular):
         self._late = getattr(options, LATE, 0)
         self._awaited = None if self._late else self._world.awaited
         self._held: list[tuple[int, KnownInput]] = []
-        self._history: Any = None
         try:
             self.constants = protocol.constants(**drawn)
         except AssertionError as error:
             raise ProtocolError(f"protocol {protocol.name}: options refused: {error}") from None
         self._machine = memo.machine(self.constants)
         self._states = {node: self._machine.first_state(node) for node in self._machine.nodes}
+        self._rows: dict[int, Any] = {n: state.row for n, state in self._states.items()}
+        """Those of all nodes, and the run's past. A step makes another mapping."""
+        if self._world.history is not None:
+            self._rows[HISTORY] = None
         self._under_way: list[tuple[int, KnownInput]] = []
         self.handler_calls = 0
         self.verdict = PROGRESSED
@@ -244,21 +248,19 @@ class PlainSimulation(Circular):
                 return
 
     def _moved(self) -> Step | None:
-        network = self._chooser.stream("network")
-        if self._held and chance(network, self._late):
+        if self._held and chance(self._network, self._late):
             return self._delivered(self._held)
-        if self._under_way and chance(network, self._options.delivered):
+        if self._under_way and chance(self._network, self._options.delivered):
             return self._delivered(self._under_way)
         return self._own()
 
     def _delivered(self, among: list[tuple[int, KnownInput]]) -> Step | None:
-        network = self._chooser.stream("network")
-        at = network.below(len(among))
+        at = self._network.below(len(among))
         ordered = self._world.in_order(among[at][1].value)
         if ordered:
             at = self._first_of_channel(among, at)
         node, message = among[at]
-        if not ordered and chance(network, self._options.doubled):
+        if not ordered and chance(self._network, self._options.doubled):
             self._counts["duplicated"] += 1
             if self._late and among is not self._held:
                 self._held.append(among.pop(at))
@@ -282,15 +284,15 @@ class PlainSimulation(Circular):
 
     def _own(self) -> Step | None:
         """An input that is no message: a node, then one of those that may come to it."""
-        workload, faults = self._chooser.stream("workload"), self._chooser.stream("faults")
+        below, rare = self._chooser.stream("workload").below, self._rare
         able = [state for state in self._states.values() if state.local]
         if not able:
             return None
         for _ in range(TRIES):
-            state = able[workload.below(len(able))]
-            input = state.local[workload.below(len(state.local))]
-            rare = self._rare.get(type(input))
-            if rare is not None and not chance(faults, rare):
+            state = able[below(len(able))]
+            input = state.local[below(len(state.local))]
+            often = rare.get(type(input))
+            if often is not None and not chance(self._faults, often):
                 continue
             if self._comes(state.node, input):
                 return self._step(state.node, self._machine.interner.input(input))
@@ -300,25 +302,24 @@ class PlainSimulation(Circular):
         """Whether somebody waits for it, where that matters."""
         if self._awaited is None:
             return True
-        return self._awaited(self.constants, self._rows(), node, input)
-
-    def _rows(self) -> dict[int, Any]:
-        return {node: state.row for node, state in self._states.items()}
+        return self._awaited(self.constants, self._rows, node, input)
 
     def _step(self, node: int, input: KnownInput) -> Step | None:
         state = self._states[node]
-        return state.steps.get(input) or self._machine.step(state, input)
+        try:
+            return state.steps[input]
+        except KeyError:
+            return self._machine.step(state, input)
 
     def _take(self, time: int, step: Step) -> bool:
         """Whether the run goes on."""
-        before = self._rows()
         self._record(time, step)
         self._states[step.before.node] = step.after
         heard = []
         for each in step.travelling:
             if self._world.in_order(each[1].value):
                 self._under_way.append(each)
-            elif chance(self._chooser.stream("faults"), self._options.lost):
+            elif chance(self._faults, self._options.lost):
                 self._counts["lost"] += 1
                 if self._late and not self._world.at_once(each[1].value):
                     self._held.append(each)
@@ -326,7 +327,7 @@ class PlainSimulation(Circular):
                 heard.append(each)
             else:
                 self._under_way.append(each)
-        if not step.inert and self._options.watched and not self._holds(before):
+        if not step.inert and not self._holds_after(step):
             return False
         return all([self._hear(time, *each) for each in heard])
 
@@ -344,17 +345,18 @@ class PlainSimulation(Circular):
         step = self._step(node, message) if self._states[node].running else None
         return self.verdict != STOPPED and (step is None or self._take(time, step))
 
-    def _holds(self, before: dict[int, Any]) -> bool:
-        after = self._rows()
+    def _holds_after(self, step: Step) -> bool:
+        """The rows are what the step makes of them, and no property is violated that is asked."""
+        before = self._rows
+        after = self._rows = {**before, step.before.node: step.after.row}
+        if not self._options.watched:
+            return True
         if self._world.history is not None:
-            before[HISTORY] = self._history
-            after[HISTORY] = self._history = self._world.history(self.constants, before, after)
-        for each in self._due.after(self.constants, before, after):
-            wrong = each.check(self.constants, before, after)
-            if wrong is not None:
-                self.violations.append(Violation(each.name, self.handler_calls - 1, wrong))
-                self.verdict = STOPPED
-                return False
+            after[HISTORY] = self._world.history(self.constants, before, after)
+        for wrong, explanation in self._due.wrong(self.constants, before, after):
+            self.violations.append(Violation(wrong.name, self.handler_calls - 1, explanation))
+            self.verdict = STOPPED
+            return False
         return True
 
     def statistics(self) -> dict[str, int]:

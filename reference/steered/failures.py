@@ -49,7 +49,7 @@ class NoProgress(Failure):
     def __init__(self, reason: str, moves: list[str]) -> None:
         self.reason = reason
         name = f"no progress: {re.sub('[0-9]+', '#', reason)}"
-        sentence = "Once all faults have ended, a new record is committed everywhere."
+        sentence = "Once all faults have ended, what must come about comes about."
         text = f"no progress after the faults ended: {reason}"
         super().__init__(name, sentence, reason, text, moves)
 

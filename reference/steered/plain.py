@@ -3,7 +3,8 @@ each does.
 
 Steps are taken as the simulator takes them (reference/sim/plain.py), and the properties asked after
 each. A move gives a node an input of its own, or delivers a message; what a step sends may be lost
-with it, and a message may come again. Of progress nothing is asked, as there.
+with it, and a message may come again. Progress is asked of protocols that say what it is
+(`World.calm`).
 
 Law of this file: no choice is made here, and nothing knows of a protocol.
 """
@@ -29,6 +30,9 @@ from reference.steered.moves import Move, NodeStep, recorded_steps
 LOST: Final = ", and nobody hears what it sends"
 AGAIN: Final = ", which comes again"
 HELD: Final = " late"
+ROUNDS: Final = 50
+"""In so many rounds of a calm end everything comes to rest: in each, what is under way comes, and
+each node does what it can."""
 
 memos = Memos()
 """By protocol and bug."""
@@ -170,14 +174,26 @@ class PlainSchedule(PlainSimulation):
         self.act(node, input, lost)
 
     def progress(self) -> str:
-        return ""
+        calm = self._world.calm
+        if calm is None:
+            return ""
+        for _ in range(ROUNDS):
+            before = self._rows
+            for _ in range(len(self._under_way)):
+                self.deliver(*self.mail()[0])
+            for offer in self.own():
+                if isinstance(offer[1].value, calm.inputs):
+                    self.act(*offer)
+            if self._rows is before and not self._under_way:
+                break
+        return calm.missing(self.constants, self._rows)
 
     def steps(self) -> Iterator[NodeStep]:
         return recorded_steps(self.recorder)
 
     def named_rows(self) -> dict[str, Any]:
-        kind_of = self._protocol.kind_of
-        return {f"{kind_of(self.constants, n).name} {n}": row for n, row in self._rows().items()}
+        kind_of, states = self._protocol.kind_of, self._states
+        return {f"{kind_of(self.constants, n).name} {n}": s.row for n, s in states.items()}
 
     def setting(self) -> dict[str, Any]:
         names = [*self._world.constants, *([LATE] if hasattr(self.options, LATE) else ())]

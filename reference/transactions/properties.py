@@ -99,41 +99,40 @@ def state_of(constants: Constants, rows: Rows) -> State:
 
 def history_next(constants: Constants, before: Rows, after: Rows) -> History:
     """The history after a step."""
+    past: History = before.get(HISTORY) or History()
     if _tells_nothing(constants, before, after):
-        return before.get(HISTORY) or History()
-    old, new = state_of(constants, before), state_of(constants, after)
-    past = old.history
-    decided = {Decided(r.state, r.epoch, r.partitions) for r in newly_committed(old, new)}
-    handed = [
-        row.epoch for c, row in new.clients.items() if _moved(old, new, c, "Initializing", "Ready")
-    ]
-    told = {
-        Told(old.clients[c].txn, old.clients[c].decision, row.epoch)
-        for c, row in new.clients.items()
-        if _moved(old, new, c, "Ending", "Ready")
-    }
-    asked = {
-        row.txn
-        for c, row in new.clients.items()
-        if row.decision == "Commit" and _moved(old, new, c, "Open", "Ending")
-    }
-    aborts = {
-        row.epoch
-        for c, row in new.clients.items()
-        if row.decision == "Abort" and _moved(old, new, c, "Open", "Ending")
+        return past
+    handed_out = past.handed_out
+    told, asked, aborts = {*past.told}, {*past.asked}, {*past.aborts}
+    for c in constants.clients:
+        was, now = before[c], after[c]
+        moved = was.status, now.status
+        if moved == ("Initializing", "Ready"):
+            handed_out = now.epoch
+        elif moved == ("Ending", "Ready"):
+            told.add(Told(was.txn, was.decision, now.epoch))
+        elif moved == ("Open", "Ending") and now.decision == "Commit":
+            asked.add(now.txn)
+        elif moved == ("Open", "Ending"):
+            aborts.add(now.epoch)
+    records = newly_committed(before[COORDINATOR], after[COORDINATOR])
+    decided = {
+        Decided(r.state, r.epoch, r.partitions)
+        for r in records
+        if r.state not in ("Empty", "Ongoing")
     }
     late = {
         (p, entry.txn)
-        for p, row in new.partitions.items()
-        for entry in row.log[len(old.partitions[p].log) :]
+        for p in constants.partitions
+        for entry in after[p].log[len(before[p].log) :]
         if entry.kind == "Batch" and entry.epoch < past.handed_out
     }
     return History(
-        past.decided | {d for d in decided if d.state not in ("Empty", "Ongoing")},
-        past.told | told,
-        past.asked | asked,
-        past.aborts | aborts,
-        handed[0] if handed else past.handed_out,
+        past.decided | decided,
+        frozenset(told),
+        frozenset(asked),
+        frozenset(aborts),
+        handed_out,
         past.late | late,
     )
 
@@ -147,12 +146,8 @@ def _tells_nothing(constants: Constants, before: Rows, after: Rows) -> bool:
     )
 
 
-def _moved(old: State, new: State, c: int, source: str, to: str) -> bool:
-    return old.clients[c].status == source and new.clients[c].status == to
-
-
-def newly_committed(old: State, new: State) -> tuple[Any, ...]:
-    return () if new.log.log.committed == old.log.log.committed else old.log.log.leader
+def newly_committed(old: Coordinators, new: Coordinators) -> tuple[Any, ...]:
+    return () if new.log.committed == old.log.committed else old.log.leader
 
 
 # --- Words
@@ -625,8 +620,8 @@ PROPERTIES: Final = (
     _named("EndNotRefused", end_not_refused, "clients"),
     _named("EpochHeldOnce", epoch_held_once, "clients"),
     _named("LsoBounds", lso_bounds, "partitions"),
-    _named("EpochMonotonic", epoch_monotonic),
-    _named("ZombieFenced", zombie_fenced),
-    _named("GuardKept", guard_kept),
-    _named("LsoMonotonic", lso_monotonic),
+    _named("EpochMonotonic", epoch_monotonic, "log", "partitions"),
+    _named("ZombieFenced", zombie_fenced, "log"),
+    _named("GuardKept", guard_kept, "partitions"),
+    _named("LsoMonotonic", lso_monotonic, "partitions"),
 )

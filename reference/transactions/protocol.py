@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from reference.kit.protocol import (
+    Calm,
     Handlers,
     NodeKind,
     Protocol,
@@ -61,6 +62,7 @@ from reference.transactions.types import (
     Client,
     Constants,
     Coordinators,
+    Follower,
     NoOffsets,
     PartitionLeader,
     initial_client,
@@ -250,6 +252,34 @@ def _unpromised(options: Any) -> Collection[str]:
     return [*left, *LATE_V1] if options.version == 1 and options.late else left
 
 
+def _missing(constants: Constants, rows: Mapping[int, Any]) -> str:
+    """NoHangingTransaction, DecisionCompletes and LsoProgress (MCTransactionsLiveness.tla), when
+    everything has come to rest.
+    """
+    c = current(rows[COORDINATOR])
+    if not c.active:
+        return "the coordinator has not loaded its log"
+    if c.txn.state not in ("Empty", *COMPLETED):
+        return f"the transaction stays in {c.txn.state}"
+    for p in constants.partitions:
+        row = rows[p]
+        if row.producer.open:
+            return f"a transaction stays open in partition {p}"
+        if isinstance(row.follower, Follower) and row.follower.stable < len(row.log):
+            return f"partition {p} shows {row.follower.stable} of {len(row.log)} records"
+    return ""
+
+
+CALM: Final = Calm(
+    inputs=(
+        *(Acknowledged, Fence, Loaded, MarkersDone, MarkersAgain, Replicate, FindLeader),
+        *(TransactionTimeout, ApplyMarker),
+    ),
+    missing=_missing,
+)
+"""What is fair there."""
+
+
 TRANSACTIONS: Final = Protocol(
     name="transactions",
     sentence="a producer writes to partitions all or nothing, as coordinators decide",
@@ -299,6 +329,7 @@ TRANSACTIONS: Final = Protocol(
             Retry: (50, 200),
         },
         awaited=_awaited,
+        calm=CALM,
     ),
 )
 PROTOCOL: Final = TRANSACTIONS

@@ -2,8 +2,8 @@
 protocol says may come (reference/steered/plain.py).
 
 As in machine.py, a rule draws among what is possible now, by its position. Swarm: each run leaves
-some kinds of node alone, and some inputs, lost and doubled messages out as a whole. Nothing is
-asked of progress.
+some kinds of node alone, and some inputs, lost and doubled messages out as a whole. Progress is
+asked of protocols that say what it is (`World.calm`).
 """
 
 from __future__ import annotations

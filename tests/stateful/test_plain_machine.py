@@ -66,6 +66,13 @@ def test_a_bug_is_found_and_its_moves_are_kept_small_and_told_again(
     assert replay(Script(machine=name, options=script.options, moves=()), broken_promise).made == ()
 
 
+def test_what_never_completes_is_found_and_made_small() -> None:
+    found = search("transactions", "Z85", 2, budget(400))
+    assert found.how == "no progress"
+    left = shrunk(found, 300)
+    assert left is not None and left <= 20
+
+
 def test_what_a_schedule_can_do_with_messages() -> None:
     """A message is lost with the step that sends it, comes again, or late."""
     schedule = begun(named("transactions"), {"late": 1}, None)
