@@ -330,7 +330,8 @@ class _Found:
         """Findings of schedules that say the same are one."""
         into = self.shared if is_shared else self.own
         for at, each in enumerate(into):
-            if each.schedule and (each.oracle, each.what) == (finding.oracle, finding.what):
+            of_both = each.schedule and finding.schedule
+            if of_both and (each.oracle, each.what) == (finding.oracle, finding.what):
                 into[at] = msgspec.structs.replace(each, runs=each.runs + 1)
                 return
         into.append(finding)

@@ -63,7 +63,7 @@ UNKEPT: Final = ("EpochsBounded", "GroupTypeInv")
 """By leaves-as-it-was: an epoch before -2, and nothing to revoke in the state of who has to."""
 
 PARTITIONS: Final = (1, 2, 3)
-STATIC: Final = (1, 2)
+STATIC: Final = ((1, 2),)
 """Two members have one instance id, so that one is replaced by the other; the others have none."""
 MOST: Final = 1000
 """Of leader epochs, and of numbers of heartbeats."""

@@ -133,7 +133,7 @@ def _constants(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
     config = struct.__struct_config__
     fields = []
     for field in msgspec.structs.fields(struct):
-        form = tuple[NodeId, ...] if get_origin(_plain(field.type)) is tuple else field.type
+        form = _listed(field.type) if get_origin(_plain(field.type)) is tuple else field.type
         default = () if field.default is NODEFAULT else (field.default,)
         fields.append((spec_name(field.name), form, *default))
     return msgspec.defstruct(
@@ -145,6 +145,14 @@ def _constants(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
         forbid_unknown_fields=True,
         namespace={"__doc__": f"The constants of a {config.tag}."},
     )
+
+
+def _listed(annotation: Any) -> Any:
+    """Of nodes, or of lists of them."""
+    plain = _plain(annotation)
+    if get_origin(plain) is not tuple:
+        return NodeId
+    return tuple[_listed(get_args(plain)[0]), ...]  # type: ignore[misc]  # made at run time
 
 
 def _plain(annotation: Any) -> Any:

@@ -11,7 +11,7 @@ CONSTANT Entries
 (* refused, also if it is its own.                                          *)
 Kafka_MemberEpochError(member, m) ==
   CASE m.epoch = JoinEpoch ->
-         IF /\ "own-instance-refused" \in Entries /\ m.source \in Static
+         IF /\ "own-instance-refused" \in Entries /\ m.source \in UNION Static
             /\ member.epoch # ReleasedEpoch
          THEN "UNRELEASED_INSTANCE_ID" ELSE JoinError(member)
     [] m.epoch > member.epoch -> "FENCED_MEMBER_EPOCH"

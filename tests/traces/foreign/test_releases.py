@@ -28,6 +28,8 @@ FINDS = {
     "kafka-Z69": ("clears-proposal", {"HandleMetadataUpdate"}),
 }
 """The entry that steps of the schedule need, and the actions of those steps."""
+OF_ONE = ("groups", "transactions", "transactions-1")
+"""What is recorded of one release only."""
 OF_4_0 = {"kafka-4.0.2-quorum": set(), "kafka-4.0.2-Z68": {"HandleRestart"}}
 """Of which actions there are steps of its quorum that are a find."""
 
@@ -45,7 +47,8 @@ def test_there_is_a_recording_of_each_release() -> None:
     files = {name for each in INDEX.values() for name in each.values()}
     assert {"kafka-run", "kafka-partition-run"} < files
     assert {path.stem for path in DATA.glob("*.jsonl")} - files == {
-        *("kafka-departures", "kafka-partition-departures", "kafka-4.0-departures")
+        *("kafka-departures", "kafka-partition-departures", "kafka-4.0-departures"),
+        *(f"kafka-{of}-{which}" for of in OF_ONE for which in ("run", "departures")),
     }
     for version, names in INDEX.items():
         assert {"quorum", "partition", "Z67", "Z68", "Z69", *CLUSTER} <= names.keys(), version

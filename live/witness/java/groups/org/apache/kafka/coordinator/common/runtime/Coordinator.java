@@ -35,6 +35,7 @@ import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -52,7 +53,7 @@ import java.util.stream.Stream;
  */
 public final class Coordinator extends Node {
     private static final int ID = 0;
-    private static final String GROUP = "g", INSTANCE = "i";
+    private static final String GROUP = "g";
     private static final int REBALANCE_MS = 300_000;
     /** What the specification has words for; all else ends the step without an answer, and is told. */
     private static final Set<Errors> TOLD = EnumSet.of(Errors.NONE, Errors.FENCED_MEMBER_EPOCH,
@@ -63,7 +64,7 @@ public final class Coordinator extends Node {
 
     private final List<Integer> members = new ArrayList<>();
     private final List<Integer> partitions = new ArrayList<>();
-    private final Set<Integer> statics = new HashSet<>();
+    private final Map<Integer, String> instances = new HashMap<>();
     private final int maxTenures;
     private final MetadataImage image;
     private final List<Batch> committed = new ArrayList<>();
@@ -91,7 +92,8 @@ public final class Coordinator extends Node {
     private Coordinator(JsonNode constants) {
         super(ID);
         constants.get("members").forEach(each -> members.add(each.asInt()));
-        constants.get("static").forEach(each -> statics.add(each.asInt()));
+        constants.get("static").forEach(of ->
+                of.forEach(each -> instances.put(each.asInt(), "i" + of.get(0).asInt())));
         maxTenures = constants.get("maxCoordinators").asInt();
         MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
         constants.get("partitions").forEach(each -> partitions.add(each.asInt()));
@@ -150,7 +152,7 @@ public final class Coordinator extends Node {
         in.get("given").forEach(each -> given.add(each.asText()));
         ConsumerGroupHeartbeatRequestData request = new ConsumerGroupHeartbeatRequestData()
                 .setGroupId(GROUP).setMemberId(name(member)).setMemberEpoch(in.get("epoch").asInt())
-                .setInstanceId(statics.contains(member) ? INSTANCE : null);
+                .setInstanceId(instances.get(member));
         if (given.contains("RebalanceTimeout")) {
             request.setRebalanceTimeoutMs(REBALANCE_MS);
         }
@@ -317,7 +319,8 @@ public final class Coordinator extends Node {
         return Json.fields("epoch", known == null ? 1 : Mirror.<TimelineInteger>get(known, "groupEpoch").get(offset),
                 "targetEpoch", known == null ? 1 : Mirror.<TimelineObject<TargetAssignmentMetadata>>get(
                         known, "targetAssignmentMetadata").get(offset).assignmentEpoch(),
-                "members", byMember, "held", known == null ? List.of() : held(known, offset), "grown", List.of());
+                "members", byMember, "held", known == null ? List.of() : held(known, offset), "grown", List.of(),
+                "gone", List.of());
     }
 
     private List<Integer> held(ConsumerGroup group, long offset) {
