@@ -1,7 +1,8 @@
 """A run of a protocol that has no simulation of its own, with nodes of Kafka's among the others.
 
-Moves are those of `reference/steered/plain.py`. The steps of Kafka's nodes are the lines of the
-trace; those of the others, who give and take what Kafka's say, are the reference's.
+Moves are those of `reference/steered/plain.py`. Of Kafka's nodes the host is told the input, and
+says the step, or several; those of the others, who give and take what Kafka's say, are the
+reference's.
 
 Law of this file: a step of Kafka's is taken as it stands; nothing knows of a protocol.
 """
@@ -10,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
-from kraftcheck.witness.speech import Outcome, Speech
+from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN, Host
 from reference.kit.protocol import Protocol
 from reference.sim.interning import KnownInput
+from reference.sim.memo import Step
 from reference.sim.plain import PlainMachine, PlainMemo
 from reference.steered.moves import Move
 from reference.steered.plain import LOST, PlainSchedule
@@ -53,6 +55,9 @@ class KafkaSteered(PlainSchedule):
     properties that Kafka does not keep by what a profile says of it.
     """
 
+    whole: ClassVar[bool] = False
+    """Whether the steps of the others stand in the trace as well."""
+
     def __init__(
         self,
         protocol: Protocol,
@@ -66,7 +71,9 @@ class KafkaSteered(PlainSchedule):
         self.compares = compares
         self.differing: list[Differing] = []
         self.lines: list[tuple[str, int]] = []
+        """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
+        self._more: list[Taken] = []
         self._host, self._kafkas, self._quiet, self._unkept = host, kafkas, quiet, unkept
         [said] = host.ask(["new"])
         assert said == "", said
@@ -95,21 +102,45 @@ class KafkaSteered(PlainSchedule):
         self._reference = reference
         if not self.is_kafkas(node):
             return reference(node, row, input)
+        step = self._more.pop(0) if self._more else self._asked(node, input)
+        if step is None:
+            return None
+        if self.compares:
+            found = compared(step.outcome, self.reference(node, row, input, step.outcome))
+            if found:
+                action = f"Handle{type(input).__name__}"
+                self.differing.append(Differing(len(self.lines) + 1, action, found))
+        return step.outcome
+
+    def _asked(self, node: int, input: Any) -> Taken | None:
+        """The first of the steps that Kafka takes; what it has done besides follows."""
         [said] = self._host.ask([f"{node} {self._speech.text(input)}"])
         if said.startswith(REFUSED):
             raise Impossible(said.removeprefix(REFUSED))
-        step, *more = said.split("\t")
-        self.thrown.extend(f"node {node}: {each.removeprefix(THROWN)}" for each in more)
-        if not step:
-            return None
-        self.lines.append((step, len(self.moves)))
-        made = self._speech.taken(step).outcome
-        if self.compares:
-            found = compared(made, self.reference(node, row, input, made))
-            if found:
-                action = f"Handle{type(input).__name__}"
-                self.differing.append(Differing(len(self.lines), action, found))
-        return made
+        parts = [each for each in said.split("\t") if each]
+        thrown = [each.removeprefix(THROWN) for each in parts if each.startswith(THROWN)]
+        self.thrown.extend(f"node {node}: {each}" for each in thrown)
+        steps = [self._speech.taken(each) for each in parts if not each.startswith(THROWN)]
+        self._more = steps[1:]
+        return steps[0] if steps else None
+
+    def _take(self, time: int, step: Step) -> bool:
+        goes_on = super()._take(time, step)
+        node = step.before.node
+        while self._more and self.is_kafkas(node):
+            known = self._machine.interner.input(self._more[0].input)
+            then = self._machine.step(self._states[node], known)
+            assert then is not None, "it has been taken"
+            goes_on = super()._take(time, then)
+        return goes_on
+
+    def _record(self, time: int, step: Step) -> None:
+        super()._record(time, step)
+        before, sent = step.before, tuple([each.value for _, each in step.sent])
+        if self.whole or self.is_kafkas(before.node):
+            outcome = Outcome(step.after.row, sent, step.ignored)
+            line = self._speech.line(before.node, before.row, step.input.value, outcome)
+            self.lines.append((line, len(self.moves)))
 
     def own(self, quiet: Sequence[str] = ()) -> list[tuple[int, KnownInput]]:
         return super().own((*quiet, *self._quiet))
