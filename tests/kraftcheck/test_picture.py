@@ -115,7 +115,7 @@ def test_a_page_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     page = tmp_path / "none" / "page.html"
     done = asked("replay", CORPUS / "tlc-Z34.moves", "--html", page)
     assert done.exit_code == 3
-    assert f"{page}: No such file or directory" in done.output
+    assert f"there is no folder {page.parent}; see" in done.output
 
 
 def test_a_run_with_refused_steps_is_headed_by_them(quorum: Run) -> None:

@@ -17,7 +17,7 @@ COMPARED = compared(
         *(CoordinatorHandlers, MemberHandlers, LoaderHandlers, OffsetsHandlers),
         MigrationHandlers,
     ),
-    models=("groups-static", "groups-replay", "groups-offsets", "groups-migration"),
+    models=("groups-static", "groups-replay", "groups-offsets-deleted", "groups-migration"),
     properties=PROPERTIES,
     rows={
         "NoMember ==": messages.MemberRecord,

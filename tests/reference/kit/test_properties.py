@@ -60,7 +60,7 @@ def test_a_mapping_of_rows_that_was_changed_is_another_state() -> None:
     low, rising = named("IsLow", is_low), named("DoesNotFall", does_not_fall)
     constants, before, after = object(), {1: 0}, {1: 1}
     assert [each.check(constants, before, after) for each in (low, rising)] == [None, None]
-    assert made == [{1: 1}, {1: 0}], "made once for both"
+    assert made == [{1: 0}, {1: 1}] * 2, "nothing is kept from one question to the next"
     after[1] = 2
     assert low.check(constants, before, after) == "high"
     before[1] = 3
