@@ -28,6 +28,8 @@ DEFAULT_TIER = "small"
 PART = "spec"
 """Of a summary: the models."""
 ALL_TIERS = "all"
+PROFILES = "profiles"
+"""The folder of a protocol's models of what releases of Kafka do otherwise."""
 
 CHECKED = ("model", "verdict", "expected", "property", ">distinct", ">depth", ">seconds", "result")
 # What a manifest states of a model and TLC finds, under the same names.
@@ -44,7 +46,8 @@ def select(manifest: Manifest, tiers: Sequence[str], names: Sequence[str]) -> li
 
 def first_look(models: Iterable[Model], judged: Container[str]) -> list[Model]:
     """Of these, what `verify` checks: what holds of the protocols whose runs it judges as well, and
-    of each other one the first that holds; of each protocol one that must not.
+    of each other one the first that holds; of each protocol one that must not. Not what releases of
+    Kafka do otherwise (profiles), nor what that is held against.
 
     The others that must be violated show that a model gets somewhere, or that it needs what it
     assumes. In a model that holds the counts say the first as well: they are stated exactly, so one
@@ -53,9 +56,14 @@ def first_look(models: Iterable[Model], judged: Container[str]) -> list[Model]:
     Args:
         judged: names of protocols, as their folders in specs/ have them.
     """
+    listed = [*models]
+    of_profiles = [each for each in listed if PROFILES in Path(each.config).parts]
+    apart = {each for model in of_profiles for each in (model.name, model.baseline)}
     seen: set[tuple[str, str]] = set()
     chosen = []
-    for model in models:
+    for model in listed:
+        if model.name in apart:
+            continue
         protocol = Path(model.config).parts[0]
         if (protocol, model.expect) not in seen or (protocol in judged and model.expect == "holds"):
             chosen.append(model)
