@@ -423,7 +423,7 @@ public class Coordinators {
         next.present = new Uuid(2, 2);
         if (!early)
             next.loaded();
-        for (var future : next.runtime.scheduleWriteAllOperation("on-topics-deleted", shard ->
+        for (var future : next.runtime.scheduleWriteAllOperation("deletion", shard ->
                 shard.onTopicsDeleted(List.of(new GroupCoordinatorShard.DeletedTopic(TOPIC_ID, TOPIC))))) {
             next.run();
             tell("the topic is deleted", errorOf(future));

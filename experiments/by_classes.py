@@ -27,6 +27,12 @@ _CALLED: Final = (
     ("4.3", "commonPool())", "commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)"),
     ("4.3", "Operation(name, at, WRITE, operation)", "Operation(name, at, operation)"),
     ("4.3", "NewMetadataImage(this, NO_DELTA)", "MetadataUpdate(NO_DELTA, this)"),
+    ("4.3", '("deletion", WRITE, shard', '("deletion", shard'),
+    (
+        "4.3",
+        "onPartitionsDeleted(List.of(new TopicPartition(TOPIC, 0), new TopicPartition(TOPIC, 1)))",
+        "onTopicsDeleted(List.of(new GroupCoordinatorShard.DeletedTopic(TOPIC_ID, TOPIC)))",
+    ),
     ("4.4", "GroupConfigManager(Map.of(), ", "GroupConfigManager("),
     ("4.4", "Serde(), BufferSupplier.NO_CACHING, ", "Serde(), "),
     ("4.4", "request, joining));", "request, joining, false));"),  # of a streams group's topology
