@@ -42,13 +42,17 @@ def classes(name: str, into: Path) -> Path:
         for artifact in sorted({artifact for artifact, _ in files}):
             unpack(artifact, Path(folder) / artifact)
         _run(["patch", "-s", "-p1", "-d", folder, "-i", str(change)])
-        sources = [str(Path(folder) / artifact / file) for artifact, file in files]
-        jars = ":".join(map(str, sorted(libraries().glob("*.jar"))))
-        for language, compiler in (("java", _javac), ("scala", _scalac)):
-            of = [source for source in sources if source.endswith(f".{language}")]
-            if of:
-                _run([*compiler(), "-nowarn", "-cp", jars, "-d", str(into), *of])
+        compiled([Path(folder) / artifact / file for artifact, file in files], into)
     return into
+
+
+def compiled(sources: Sequence[Path], into: Path) -> None:
+    """Against Kafka's jars. Raises ArtifactError, ClusterError."""
+    jars = ":".join(map(str, sorted(libraries().glob("*.jar"))))
+    for language, compiler in ((".java", _javac), (".scala", _scalac)):
+        of = [str(source) for source in sources if source.suffix == language]
+        if of:
+            _run([*compiler(), "-nowarn", "-cp", jars, "-d", str(into), *of])
 
 
 def _javac() -> list[str]:

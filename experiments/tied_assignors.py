@@ -25,23 +25,18 @@ Ends with 1 if the epoch was bumped, with 0 if not, with 3 if it could not be tr
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-import click
-
-from experiments import evidence
+from experiments import changed, evidence
 from experiments.group import GROUP, JOIN_S, joined, poll, tell
 from experiments.tools import TOPIC, Partition
-from live.artifacts import libraries
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
-from live.witness.jars import program
 from reference.clients.promises import Configuration
 
 HOST: Final = "n1"
@@ -103,12 +98,7 @@ def main(control: bool, jars: Path | None, **how: Any) -> None:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as own:
         if jars is not None:
             shutil.copytree(jars, own, dirs_exist_ok=True)
-        path = ":".join(map(str, sorted(libraries().glob("*.jar"))))
-        words = [program("javac"), "-proc:none", "-cp", path, "-d", own, str(ASSIGNOR)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ClusterError(f"javac: {' '.join((done.stdout + done.stderr).split())[:300]}")
-        click.echo(f"{ASSIGNOR.name} is compiled against {libraries().name}")
+        changed.compiled([ASSIGNOR], Path(own))
         evidence.settle(
             partial(run, preferred=("sticky" if control else "uniform", "sticky")),
             "single",

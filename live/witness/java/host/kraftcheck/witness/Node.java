@@ -62,11 +62,15 @@ public abstract class Node {
         row = Json.text(read());
     }
 
-    /** What delivers a message, or null. */
-    protected abstract Runnable delivery(Message message);
+    /** What delivers a message, or null. Nothing comes to a component whose nodes are alone. */
+    protected Runnable delivery(Message message) {
+        throw new AssertionError("nobody here is sent anything by another");
+    }
 
     /** Of several messages with the same text, whether this one is of more use than the others. */
-    protected abstract boolean awaits(Message message);
+    protected boolean awaits(Message message) {
+        return true;
+    }
 
     /** Makes the call, and all that follows from it before the next input. */
     protected abstract void settle(Runnable call);

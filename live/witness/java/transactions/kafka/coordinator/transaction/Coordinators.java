@@ -316,16 +316,6 @@ public final class Coordinators extends Node implements Coordinator.Host {
     }
 
     @Override
-    protected Runnable delivery(Message message) {
-        throw new AssertionError("nobody here is sent anything by another");
-    }
-
-    @Override
-    protected boolean awaits(Message message) {
-        return true;
-    }
-
-    @Override
     protected void settle(Runnable call) {
         before.clear();
         told = 0;

@@ -3,7 +3,6 @@ package org.apache.kafka.controller;
 import com.fasterxml.jackson.databind.JsonNode;
 import kafka.server.KafkaRaftServer;
 import kraftcheck.witness.Json;
-import kraftcheck.witness.Message;
 import kraftcheck.witness.Node;
 
 import org.apache.kafka.common.DirectoryId;
@@ -291,16 +290,6 @@ public final class Assignments extends Node {
 
     private void note(short code) {
         ignored = code == Errors.NONE.code() ? "" : Errors.forCode(code).name();
-    }
-
-    @Override
-    protected Runnable delivery(Message message) {
-        throw new AssertionError("nobody sends anything");
-    }
-
-    @Override
-    protected boolean awaits(Message message) {
-        return true;
     }
 
     @Override

@@ -228,16 +228,6 @@ public final class Coordinator extends Node {
     }
 
     @Override
-    protected Runnable delivery(Message message) {
-        throw new AssertionError("members are not here");
-    }
-
-    @Override
-    protected boolean awaits(Message message) {
-        return true;
-    }
-
-    @Override
     protected void settle(Runnable call) {
         try {
             call.run();
