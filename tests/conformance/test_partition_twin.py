@@ -57,7 +57,7 @@ def verdicts(constants: PartitionConstants, steps: list[dict[str, Value]]) -> li
 @pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"{len(c.replicas)}-replicas")
 def test_every_step_is_one_of_the_specification(constants: PartitionConstants) -> None:
     values = PartitionValues(constants)
-    steps = list(walked(constants, 8, 150))
+    steps = list(walked(constants, 5, 150))
     for of_controller in (False, True):
         judged = [s for s in steps if (s.node == CONTROLLER) is of_controller]
         listed = [values.step(step) for step in judged]

@@ -33,8 +33,10 @@ NAMES = [each.name for each in PROTOCOLS if each.name != "quorum41"]
 
 @pytest.fixture
 def few_walks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 60: what is looked at is what the search leads to, and what is made of it."""
+    """Of 60, and no stored schedule: what is looked at is what the search leads to, and what is
+    made of it."""
     monkeypatch.setattr(driving, "WALKS", 6)
+    monkeypatch.setattr(driving, "_follow", lambda *_: None)
 
 
 def drive(protocol: str, out: Path, *words: str, command: tuple[str, ...] = ()) -> Result:
