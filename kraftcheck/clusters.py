@@ -125,7 +125,7 @@ def record(
             recording = work(address, wanted, out, cluster, told=told)
     except RecordingError as error:
         raise BadInput(str(error)) from None
-    end = "complete" if recording.complete else "INCOMPLETE: the final read did not reach the end"
+    end = "complete" if recording.complete else f"INCOMPLETE: {_why_incomplete(recording)}"
     screen.line(f"{out / HISTORY}: {recording.lines} lines in {recording.seconds} s, {end}")
     if recording.held:
         screen.line(f"{recording.held} clients were left behind: their library never came back")
@@ -143,6 +143,12 @@ def record(
         }
     )
     return exits.HOLDS if recording.complete else exits.UNKNOWN
+
+
+def _why_incomplete(recording: Recording) -> str:
+    if recording.at_rest:
+        return "the final read did not reach the end"
+    return "the cluster did not come to rest (all replicas in sync, with logs of one length)"
 
 
 def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:

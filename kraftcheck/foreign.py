@@ -7,7 +7,6 @@ were met, in deciding.py.
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from kraftcheck.check.options import page_name
 from kraftcheck.decisions import Decision, asked_of, deciding, decisions_of
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import foreign_picture, write_page
-from kraftcheck.screen import Screen
+from kraftcheck.screen import Screen, room_on_screen, wrapped
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
 from traces.foreign.batch import judge_batch
@@ -249,7 +248,8 @@ def _decided(decided: Sequence[Decision] | None) -> Iterable[tuple[str, str]]:
     halves = [each.answers_missed for each in met if each.never]
     yield "decisions", f"{len(met)} of {len(decided)} were asked; of the others nothing is known"
     for label, each in (("never", ", ".join(never)), ("no answer", ", ".join(halves))):
-        for at, line in enumerate(textwrap.wrap(each, WIDTH, break_long_words=False)):
+        # A terminal has a width of its own, which the screen knows.
+        for at, line in enumerate(wrapped(each, None if room_on_screen() else WIDTH)):
             yield label if not at else "", line
 
 

@@ -22,8 +22,10 @@ from kraftcheck.known_bugs.trying import OfModel, Tried
 from kraftcheck.screen import Columns, Screen
 from reference.bugs.bug import Bug
 from reference.kit.dispatch import snake
+from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS
 from reference.runner.scenarios import family
+from specs import SPECS
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
 from tla_utils.overrides import read_module
 
@@ -33,6 +35,8 @@ BOUNDS = "bounds"
 HEADS = ("rule", "operator", "what it says")
 RUNS_SHARE = 0.5
 """The part of the time that runs have where models wait for what is left."""
+SOON_OVER = 1000
+"""States of a model that nobody waits long for."""
 LONG_S = 10.0
 """Of a model that takes longer it is told how long, in the end."""
 SAID_MAX = 200
@@ -75,10 +79,12 @@ def run(
     chosen = bool(tiers or names)
     if own_overlay is not None and not chosen:
         # First where changes of these rules are known to show: who waits hears of it early. Then
-        # what is soon over.
+        # what is soon over, where changes of their neighbours show, and all else.
         near = related.bugs_near(protocol, replaced)
         bounds, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
-        models = [*bounds, *sorted(models, key=lambda each: each.distinct or 0), *others]
+        models.sort(key=lambda each: each.distinct or 0)
+        soon = sum((each.distinct or 0) < SOON_OVER for each in models)
+        models = [*bounds, *models[:soon], *others, *models[soon:]]
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:
@@ -132,8 +138,17 @@ def protocol_of(overlay: Path | None, rules: OwnRules | None) -> str:
     if rules is not None or overlay is None:
         return rules.scenario if rules else PROTOCOLS[0].name
     extended = read_module(text_of(overlay)).extends
-    own = [p.name for p in PROTOCOLS if {kind.module for kind in p.kinds} & {*extended}]
+    own = [p.name for p in PROTOCOLS if _modules(p) & {*extended}]
     return own[0] if own else PROTOCOLS[0].name
+
+
+def _modules(protocol: Protocol) -> set[str]:
+    """Those that an overlay of the protocol may extend: rules, handlers, and parts of them."""
+    return {
+        *(kind.module for kind in protocol.kinds),
+        *(rules.__name__ for rules in protocol.rules),
+        *(path.stem for path in (SPECS / protocol.name).glob("*.tla")),
+    }
 
 
 def _refuse_two_changes(overlay: OwnOverlay | None, rules: OwnRules | None) -> None:

@@ -34,7 +34,6 @@ from live import datalog, facts, grouplog, metadata, txnlog
 from live.behind import Behind
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
-from live.confluent import SILENT
 from live.crew import Crew
 from live.faults import DOWN, Called, Fault, Nemesis, disturb
 from live.journal import ANSWERS, DISKS, HISTORY, RECORDING, Journal
@@ -47,6 +46,7 @@ from live.topics import (
     UNCLEAN,
     Standing,
     TopicError,
+    admin_of,
     find,
     first_value,
     make,
@@ -229,7 +229,7 @@ def _observed(bootstrap: str, plan: Plan, journal: Journal, folder: Path) -> Ite
         return
     from live.polling import Poller
 
-    admin = AdminClient({**SILENT, "bootstrap.servers": bootstrap})
+    admin = admin_of(bootstrap, plan.properties)
     known = admin.list_topics(plan.topic, timeout=20).brokers.values()
     brokers = {broker.id: (str(broker.host), broker.port) for broker in known}
     what = (plan.topic, plan.partitions, plan.workload == TXN)
@@ -240,7 +240,7 @@ def _observed(bootstrap: str, plan: Plan, journal: Journal, folder: Path) -> Ite
 
 
 def _settled(cluster: Cluster, plan: Plan) -> bool:
-    admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
+    admin = admin_of(cluster.bootstrap, plan.properties)
     return settle(cluster, admin, plan.topic, plan.partitions)
 
 
@@ -364,7 +364,7 @@ def _work(
         nemesis = Nemesis(cluster, setting.journal, (plan.topic,))
         names = [node.name for node in cluster.state.nodes]
         how = (plan.faults, plan.seed, calm, cluster.session_ms / 1000)
-        admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
+        admin = admin_of(cluster.bootstrap, plan.properties)
         leader = partial(_leader, admin, cluster, plan.topic)
         disturbers.start(disturb, nemesis, names, *how, leader)
     elif plan.fault_command:

@@ -29,6 +29,9 @@ ASK_S = 1.0
 """Until it is looked whether the library has a reason why nobody answers."""
 HOPELESS = ("_AUTHENTICATION", "_SSL")
 """Reasons that stay: a password does not become right while one waits."""
+REFUSED = "SSL alert"
+"""As librdkafka tells that the other side refused, such as who has no certificate: it is a broken
+transport to it."""
 RULES_S = 5.0
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
@@ -86,7 +89,7 @@ def find(bootstrap: str, properties: Mapping[str, str], patience: float = ANSWER
         except KafkaException as error:
             # That no metadata came is what the asker is told; why, only who listens to errors.
             admin.poll(0)
-            hopeless = next((each for each in met if each.name() in HOPELESS), None)
+            hopeless = next((e for e in met if e.name() in HOPELESS or REFUSED in e.str()), None)
             if hopeless is not None:
                 raise TopicError(f"{hopeless.str()}; see --config") from None
             if time.monotonic() > end:

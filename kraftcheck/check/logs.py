@@ -250,6 +250,8 @@ def _run_terms(directory: Path, run: pa.Table, promise: Promise) -> Terms:
 def _because(directory: Path, whole: _Whole) -> str:
     if has_control_records(trace.scenario_of(directory)):
         return "clients ask any node of the quorum, each of which may lag behind"
+    if not whole.unpromised:
+        return "of no run was more lost than it bears"
     return f"nothing was promised to {whole.unpromised:,} runs, which lost more than they bear"
 
 

@@ -11,8 +11,8 @@ same schedule, is not the change's, and is told apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -39,7 +39,7 @@ from kraftcheck.known_bugs.runs import (
 )
 from kraftcheck.picture import picture, write_page
 from kraftcheck.replay import annotated, conclusion, rejected_steps
-from kraftcheck.screen import Meter, Screen
+from kraftcheck.screen import Screen
 from reference.bugs.catalog import handlers_for
 from reference.bugs.probing import Consulted
 from reference.protocols import parts_of
@@ -148,30 +148,28 @@ def _tried(
     timeout_s: float,
 ) -> OfRuns:
     scripts = dict(schedules.every(hunt.scenario))
-    found, judged = _Found(), list[str]()
-    campaign, consulted, never = f"{runs:,} runs", Consulted(), ""
-    measures, played = list[Measure](), False
+    found, consulted, never = _Found(), Consulted(), ""
+    measures, played, judged = list[Measure](), False, False
     try:
-        with exits.within(timeout_s):
+        with exits.within(timeout_s), screen.progress("runs and schedules", 3) as meter:
             other = {
                 name: script
                 for name, script in scripts.items()
                 if schedules.differs(script, hunt.bug)
             }
             # First what is soon over: where time is short, it tells of what is known to go wrong.
-            sources = {name: _schedule(name, each, hunt.bug, out) for name, each in other.items()}
-            sources[campaign] = _campaign(hunt, runs, out)
-            played = not other
-            with screen.progress("runs and schedules", len(sources) + 1) as meter:
-                for done, (name, source) in enumerate(sources.items()):
-                    source.judge(found, overlay, _Saying(meter, done, name))
-                    judged.append(name)
-                    played = len(judged) >= len(other)
-                meter.update(len(sources), "what asked the rules")
-                consulted, met = _consulted(hunt, runs, scripts)
-                met = met or bool(other)
-                meter.update(len(sources) + 1)
-            never = "" if met else _never(own, hunt, consulted, f"{campaign} and {len(scripts)}")
+            if other:
+                say = partial(meter.update, 0)
+                _schedules(other, hunt.bug, out).judge(found, overlay, say)
+            played = True
+            _campaign(hunt, runs, out).judge(found, overlay, partial(meter.update, 1))
+            judged = True
+            meter.update(2, "what asked the rules")
+            consulted, met = _consulted(hunt, runs, scripts)
+            met = met or bool(other)
+            meter.update(3)
+            of = f"{runs:,} runs and {len(scripts)}"
+            never = "" if met else _never(own, hunt, consulted, of)
             if met and all(each.oracle == STEPS for each in found.own):
                 measures = measured(hunt, runs)
         ended = True
@@ -187,8 +185,8 @@ def _tried(
     return OfRuns(
         scenario=hunt.scenario,
         seed=hunt.seed,
-        runs=runs if campaign in judged else 0,
-        schedules=len(scripts) if played else len(judged),
+        runs=runs if judged else 0,
+        schedules=len(scripts) if played else 0,
         asked=dict(sorted(consulted.asked.items())),
         differed=dict(sorted(consulted.differed.items())),
         broken=[each for each in own_found if each.oracle != STEPS],
@@ -225,7 +223,7 @@ def _never(own: OwnRules, hunt: Hunt, consulted: Consulted, of: str) -> str:
     return f"{asked}; it makes a difference to {of_them}, such as {render_input(first.input)}"
 
 
-# -- One campaign, or one schedule
+# -- The campaign, or the schedules
 
 
 class _Shown(NamedTuple):
@@ -237,38 +235,34 @@ class _Shown(NamedTuple):
     runs: int = 0
 
 
-class _Saying(NamedTuple):
-    """What is done just now, on a screen."""
-
-    meter: Meter
-    done: int
-    name: str
-
-    def __call__(self, what: str) -> None:
-        self.meter.update(self.done, f"{self.name}: {what}")
-
-
 class _Source(NamedTuple):
     """Runs with the change, and those of the correct protocol that are their control.
 
     recorded: the trace of a kind. control: the same, of the correct protocol and these runs alone.
-    run: one of them. schedule: its name, if it is one.
+    run: one of them. schedules: their names by number, where they are schedules.
     """
 
     recorded: Callable[[str], Path]
     control: Callable[[str, Iterable[int]], Path]
     run: Callable[[str, int], Run]
     out: Path
-    schedule: str = ""
+    schedules: Sequence[str] = ()
 
-    def judge(self, found: _Found, overlay: OwnOverlay | None, say: _Saying) -> None:
+    def judge(
+        self, found: _Found, overlay: OwnOverlay | None, progress: Callable[[str], None]
+    ) -> None:
         """Ask every detector; what the control shows too is told apart."""
+        of = f"{len(self.schedules)} schedules: " if self.schedules else "runs: "
+
+        def say(what: str) -> None:
+            progress(of + what)
+
         say("are taken")
         for kind in (WATCHED, UNWATCHED):
             self.recorded(kind)
         if overlay is not None:
             say("against the overlay")
-            _hold_together(self.recorded(WATCHED), overlay, self.schedule)
+            self._hold_together(overlay)
         say("invariants and clients")
         shown, undecided = _shown({kind: self.recorded(kind) for kind in (WATCHED, UNWATCHED)})
         found.undecided += undecided
@@ -279,22 +273,43 @@ class _Source(NamedTuple):
         say("the correct protocol")
         control, undecided = _shown({k: self.control(k, runs) for k, runs in red.items() if runs})
         found.undecided += [f"the correct protocol: {each}" for each in undecided]
+        for each in shown:
+            too = {run for other in control if _alike(each, other) for run in other.said}
+            self._note(found.own, each._replace(said=_without(each.said, too)))
+            self._note(
+                found.shared, each._replace(said=_without(each.said, each.said.keys() - too))
+            )
         say("steps")
         forbidden, undecided = _forbidden(self.recorded(WATCHED), self._is_correct)
         found.undecided += undecided
-        for each in shown:
-            too = {run for other in control if _alike(each, other) for run in other.said}
-            self._note(found, each._replace(said=_without(each.said, too)), False)
-            self._note(found, each._replace(said=_without(each.said, each.said.keys() - too)), True)
         for each, is_correct in forbidden:
-            self._note(found, each, is_correct)
+            self._note(found.shared if is_correct else found.own, each)
 
     def _is_correct(self, run: int, number: int) -> bool:
         """Whether the correct protocol takes this step, too."""
         made = self.run(WATCHED, run)
         return not departs(made.steps[number], handlers_for(None, made.result.constants))
 
-    def _note(self, found: _Found, shown: _Shown, is_shared: bool) -> None:
+    def _named(self, run: int) -> str:
+        return self.schedules[run] if self.schedules else ""
+
+    def _hold_together(self, overlay: OwnOverlay) -> None:
+        """Raises BadInput: the two sides of a change are not the same, and where they part."""
+        folder = self.recorded(WATCHED)
+        place = artifacts.claim(folder / "overlay")
+        options = ConformOptions(
+            backend=Pool(1), explain=1, out=place, under=partial(under, overlay, place)
+        )
+        for each in conform(folder, options).summary["rejections"]:
+            run = each["run"]
+            where = f"schedule {self._named(run)}" if self.schedules else f"run {run}"
+            said = (each.get("differences") or [each.get("reason") or ""])[0]
+            raise BadInput(
+                f"{overlay.path.name} and the rules are two changes: {where}, step {each['step']}: "
+                f"the rules take {each['action']} otherwise than the overlay: {said}"
+            )
+
+    def _note(self, findings: list[Finding], shown: _Shown) -> None:
         if not shown.said:
             return
         first = min(shown.said)
@@ -304,9 +319,9 @@ class _Source(NamedTuple):
             runs=max(shown.runs, len(shown.said)),
             run=first,
             said=shown.said[first],
-            schedule=self.schedule,
+            schedule=self._named(first),
         )
-        found.add(finding, is_shared)
+        findings.append(finding)
         run = self.run(KIND_OF[shown.oracle], first)
         notes = rejected_steps(self.recorded(WATCHED), first) if shown.oracle == STEPS else {}
         # What invariants and steps say, the run and the notes say.
@@ -325,16 +340,6 @@ class _Found:
         self.own: list[Finding] = []
         self.shared: list[Finding] = []
         self.undecided: list[str] = []
-
-    def add(self, finding: Finding, is_shared: bool) -> None:
-        """Findings of schedules that say the same are one."""
-        into = self.shared if is_shared else self.own
-        for at, each in enumerate(into):
-            of_both = each.schedule and finding.schedule
-            if of_both and (each.oracle, each.what) == (finding.oracle, finding.what):
-                into[at] = msgspec.structs.replace(each, runs=each.runs + 1)
-                return
-        into.append(finding)
 
 
 def _alike(one: _Shown, other: _Shown) -> bool:
@@ -359,20 +364,23 @@ def _campaign(hunt: Hunt, runs: int, out: Path) -> _Source:
     return _Source(lambda kind: record(folder, hunt, kind, runs, Pool(1)), control, hunt.run, out)
 
 
-def _schedule(name: str, script: Script, bug: str | None, out: Path) -> _Source:
+def _schedules(scripts: Mapping[str, Script], bug: str | None, out: Path) -> _Source:
     assert bug is not None
-    folder = artifacts.claim(out / bug / name.removesuffix(".moves"))
-    made: dict[str, Path] = {}
+    folder = artifacts.claim(out / bug / "schedules")
+    numbered = dict(enumerate(scripts.values()))
 
+    @cache
     def own(kind: str) -> Path:
-        if kind not in made:
-            made[kind] = schedules.record(folder, script, kind, bug)
-        return made[kind]
+        return schedules.record_all(folder, numbered, kind, bug)
 
-    def control(kind: str, _: Iterable[int]) -> Path:
-        return schedules.record(folder / "correct", script, kind, None)
+    def control(kind: str, numbers: Iterable[int]) -> Path:
+        wanted = {number: numbered[number] for number in numbers}
+        return schedules.record_all(folder / "correct", wanted, kind, None)
 
-    return _Source(own, control, lambda kind, _: schedules.run(script, kind, bug), out, name)
+    def run(kind: str, number: int) -> Run:
+        return schedules.run(numbered[number], kind, bug)
+
+    return _Source(own, control, run, out, [*scripts])
 
 
 # -- What the detectors say
@@ -419,21 +427,6 @@ def _stuck(folder: Path) -> Iterator[_Shown]:
     if opinion.found_runs:
         what = f"a healed cluster stays stuck: {opinion.said}"
         yield _Shown(PROGRESS, what, dict.fromkeys(opinion.found_runs, ""))
-
-
-def _hold_together(folder: Path, overlay: OwnOverlay, schedule: str) -> None:
-    """Raises BadInput: the two sides of a change are not the same, and where they part."""
-    place = artifacts.claim(folder / "overlay")
-    options = ConformOptions(
-        backend=Pool(1), explain=1, out=place, under=partial(under, overlay, place)
-    )
-    for each in conform(folder, options).summary["rejections"]:
-        where = f"schedule {schedule}" if schedule else f"run {each['run']}"
-        said = (each.get("differences") or [each.get("reason") or ""])[0]
-        raise BadInput(
-            f"{overlay.path.name} and the rules are two changes: {where}, step {each['step']}: "
-            f"the rules take {each['action']} otherwise than the overlay: {said}"
-        )
 
 
 def _forbidden(

@@ -11,6 +11,7 @@ recorded as any run is; a move that is not possible is an error.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from reference.runner.scripted import ImpossibleMove, Replayed, recorded, replay
 from reference.steered.scripts import Script, read, write
 from system.files import SCHEDULE_MAX, read_text
 from traces.jobs.steered import broken_promise, write_trace
+from traces.store import Campaign, begin_trace, write_part
 
 FOLDER = Path(__file__).resolve().with_name("schedules")
 
@@ -82,6 +84,20 @@ def record(folder: Path, script: Script, kind: str, bug: str | None) -> Path:
     place = artifacts.claim(artifacts.claim(folder) / kind)
     shutil.rmtree(place)
     write_trace(place, said, write(said), recorder)
+    return place
+
+
+def record_all(folder: Path, scripts: Mapping[int, Script], kind: str, bug: str | None) -> Path:
+    """The runs of several schedules of one machine with this bug, or none, by their numbers: a new
+    trace below `folder`, each run a part of it. Raises as `record`.
+    """
+    machine = scripts[min(scripts)].machine
+    place = artifacts.claim(artifacts.claim(folder) / kind)
+    shutil.rmtree(place)
+    begin_trace(place, Campaign(scenario=machine, seed=0, runs=max(scripts) + 1, bug=bug))
+    for number, script in sorted(scripts.items()):
+        _, recorder = recorded(made(script, kind, bug), number)
+        write_part(place, recorder.tables())
     return place
 
 

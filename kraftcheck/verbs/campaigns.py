@@ -15,7 +15,7 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, placed, shown
 
 @click.group()
 def campaign() -> None:
-    """Many runs of one configuration or several, judged by everything, in one report.
+    """Many runs, judged by everything, in one report.
 
     \b
     Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign

@@ -204,7 +204,7 @@ def cluster_heal(**options: Any) -> int:
 def record(
     bootstrap: str | None, folder: Path | None, out: Path, screen: Screen, **plan: Any
 ) -> int:
-    """Record what clients of a real cluster ask and are told, under faults.
+    """Record what clients of a real cluster are told, under faults.
 
     \b
     Example: kraftcheck record --cluster runs/cluster --faults kill --out runs/recorded
@@ -230,10 +230,11 @@ def record(
 def disk(
     folders: tuple[Path, ...], topics: tuple[str, ...], page: Path | None, screen: Screen
 ) -> int:
-    """Judge what lies on brokers' disks: logs, indexes, epochs, transactions, producers.
+    """Judge what lies on brokers' disks.
 
-    DIR is a log directory of a broker, or the directory of one partition; several of one partition
-    are held side by side. Nothing is written.
+    That is logs, indexes, epochs, transactions and producers. DIR is a log directory of a broker,
+    or the directory of one partition; several of one partition are held side by side. Nothing is
+    written.
 
     \b
     Example: kraftcheck disk /var/lib/kafka/data

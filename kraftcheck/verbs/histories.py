@@ -92,7 +92,7 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
 @click.option("--html", type=FOLDER, help="A folder for one page of each history.")
 @lines
 def check(screen: Screen, **options: Any) -> int:
-    """Judge whether client histories are as consistent as was promised.
+    """Judge whether client histories are what was promised.
 
     \b
     Example: kraftcheck check traces/samples/histories --faults clean --html runs/pages

@@ -33,7 +33,9 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, 
 @placed
 @shown
 def simulate(**options: Any) -> int:
-    """Record runs of the reference under faults, or those still missing.
+    """Record runs of the reference under faults.
+
+    Those that are in the folder already are kept.
 
     \b
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
@@ -130,10 +132,10 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
 @click.option("--out", type=FOLDER, required=True, help="The folder for steps and verdict.")
 @shown
 def drive(**options: Any) -> int:
-    """Drive a node of yours into rare rules: its peers are played, and its steps are judged.
+    """Drive a node of yours into rare rules, and judge its steps.
 
-    COMMAND is a program that reads an input from each line of its stdin and answers with the line
-    of its step, as an emitter writes it (docs/foreign-traces.md).
+    Its peers are played. COMMAND is a program that reads an input from each line of its stdin and
+    answers with the line of its step, as an emitter writes it (docs/foreign-traces.md).
 
     \b
     Example: kraftcheck drive quorum --out runs/driven -- java examples/foreign/Voter.java --driven
@@ -236,7 +238,7 @@ def report(folder: Path, screen: Screen) -> int:
 @JAR
 @shown
 def verify(**options: Any) -> int:
-    """Do the main job: models, faulty runs, their conformance, a planted bug, and the report.
+    """The main job: models, runs under faults, a planted bug.
 
     \b
     Example: kraftcheck verify --out runs/verify

@@ -109,7 +109,7 @@ def serve(
     bug_id: str | None,
     screen: Screen,
 ) -> int:
-    """Serve a cluster to unmodified Kafka clients, and judge what it did (docs/serve.md).
+    """Serve a cluster to Kafka's clients, and judge what it did.
 
     \b
     Example: kraftcheck serve --brokers 3 --seed 7 --port 9092

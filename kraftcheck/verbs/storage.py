@@ -12,7 +12,7 @@ from kraftcheck.verbs.options import BUG, SEED, shown
 
 @click.group()
 def storage() -> None:
-    """A partition's log on disk: what crashes leave of it, and what Kafka makes of it.
+    """What crashes leave of a log on disk, and what Kafka makes of it.
 
     \b
     Example: kraftcheck storage crash --states 10000

@@ -39,7 +39,7 @@ class _Witnesses(click.Group):
 
 @click.group(cls=_Witnesses)
 def witness() -> None:
-    """Drive Apache Kafka's own classes, and have every step judged (docs/witness.md).
+    """Drive Apache Kafka's own classes, and judge every step.
 
     \b
     Example: kraftcheck witness quorum --runs 30 --out runs/witness
@@ -86,7 +86,7 @@ def _by_chance(protocol: Any) -> click.Command:
 
     @click.command(
         name,
-        help=f"""Drive a {name} of Kafka's by chance: {classes.classes}.
+        help=f"""Drive Kafka's {name} by chance: {classes.classes}.
 
         \b
         {example} --seed 7 --out runs/witness

@@ -139,10 +139,11 @@ def partitions_of(schedule: AnySchedule) -> list[Steering]:
     return [schedule] if isinstance(schedule, PartitionSchedule) else [*schedule.partitions]
 
 
-def recorded(replayed: Replayed) -> tuple[Run, Recorder]:
-    """What a replay has recorded, as one run that is closed. To be called once."""
+def recorded(replayed: Replayed, number: int = 0) -> tuple[Run, Recorder]:
+    """What a replay has recorded, as one run of this number that is closed. To be called once."""
     schedule, failure = replayed.schedule, replayed.failure
     recorder = schedule.recorder
+    recorder.first_run = number
     if isinstance(schedule, ClusterSchedule):
         schedule.enter(0)
     steps = len(recorder.steps.items)
@@ -153,7 +154,7 @@ def recorded(replayed: Replayed) -> tuple[Run, Recorder]:
         verdict = failure.reason
     recorder.close_run(
         RunResult(
-            run=0,
+            run=number,
             seed=0,
             constants=schedule.constants,
             options=_options(schedule),

@@ -118,6 +118,11 @@ def test_no_verb_is_a_request_for_help() -> None:
         assert result.exit_code == 0 and result.stdout.startswith("Usage: kraftcheck")
 
 
+def test_what_each_verb_does_has_room_in_the_first_help() -> None:
+    usage, *told = run("--help").stdout.splitlines()
+    assert usage.endswith("...") and not [line for line in told if line.endswith("...")]
+
+
 def test_the_version() -> None:
     result = run("--version")
     name, number = result.stdout.split()

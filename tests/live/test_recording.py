@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from confluent_kafka.admin import AdminClient
 
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.options import Options
+from live import recording
 from live.confluent import SILENT, ConfluentReader
 from live.crew import Crew
 from live.faults import Called
@@ -27,6 +29,7 @@ from live.library import Got
 from live.polling import Poller
 from live.properties import PropertyError, properties
 from live.recording import Plan, RecordingError, record
+from live.topics import TopicError
 from traces.formats import jsonlines
 from traces.observed import answers
 
@@ -383,6 +386,20 @@ def test_properties_reach_the_clients_and_secrets_stay_out(bootstrap: str, tmp_p
     nonsense = msgspec.structs.replace(plan, properties={"no.such": "1"})
     with pytest.raises(RecordingError, match="No such configuration property"):
         record(bootstrap, nonsense, tmp_path)
+
+
+def test_whoever_asks_a_cluster_of_ours_has_the_properties_too(tmp_path: Path) -> None:
+    # Without them nobody who asks a cluster with TLS whether it is at rest is ever answered.
+    plan = Plan(properties={"no.such": "1"}, observe=True)
+    cluster: Any = SimpleNamespace(bootstrap="127.0.0.1:9")
+    with pytest.raises(TopicError, match="No such configuration property"):
+        recording._settled(cluster, plan)
+    with (
+        Journal(tmp_path / HISTORY) as journal,
+        pytest.raises(TopicError, match="No such configuration property"),
+        recording._observed(cluster.bootstrap, plan, journal, tmp_path),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
 from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.known_bugs.trying import OfModel, concluded
-from kraftcheck.own_change import _worth
+from kraftcheck.own_change import SOON_OVER, _worth, protocol_of
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
 from reference.kit.dispatch import snake
@@ -242,6 +242,29 @@ def test_first_comes_where_known_bugs_show_and_the_longest_is_named(
     assert "the longest quorum-live, 300 s" in shown.stdout
 
 
+def test_where_neighbours_show_comes_after_what_is_soon_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: Manifest
+) -> None:
+    """A search of ten minutes never came to them on a busy machine: they were the last."""
+    asked: list[str] = []
+
+    def tried(_own: Any, _manifest: Any, models: Sequence[Model], *_rest: Any) -> list[OfModel]:
+        asked.extend(model.name for model in models)
+        return [OfModel(model="m", verdict="holds", distinct=6, correct=6)]
+
+    monkeypatch.setattr(trying, "try_models", tried)
+    mine = tmp_path / "Mine.tla"
+    rule = "Mine_ProposedEpoch(n, row, r) == 0"
+    mine.write_text(f"---- MODULE Mine ----\nEXTENDS PartitionRules\n\n{rule}\n====\n")
+    shown = try_it(tmp_path / "out", "--overlay", str(mine))
+    assert asked, shown.output
+    bounds = [at for at, name in enumerate(asked) if name.startswith("bounds-of-")]
+    assert bounds == [*range(bounds[0], bounds[-1] + 1)] and "bounds-of-Z38" in asked
+    states = [manifest.models[name].distinct or 0 for name in asked if name in manifest.models]
+    assert states == sorted(states)
+    assert states[bounds[0] - 1] < SOON_OVER <= states[bounds[0]]
+
+
 def test_what_the_time_does_not_do_for_is_unknown_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: Manifest
 ) -> None:
@@ -439,6 +462,9 @@ def test_every_known_bug_could_be_tried(entry: Bug, manifest: Manifest) -> None:
         put = [line.split("<-")[0].strip() for line in cfg.splitlines() if f" {prefix}_" in line]
         names = {snake(name.removeprefix("Step_")) for name in put}
         assert names <= set(entry.replaces)
+        # An overlay alone has to lead to the bugs of its own protocol.
+        (overlay,) = SPECS.glob(f"*/bugs/{model.overlays[0]}.tla")
+        assert protocol_of(overlay, None) == entry.protocol
 
 
 def test_a_model_that_instantiates_the_rules_is_not_taken(tmp_path: Path) -> None:

@@ -12,12 +12,14 @@ import resource
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -420,6 +422,27 @@ def test_brokers_stop_and_start(cluster: Cluster) -> None:
 # --- Security
 
 
+@contextmanager
+def asking_certificates(pem: Path) -> Iterator[str]:
+    """Where a server wants those of its clients as well (ssl.client.auth=required)."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    context.load_verify_locations(pem)
+    context.verify_mode = ssl.CERT_REQUIRED
+
+    def refuse() -> None:
+        with suppress(OSError):  # ends with its socket
+            while True:
+                connection, _ = server.accept()
+                with connection, suppress(ssl.SSLError):
+                    context.wrap_socket(connection, server_side=True)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=refuse, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl makes a certificate")
 def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
     from confluent_kafka import Producer
@@ -451,6 +474,10 @@ def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
         find(address, {"security.protocol": "SSL"}, patience=600)
     with pytest.raises(TopicError, match=r"that wants TLS or SASL is given --config security"):
         find(address, {}, patience=1)
+    with asking_certificates(pem) as strict:
+        secured = {"security.protocol": "SSL", "ssl.ca.location": str(pem)}
+        with pytest.raises(TopicError, match=r"alert certificate required.*; see --config"):
+            find(strict, secured, patience=600)
     other = KafkaProducer(
         bootstrap_servers=address,
         security_protocol="SASL_SSL",
