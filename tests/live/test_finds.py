@@ -94,11 +94,17 @@ def test_logs_tell_of_it_by_themselves(
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
-@pytest.mark.parametrize(("name", "found"), [("z125", {"leads on"}), ("z125-control", set())])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        *(("z125", {"leads on"}), ("z125-control", set())),
+        *(("z113", {"leads on"}), ("z113-control", set())),
+    ],
+)
 def test_answers_tell_of_who_leads_on(
     name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a broker says of a partition, against what it does."""
+    """What a broker says of a partition, against what it does; who leads a quorum, by its voters."""
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
