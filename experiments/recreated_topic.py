@@ -37,7 +37,7 @@ from typing import Any, Final
 from experiments import evidence
 from experiments.group import GROUP
 from experiments.tools import TOPIC, Partition, Program
-from live import grouplog
+from live import grouplog, txnlog
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
@@ -170,7 +170,8 @@ def run(cluster: Cluster, folder: Path, *, control: bool) -> bool:
                 stuck = bool(application.end("abort")) and stuck
         read_all(there, {})
     evidence.write(cluster, folder, CONFIGURATION)
-    (folder / grouplog.GROUPS).unlink(missing_ok=True)  # which has one name for both topics
+    for name in (grouplog.GROUPS, txnlog.TRANSACTIONS):  # which have one name for both topics
+        (folder / name).unlink(missing_ok=True)
     return stuck
 
 

@@ -32,6 +32,7 @@ FOLDED, CLEARED = ("z67", "unseen"), ("z69", "unseen")
 OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
+REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
 NOT_ASKED, NOT_GIVEN_UP = ("z181", "double-ownership"), ("z210", "double-ownership")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
@@ -50,7 +51,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
         *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
-        *(OUTLIVED, IDLE),
+        *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
