@@ -108,7 +108,7 @@ def test_logs_tell_of_it_by_themselves(
 def test_answers_tell_of_who_leads_on(
     name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a broker says of a partition, against what it does; who leads a quorum, by its voters."""
+    """What a broker says of a partition, against what it does; who leads, against who votes."""
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
