@@ -9,7 +9,8 @@ under way.
 
 1. Kafka's Java producer commits a transaction, and closes.
 2. The feature transaction.version is set to 0, as an operator does it (kafka-features downgrade).
-3. A producer with the same transactional.id initialises, and after it another one.
+3. A producer with the same transactional.id initialises, and after it others, one after the other,
+   for as long as a transaction and its end may last (130 s).
 
 The control: it is set to 1.
 
@@ -22,55 +23,88 @@ Ends with 1 if the last producer cannot begin, with 0 if it can.
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
-from experiments.transact import ID, TRANSACT
+from experiments.transact import ID, KEY, TRANSACT
+from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
 
 ASKED = "b1"
 SETTINGS = {"transaction.state.log.num.partitions": "1"}
 REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 VERSION = "transaction.version"
+CAN = "can begin"
+CONFIGURATION = Configuration(transactions=True, isolation="read_committed", one_client=False)
 PATIENCE_S = 90.0
 """Above the producer's own max.block.ms, a minute."""
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the last producer cannot begin."""
-    del folder  # what clients were told is judged here, not as a history
     partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"])
     partition.create(asking=ASKED)
-    partition.say(f"first: {begun(cluster, 'begin', 'send 1', 'commit')}")
-    words = ["downgrade", "--feature", f"{VERSION}={int(control)}"]
-    click.echo(partition.ask("FeatureCommand", ASKED, *words).strip())
-    partition.say(f"second: {begun(cluster)}")
-    told = begun(cluster)
-    partition.say(f"third: {told}")
-    return told != "can begin"
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        partition.say(f"first: {begun(cluster, setting, writes=True) or CAN}")
+        words = ["downgrade", "--feature", f"{VERSION}={int(control)}"]
+        click.echo(partition.ask("FeatureCommand", ASKED, *words).strip())
+        partition.say(f"second: {begun(cluster, setting) or CAN}")
+        until = time.monotonic() + CONFIGURATION.ending_s
+        told = begun(cluster, setting)
+        partition.say(f"third: {told or CAN}")
+        while told and time.monotonic() < until:
+            told = begun(cluster, setting)
+            partition.say(f"another one: {told or CAN}")
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    return bool(told)
 
 
-def begun(cluster: Cluster, *steps: str) -> str:
-    """A producer initialises, takes the steps and closes; or what it was told instead.
+def begun(cluster: Cluster, setting: Setting, *, writes: bool = False) -> str:
+    """A producer initialises and closes; or what it was told instead. writes: a transaction.
 
     Who does not come back in time is killed: closing may wait for a request that is under way.
     """
+    number, journal = setting.processes.next(), setting.journal
+    txn = {"txn": setting.transactions.next()}
+    asked: tuple[str, Any, dict[str, int]] = ("init", ID, {})
+
+    def done(f: str, value: Any, step: str, more: dict[str, int]) -> None:
+        nonlocal asked
+        asked = (f, value, more)
+        journal.event(number, "invoke", f, value, **more)
+        answer = producer.do(step) if step else producer.answer()
+        told = [["send", KEY, [answer["offset"], 1]]] if f == "send" else value
+        journal.event(number, "ok", f, told, **more)
+
     process = cluster.tool(ASKED, str(TRANSACT), cluster.bootstrap, TOPIC, ID)
     patience = threading.Timer(PATIENCE_S, process.kill)
     patience.start()
     try:
         with Program(process) as producer:
-            producer.answer()
-            for step in steps:
-                producer.do(step)
+            done("init", ID, "", {})
+            if writes:
+                done("begin", None, "begin", txn)
+                done("send", [["send", KEY, 1]], "send 1", txn)
+                done("end", "commit", "commit", txn)
     except ClusterError as error:
-        return " ".join(str(error).split())[:200]
+        said = " ".join(str(error).split())[:200]
+        f, value, more = asked
+        # Who is told nothing, or is killed, may have been heard.
+        kind = "fail" if "UnsupportedVersion" in said else "info"
+        journal.event(number, kind, f, value, error=said, **more)
+        return said
     finally:
         patience.cancel()
-    return "can begin"
+    return ""
 
 
 main = evidence.experiment(

@@ -6,8 +6,8 @@ import inspect
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,8 @@ from experiments.power import disk
 from experiments.tools import JARS, TOPIC, click_errors
 from live import datalog, facts, grouplog, metadata, txnlog
 from live.cluster import Cluster, ClusterError
-from live.journal import ANSWERS, HISTORY, RECORDING
+from live.journal import ANSWERS, HISTORY, RECORDING, Journal
+from live.polling import Poller
 from reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]
@@ -58,6 +59,24 @@ def write(
     data = msgspec.json.format(msgspec.json.encode(told), indent=1)
     (folder / RECORDING).write_bytes(data + b"\n")
     return replicas
+
+
+@contextmanager
+def asked(
+    cluster: Cluster, folder: Path, names: Sequence[str], *, partitions: int
+) -> Iterator[None]:
+    """Meanwhile each of these brokers is asked what it knows of so many partitions of the topic,
+    whether it leads them, and what it hears of the quorum.
+    """
+    brokers = {}
+    for name in names:
+        host, _, port = cluster.node(name).listener.rpartition(":")
+        brokers[cluster.node(name).number] = (host, int(port))
+    with (
+        Journal(folder / "clock.jsonl") as journal,
+        Poller(journal, folder / ANSWERS, brokers, TOPIC, partitions),
+    ):
+        yield
 
 
 def begun(history: Path) -> list[str]:

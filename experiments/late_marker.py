@@ -39,15 +39,21 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, Program
-from experiments.transact import ID, TRANSACT
+from experiments.tools import TOPIC, Partition
+from experiments.transact import Writer
 from experiments.uncommitted_decision import STATES, until, within
+from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"
 SETTINGS = {"transaction.state.log.num.partitions": "1"}
 REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
+CONFIGURATION = Configuration(
+    transactions=True, isolation="read_committed", one_client=False, replication_factor=2
+)
 GIVEN_UP = "due to request timeout"
 REFUSALS = ("InvalidTxnState", "TransactionAbortable")
 BEFORE_S, PAUSED_S = 2.0, 6.0
@@ -56,36 +62,37 @@ broker.session.timeout.ms (9 s)."""
 _TIMER = re.compile(r"timer:\((?:on|persist),(?:(\d+)min)?(?:(\d+)(?:sec|\.))?(?:(\d+)ms)?,")
 
 
-def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the third transaction is refused."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
     partition.create(asking=LEADER, min_insync=1, partitions=2)
-    with Program(cluster.tool(CLIENT, str(TRANSACT), cluster.bootstrap, TOPIC, ID)) as writer:
-        writer.answer()
-        partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
-        transaction(writer, "send 0")  # b1 and b2 are connected
-        until(lambda: partition.batches(LEADER) == 2, "its marker is written")
-        writer.do("begin")
-        writer.do("send 1")
-        cluster.cut(COORDINATOR, LEADER)
-        writer.do("commit")
-        partition.say("the first transaction is committed, its marker on the way")
-        until(lambda: GIVEN_UP in cluster.log(COORDINATOR), "b1 gives up the connection")
-        cluster.heal()
-        until(lambda: partition.batches(LEADER) == 4, "its marker is written")
-        partition.say("b1 has connected anew, the marker is written")
-        transaction(writer, "send 2 1", *(["send 3"] if control else []))
-        until(lambda: sends_again_in(cluster) < BEFORE_S, "b1's kernel sends again what was lost")
-        told = third(cluster, partition, writer)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
+        with Writer(cluster, setting, CLIENT) as writer:
+            partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
+            writer.begin(1)  # b1 and b2 are connected
+            writer.end("commit")
+            until(lambda: partition.batches(LEADER) == 2, "its marker is written")
+            writer.begin(1)
+            cluster.cut(COORDINATOR, LEADER)
+            journal.moment("start-partition", COORDINATOR)
+            writer.end("commit")
+            partition.say("the first transaction is committed, its marker on the way")
+            until(lambda: GIVEN_UP in cluster.log(COORDINATOR), "b1 gives up the connection")
+            cluster.heal()
+            journal.moment("stop-partition", COORDINATOR)
+            until(lambda: partition.batches(LEADER) == 4, "its marker is written")
+            partition.say("b1 has connected anew, the marker is written")
+            writer.begin(1, 1, *([0] if control else []))
+            writer.end("commit")
+            until(lambda: sends_again_in(cluster) < BEFORE_S, "b1's kernel sends again")
+            told = third(cluster, partition, writer)
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
     for line in [line for line in partition.dump(LEADER, "*.log") if "isControl" in line]:
         click.echo(f"         {line}")
     click.echo(f"the producer is told: {told}")
     return any(each in told for each in REFUSALS)
-
-
-def transaction(writer: Program, *sends: str) -> None:
-    for step in ("begin", *sends, "commit"):
-        writer.do(step)
 
 
 def sends_again_in(cluster: Cluster) -> float:
@@ -101,19 +108,18 @@ def sends_again_in(cluster: Cluster) -> float:
     return min((60 * m + s + ms / 1000 for m, s, ms in times), default=math.inf)
 
 
-def third(cluster: Cluster, partition: Partition, writer: Program) -> str:
+def third(cluster: Cluster, partition: Partition, writer: Writer) -> str:
     """What the producer is told of the third transaction, while its coordinator is paused."""
-    writer.do("begin")
     there = partition.batches(LEADER)
     cluster.pause(COORDINATOR)
     with ThreadPoolExecutor(1) as beside:
-        sent = beside.submit(writer.do, "send 4")
+        begun = beside.submit(writer.begin, 2)
         again = within(lambda: partition.batches(LEADER) > there, PAUSED_S)
         cluster.resume(COORDINATOR)
         partition.say(f"b1 was paused; {'the' if again else 'no'} marker is written again")
         try:
-            sent.result()
-            writer.do("commit")
+            begun.result()
+            writer.end("commit")
         except ClusterError as error:
             return str(error)
     return "committed"

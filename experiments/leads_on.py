@@ -32,6 +32,7 @@ import click
 
 from experiments import evidence
 from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
+from live import metadata
 from live.cluster import Cluster, ClusterError
 
 RESIGNED: Final = re.compile(r"Completed transition to ResignedState")
@@ -40,7 +41,6 @@ PAUSE_S, SHORT_S, LATER_S = 5.0, 0.5, 15.0
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether who was removed leads on."""
-    del folder  # what controllers say of themselves is judged here, not as a history
     quorum = Quorum(cluster)
     cluster.stop(SPARE)
     first = quorum.leader(VOTERS)
@@ -56,7 +56,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.resume(follower)
         quorum.await_voters(follower, (follower,))
         click.echo(f"         {follower} has the set without {first}")
-        time.sleep(LATER_S)
+        with evidence.asked(cluster, folder, [BROKER], partitions=0):
+            time.sleep(LATER_S)
+        metadata.write(metadata.dump(cluster), folder / metadata.METADATA)
         click.echo(f"         the removal: {removal.do('')['error'] or 'done'}")
     outlived = RESIGNED.search(cluster.log(first)) is None
     click.echo(f"         {first} {'leads on' if outlived else 'has resigned'}")

@@ -25,8 +25,7 @@ tried.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,8 +36,6 @@ from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.uncommitted_decision import within
 from live.cluster import Cluster, ClusterError
-from live.journal import ANSWERS, Journal
-from live.polling import Poller
 
 LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
 CLIENT, ADMIN = "client", "admin"
@@ -74,7 +71,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             time.sleep(60)
         else:
             await_that(lambda: segments(cluster)[0] > known, 180, "the metadata log is cut")
-        with asked(cluster, folder):
+        with evidence.asked(cluster, folder, (LEFT, LEADER, NEW), partitions=1):
             cluster.heal()
             if control:
                 await_that(lambda: not replica.exists(), 60, "b1 deletes its replica")
@@ -92,20 +89,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     lost = [value for value in LAST if value not in read]
     click.echo(f"acked last: {[*LAST]}; Kafka's consumer does not read {lost}")
     return bool(lost)
-
-
-@contextmanager
-def asked(cluster: Cluster, folder: Path) -> Iterator[None]:
-    """Meanwhile each broker is asked what it knows of the partition, and whether it leads."""
-    brokers = {}
-    for name in (LEFT, LEADER, NEW):
-        host, _, port = cluster.node(name).listener.rpartition(":")
-        brokers[cluster.node(name).number] = (host, int(port))
-    with (
-        Journal(folder / "clock.jsonl") as journal,
-        Poller(journal, folder / ANSWERS, brokers, TOPIC, 1),
-    ):
-        yield
 
 
 def segments(cluster: Cluster) -> list[int]:

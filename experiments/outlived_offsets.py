@@ -27,14 +27,17 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
-from experiments.group import GROUP, tell
+from experiments.group import joined, tell
 from experiments.tools import TOPIC, Partition
+from live import grouplog
+from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 SETTINGS = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}
@@ -43,17 +46,30 @@ REASONS = (
     "broker offsets.topic.num.partitions=1: a quick start",
 )
 FIRST, SECOND = 10, 20
-SECONDS = 60.0
+ANEW = "anew"
+"""What the history calls the topic that is made anew: it has nothing of the one that is gone."""
+SECONDS, QUIET_S = 60.0, 20.0
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group is not given records of the topic that was made anew."""
+    with Journal(folder / HISTORY) as journal:
+        found = tried(cluster, journal, control)
+    configuration = Configuration(consumers="listen", one_client=False, reset="earliest")
+    evidence.write(cluster, folder, configuration)
+    (folder / grouplog.GROUPS).unlink(missing_ok=True)  # which has one name for both topics
+    return found
+
+
+def tried(cluster: Cluster, journal: Journal, control: bool) -> bool:
+    """As `run`. Raises ClusterError: it cannot be tried."""
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
     first = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     # The group's log comes to be with its first member, before it is known who leads that.
     first.create(asking=HOSTS[0])
-    produce(cluster, FIRST)
-    if (given := consume(cluster, FIRST)) != FIRST:
+    gone = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    greet(gone, {}, FIRST)
+    if (given := consume(gone, FIRST)) != FIRST:
         raise ClusterError(f"the group was given {given} records, not {FIRST}")
     first.say(f"{FIRST} records read, and committed")
     metadata = admin.list_topics("__consumer_offsets", timeout=SECONDS)
@@ -69,49 +85,34 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     time.sleep(5)
     second = Partition(cluster, others[0], others[0], others)
     second.create(asking=others[0])
-    produce(cluster, SECOND)
+    there = Setting(
+        *(journal, cluster.bootstrap, TOPIC, 1),
+        processes=gone.processes,
+        first_value=FIRST + 1,
+        called=ANEW,
+    )
+    greet(there, {}, SECOND)
     second.say(f"it is made anew, and has {SECOND} records")
     if not control:
         cluster.start(host)
         second.say(f"{host} is started")
     tell(second, others[0])
-    given = consume(cluster, SECOND)
+    given = consume(there, SECOND)
     second.say(f"the group was given {given} of {SECOND} records")
+    read_all(there, {})
     return given < SECOND
 
 
-def produce(cluster: Cluster, records: int) -> None:
-    """Raises ClusterError: not all were acknowledged."""
-    producer = Producer({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
-    for number in range(records):
-        producer.produce(TOPIC, str(number))
-    if producer.flush(SECONDS):
-        raise ClusterError("not all records were acknowledged")
-
-
-def consume(cluster: Cluster, records: int) -> int:
+def consume(setting: Setting, records: int) -> int:
     """As the group, until so many were given, or no more come; commits them."""
-    consumer = Consumer(
-        {
-            **SILENT,
-            "bootstrap.servers": cluster.bootstrap,
-            "group.id": GROUP,
-            "group.protocol": "consumer",
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-        },
-        logger=MUTE,
-    )
-    consumer.subscribe([TOPIC])
+    member = joined(setting, "consumer", "earliest")
     given, until = 0, time.monotonic() + SECONDS
     while given < records and time.monotonic() < until:
-        message = consumer.poll(1)
-        if message is not None and message.error() is None:
-            given += 1
-            until = max(until, time.monotonic() + 20)
-    if given:
-        consumer.commit(asynchronous=False)
-    consumer.close()
+        more = len(member.poll())
+        if more:
+            given += more
+            until = max(until, time.monotonic() + QUIET_S)
+    member.leave()
     return given
 
 

@@ -80,6 +80,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         both = given_to_both(m, again)
         partition.say(f"given to both: {[f'{TOPIC}-{at}, offset {offset}' for at, offset in both]}")
         describe(partition, HOSTS[0])
+        # It may have to wait until M has given its partition up.
+        taken = taken or sorted(again.reader.positions())
         m.leave()
         again.leave()
         read_all(setting, {})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from experiments.tools import TOPIC, Partition, Program
 from live.clients import Setting
-from live.cluster import Cluster
+from live.cluster import Cluster, ClusterError
 
 TRANSACT = Path(__file__).resolve().parent / "Transact.java"
 ID, KEY = "p1", "t-0"
@@ -23,27 +23,44 @@ class Writer(Program):
         self._journal = setting.journal
         self._values = setting.values
         self._number = setting.processes.next()
-        self._sent: list[tuple[int, int]] = []
+        self._asked: list[list[Any]] = []
+        self._sent: list[tuple[str, int, int]] = []
 
     def __enter__(self) -> Self:
         """Waits until it may begin a transaction."""
         self.answer()
         return self
 
-    def begin(self, records: int) -> None:
-        values = [self._values.next() for _ in range(records)]
-        asked = [["send", KEY, value] for value in values]
-        self._journal.event(self._number, "invoke", "txn", asked)
-        self.do("begin")
-        self._sent = [(self.do(f"send {value}")["offset"], value) for value in values]
+    def begin(self, records: int, *partitions: int) -> None:
+        """partitions: of each record; none: all go to the first one."""
+        places = partitions or (0,) * records
+        values = [self._values.next() for _ in places]
+        self._asked = [
+            ["send", f"{TOPIC}-{at}", each] for at, each in zip(places, values, strict=True)
+        ]
+        self._journal.event(self._number, "invoke", "txn", self._asked)
+        self._done("begin")
+        self._sent = [
+            (key, self._done(f"send {value} {at}")["offset"], value)
+            for at, (_, key, value) in zip(places, self._asked, strict=True)
+        ]
 
     def end(self, how: str) -> list[int]:
         """how: commit or abort. Returns the values that are committed by it."""
-        self.do(how)
+        self._done(how)
         committed = how == "commit"
-        told = [["send", KEY, [*at] if committed else at[1]] for at in self._sent]
+        told = [["send", key, [at, value] if committed else value] for key, at, value in self._sent]
         self._journal.event(self._number, "ok" if committed else "fail", "txn", told)
-        return [value for _, value in self._sent] if committed else []
+        return [value for _, _, value in self._sent] if committed else []
+
+    def _done(self, step: str) -> dict[str, Any]:
+        try:
+            return self.do(step)
+        except ClusterError as error:
+            # What its commit came to nobody knows; before that, nothing is committed.
+            kind = "info" if step == "commit" else "fail"
+            self._journal.event(self._number, kind, "txn", self._asked, error=str(error))
+            raise
 
 
 def numbers(partition: Partition, asking: str) -> list[int]:

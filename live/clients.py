@@ -37,6 +37,7 @@ class Setting:
     pace: seconds that a producer rests after each record. processes: where several topics are
     recorded at once, theirs together. aborts: which share of transactions is aborted on purpose.
     library: whose producers and consumers they are. first_value: from where values are counted.
+    called: what the history calls the topic, where it was made anew with the name of another one.
     """
 
     def __init__(
@@ -50,10 +51,12 @@ class Setting:
         aborts: float = 0.0,
         library: Library | None = None,
         first_value: int = 1,
+        called: str | None = None,
     ) -> None:
         self.journal = journal
         self.bootstrap = bootstrap
         self.topic = topic
+        self._called = called or topic
         self.partitions = partitions
         self.pace = pace
         self.aborts = aborts
@@ -66,7 +69,7 @@ class Setting:
         self._lock = threading.Lock()
 
     def key(self, partition: int) -> str:
-        return f"{self.topic}-{partition}"
+        return f"{self._called}-{partition}"
 
     def note_epoch(self, record: Got) -> None:
         """A record's leader epoch is one more thing that a client is told."""

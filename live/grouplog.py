@@ -87,6 +87,12 @@ def _said(
         members = () if value is None else value["members"]
         all = {each["memberId"]: _assigned(each["assignment"], topic) for each in members}
         return {"what": "generation", "group": key["group"], "all": all}
+    if kind == "3":
+        said = {} if value is None else {"epoch": value["epoch"]}
+        hashed = (value or {}).get("metadataHash", 0)
+        return {"what": "epoch", "group": key["groupId"], **said, "topics": hashed}
+    if kind in ("4", "5", "16"):
+        return {"what": "wish", "group": key["groupId"]}
     if kind == "8":
         whose = {"group": key["groupId"], "member": key["memberId"]}
         if value is None:

@@ -19,12 +19,17 @@ from live.cluster import Cluster, ClusterError
 METADATA = "metadata.jsonl"
 LEADER_CHANGE = "LEADER_CHANGE"
 """The kind of a control record that begins the term of a controller."""
+VOTERS = "KRAFT_VOTERS"
+"""The kind of a control record that has a set of voters (KIP-853)."""
 
 TOOL = "org.apache.kafka.tools.DumpLogSegments"
 DIRECTORY = "__cluster_metadata-0"
 
 _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) .*partitionLeaderEpoch: (\d+) ")
-_RECORD = re.compile(r"\| offset: (\d+) CreateTime: (\d+) .*? (payload|LeaderChange): (.*)")
+_RECORD = re.compile(
+    r"\| offset: (\d+) CreateTime: (\d+) .*? (payload:|LeaderChange:|KRaftVoters) (.*)"
+)
+_CONTROL = {"LeaderChange:": LEADER_CHANGE, "KRaftVoters": VOTERS}
 _IDLE = "NO_OP_RECORD"
 
 
@@ -74,8 +79,9 @@ def parse(lines: Iterable[str]) -> Iterator[Record]:
             end, epoch = int(batch[2]) + 1, int(batch[3])
         elif record := _RECORD.match(line):
             content = json.loads(record[4])
-            if record[3] == "LeaderChange":
-                content = {"type": LEADER_CHANGE, "version": content["version"], "data": content}
+            if record[3] in _CONTROL:
+                kind = _CONTROL[record[3]]
+                content = {"type": kind, "version": content["version"], "data": content}
             kind, version, data = content["type"], content["version"], content["data"]
             if kind != _IDLE:
                 yield Record(int(record[1]), epoch, int(record[2]), kind, version, data, end)

@@ -59,6 +59,8 @@ TXN = "txn"
 TOLD_S = 0.5
 REBALANCE_S = 350.0
 """session.timeout.ms, max.poll.interval.ms and a heartbeat, by the defaults of clients."""
+TRANSACTION_S, SWEEP_S, BLOCK_S = 60.0, 10.0, 60.0
+"""transaction.timeout.ms, how often a coordinator looks, and max.block.ms, by the defaults."""
 HELD_S = 120.0
 """How long a client may take to end after it was told to."""
 
@@ -321,6 +323,8 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "consumers": "listen" if plan.workload == "groups" else "assign",
         "reset": "earliest",
         "rebalance_s": REBALANCE_S,
+        "transaction_s": TRANSACTION_S,
+        "ending_s": TRANSACTION_S + SWEEP_S + BLOCK_S,
         "one_client": False,
         "asks_latest": False,
         # A reader that is opened anew begins at the beginning.

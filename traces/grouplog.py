@@ -6,6 +6,10 @@ A recording of a cluster of ours has it beside its history (live/grouplog.py wri
     member      a member and what it has, or is to give up (consumer protocol)
     removed     a member is gone
     generation  all members of a group with what each has (classic protocol)
+    epoch       the group's epoch, and a hash of the topics that it wants (consumer protocol); none:
+                a tombstone
+    wish        what a member, or a pattern of names, subscribes to, or topics' partitions, or that
+                it is gone (consumer protocol): a reason for a new epoch
     other       any other record, so that a gap in offsets means that some were cleaned away
 """
 
@@ -25,12 +29,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record. partition, offset: its place in the log of groups.
 
     key, committed, mark: of `committed`. member: of `member` and `removed`. has: topic-partitions,
-    of `member` those that it is to give up included. all: of `generation`, by member.
+    of `member` those that it is to give up included. all: of `generation`, by member. epoch,
+    topics: of `epoch`.
     """
 
     partition: int
     offset: int
-    what: Literal["committed", "member", "removed", "generation", "other"]
+    what: Literal["committed", "member", "removed", "generation", "epoch", "wish", "other"]
     group: str = ""
     key: str | None = None
     committed: int | None = None
@@ -38,6 +43,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     member: str = ""
     has: tuple[str, ...] = ()
     all: dict[str, tuple[str, ...]] = {}
+    epoch: int | None = None
+    topics: int = 0
 
 
 def read(path: Path) -> tuple[Entry, ...]:

@@ -72,7 +72,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     part) and goes on after an unanswered request without initialising again. consumers: whether
     they subscribe, and whether they then tell of their rebalances (listen). reset: of subscribers.
     rebalance_s: how long a partition may be without a member, in seconds: session.timeout.ms,
-    max.poll.interval.ms and a heartbeat.
+    max.poll.interval.ms and a heartbeat. transaction_s: transaction.timeout.ms of producers, in
+    seconds; ending_s: how long a producer may wait for the end of its transaction, or for its turn:
+    that, a sweep of its coordinator and max.block.ms.
     """
 
     log: Literal["partition", "metadata"] = "partition"
@@ -94,6 +96,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     late_requests: bool = False
     reset: Reset = "latest"
     rebalance_s: float = 350.0
+    transaction_s: float = 60.0
+    ending_s: float = 130.0
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -382,7 +386,24 @@ TABLE: Final[tuple[Row, ...]] = (
         "T5; KIP-890",
         level=Level.DIVERGENT,
         durable=False,
-        allows=("G1a", "lost-write", "unseen", "future-read", *_HALVES, "G1c", "torn-offsets"),
+        allows=(
+            "G1a",
+            "lost-write",
+            "unseen",
+            "future-read",
+            *_HALVES,
+            "G1c",
+            "torn-offsets",
+            "refused-transaction",
+        ),
+    ),
+    Row(
+        "failure",
+        "something failed, and some producer is transactional",
+        lambda c, e: _partition(c) and c.transactions and e != NOTHING,
+        "a transaction ends when its coordinator and the leaders of its partitions are there",
+        "X20; KIP-98",
+        allows=("stuck-producer",),
     ),
     Row(
         "interleaved",

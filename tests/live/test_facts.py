@@ -24,6 +24,7 @@ baseOffset: 1 lastOffset: 2 count: 2 baseSequence: -1 partitionLeaderEpoch: 4 is
 "data":{}}
 | offset: 2 CreateTime: 72 keySize: -1 headerKeys: [] payload: {"type":"TOPIC_RECORD","version":0,\
 "data":{"name":"t","topicId":"x"}}
+| offset: 3 CreateTime: 73 keySize: 4 headerKeys: [] KRaftVoters {"version":0,"voters":[]}
 """
 
 
@@ -31,6 +32,7 @@ def test_what_the_tool_prints_is_taken_apart() -> None:
     assert list(metadata.parse(DUMPED.splitlines())) == [
         Record(0, 4, 70, "LEADER_CHANGE", 0, {"version": 0, "leaderId": 1}, end=1),
         Record(2, 4, 72, "TOPIC_RECORD", 0, {"name": "t", "topicId": "x"}, end=3),
+        Record(3, 4, 73, "KRAFT_VOTERS", 0, {"version": 0, "voters": []}, end=3),
     ]
 
 

@@ -31,6 +31,9 @@ ZEROED_TIME, ZEROED_ROLL = ("z161", "unseen"), ("z171", "lost-write")
 FOLDED, CLEARED = ("z67", "unseen"), ("z69", "unseen")
 OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
+OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
+REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
+NEVER_BEGUN = ("z166", "stuck-producer")
 NOT_ASKED, NOT_GIVEN_UP = ("z181", "double-ownership"), ("z210", "double-ownership")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
@@ -49,6 +52,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
         *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
+        *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -61,7 +65,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     "name",
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
-        *("z89", "z171", "z181", "z67", "z69", "z133-given-up"),
+        *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
@@ -94,11 +98,17 @@ def test_logs_tell_of_it_by_themselves(
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
-@pytest.mark.parametrize(("name", "found"), [("z125", {"leads on"}), ("z125-control", set())])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        *(("z125", {"leads on"}), ("z125-control", set())),
+        *(("z113", {"leads on"}), ("z113-control", set())),
+    ],
+)
 def test_answers_tell_of_who_leads_on(
     name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a broker says of a partition, against what it does."""
+    """What a broker says of a partition, against what it does; who leads, against who votes."""
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 

@@ -76,7 +76,7 @@ LINES = [
 EXPECTED: list[dict[str, object]] = [
     {"what": "generation", "group": "g", "all": {"c": ["t-0", "t-1"], "d": []}},
     {"what": "generation", "group": "g", "all": {}},
-    {"what": "other"},
+    {"what": "epoch", "group": "g", "epoch": 1, "topics": 0},
     {"what": "member", "group": "g", "member": "m", "has": ["t-0", "t-4"]},
     {"what": "committed", "group": "g", "key": "t-2", "committed": 12, "mark": "2:1"},
     {"what": "other"},

@@ -5,6 +5,7 @@ judged(transactions, promise)   an `Atomicity`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from reference.clients.promises import Level, Promise
@@ -25,6 +26,8 @@ ACROSS: Final[dict[str, str]] = {
     "torn-offsets": "consumed offsets are committed and their transaction is not, or the reverse",
     "input-twice": "two committed transactions of a group consumed the same records",
     "input-skipped": "committed transactions of a group left records between them",
+    "refused-transaction": "what belongs to a transaction under way was refused as of none",
+    "stuck-producer": "for longer than any end may take, a producer could not end its transaction",
 }
 """What spans partitions, the gravest first; G1c is Adya's name, and Jepsen's."""
 
@@ -38,9 +41,10 @@ class Atomicity(NamedTuple):
     reason: str | None = None
 
 
-def broken(fates: Fates) -> list[Broken]:
+def broken(fates: Fates, more: Iterable[Broken] = ()) -> list[Broken]:
     """What happened, the gravest first."""
     found = [
+        *more,
         *torn(fates),
         *zombies(fates),
         circles(fates),
@@ -61,13 +65,14 @@ def judged(
     level: Level | None = None,
     complete: bool = False,
     replaced: bool = False,
+    refused: Iterable[Broken] = (),
 ) -> Atomicity:
     """Against a promise; or, with a level, only told: a level says nothing between partitions.
 
-    complete, replaced: as of `fates_of`.
+    complete, replaced: as of `fates_of`. refused: as of `refusals`.
     """
     fates = fates_of(t, complete=complete, replaced=replaced)
-    anomalies = tuple(told(each, ACROSS, promise, level) for each in broken(fates))
+    anomalies = tuple(told(each, ACROSS, promise, level) for each in broken(fates, refused))
     verdict, reason = HOLDS, None
     if not all(each.allowed for each in anomalies):
         verdict = VIOLATED

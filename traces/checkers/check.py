@@ -31,6 +31,7 @@ from traces.checkers.coordinated import group_log
 from traces.checkers.groups import Rebalancing, judged as rebalanced
 from traces.checkers.members import members_of
 from traces.checkers.models import Model
+from traces.checkers.refusals import Limits, refusals
 from traces.checkers.transactions import (
     ended_once,
     settled,
@@ -98,18 +99,28 @@ def check_log(
     groups' coordinators, where there is one. Raises ValueError: no operations, or
     as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
-    history = ended_once(history)
+    asked, history = history, ended_once(history)
+    unit = SECOND.get(history.time_unit)
     transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
     batch = from_history(settled(history), compaction=configuration.compaction)
     promises = [promise] * batch.segments
     report = assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
     replaced = configuration.compaction != "none"
     if transactions is not None:
-        found = judged(transactions, promise, level=level, complete=complete, replaced=replaced)
+        lasting = (configuration.transaction_s, configuration.ending_s)
+        found = judged(
+            transactions,
+            promise,
+            level=level,
+            complete=complete,
+            replaced=replaced,
+            refused=()
+            if unit is None
+            else refusals(asked, Limits(*(int(unit * each) for each in lasting))),
+        )
         report = _with(report, found, found.transactions)
     members = members_of(history)
     if members is not None:
-        unit = SECOND.get(history.time_unit)
         among = rebalanced(
             members,
             promise,

@@ -4,6 +4,7 @@
     server_owners(log)            the coordinator gave a partition to two members at once
     fenced(log, members)          it wrote a commit of a member that it had removed
     unwritten(log, members)       it acknowledged a commit that is not in the log
+    idle(log)                     it raised a group's epoch though nothing had changed
     known(log, members)           the members' commits, without those that the log has not
     decided(log, members, ...)    two members had a partition: how did the first one lose it?
 
@@ -52,6 +53,7 @@ class Written(NamedTuple):
 
 class GroupLog(NamedTuple):
     """What the log says. double: (place, record, the member that had it, the one that got it).
+    idle: records of an epoch that has no reason.
 
     complete: nothing was cleaned away.
     """
@@ -59,6 +61,7 @@ class GroupLog(NamedTuple):
     held: dict[Place, list[Held]]
     double: list[tuple[Place, Entry, str, str]]
     written: dict[tuple[str, str], list[Written]]
+    idle: list[Entry]
     complete: bool
 
 
@@ -90,9 +93,16 @@ class _Builder:
         """By group, (member, partition) of those that were removed in the records right before."""
         self._unasked: dict[str, list[tuple[str, str]]] = {}
         """By group, those that were not asked when it last went back, until it has joined again."""
+        self._hash: dict[str, int] = {}
+        """By group, the topics of its last epoch, as long as nothing has changed since."""
+        self._idle: list[Entry] = []
 
     def add(self, at: int, entry: Entry) -> None:
         members = self._has.setdefault(entry.group, {})
+        if entry.what in ("generation", "wish"):
+            self._hash.pop(entry.group, None)
+        elif entry.what == "epoch":
+            self._begins(entry)
         if entry.what == "generation":
             self._goes_back(at, entry)
         elif entry.what in ("member", "committed"):
@@ -112,6 +122,16 @@ class _Builder:
         elif entry.what == "committed" and entry.committed is not None:
             written = Written(entry, frozenset(members))
             self._written.setdefault((entry.mark, entry.key or ""), []).append(written)
+
+    def _begins(self, entry: Entry) -> None:
+        """An epoch has a reason: who is a member, what it wants, or what topics there are
+        (GroupMetadataManager.consumerGroupHeartbeat)."""
+        if entry.epoch is None:
+            self._hash.pop(entry.group, None)
+            return
+        if self._hash.get(entry.group) == entry.topics:
+            self._idle.append(entry)
+        self._hash[entry.group] = entry.topics
 
     def _now(self, at: int, entry: Entry, member: str, has: Sequence[str]) -> None:
         members = self._has[entry.group]
@@ -166,7 +186,8 @@ class _Builder:
                 for key in sorted(has):
                     self._end(end, group, member, key, HAS)
         held = {place: sorted(each, key=lambda h: h.begin) for place, each in self._held.items()}
-        return GroupLog(held, self._double, self._written, complete)
+        idle = self._idle if complete else []
+        return GroupLog(held, self._double, self._written, idle, complete)
 
 
 # -- What is wrong in the log, or between it and what clients were told
@@ -228,6 +249,23 @@ def _unwritten(m: Members, rows: Ints, at: int) -> Certificate:
         kind="unwritten-commit",
         sentence=f"{said} {key} is committed, and the group's log has no such record",
         key=key,
+    )
+
+
+def idle(log: GroupLog) -> Broken:
+    """Epochs, and so assignments, for which the log, where it is complete, has no reason."""
+    return Broken("idle-rebalance", len(log.idle), partial(_idle, log))
+
+
+def _idle(log: GroupLog, at: int) -> Certificate:
+    entry = log.idle[at]
+    said = f"the record at {entry.offset} of __consumer_offsets-{entry.partition} begins epoch"
+    why = "though no member, no subscription and no topic had changed"
+    return Certificate(
+        operations=(),
+        kind="idle-rebalance",
+        sentence=f"{said} {entry.epoch} of group {entry.group}, {why}",
+        key=None,
     )
 
 

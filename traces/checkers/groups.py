@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from reference.clients.promises import Level, Promise, Reset
-from traces.checkers.coordinated import GroupLog, fenced, known, server_owners, unwritten
+from traces.checkers.coordinated import GroupLog, fenced, idle, known, server_owners, unwritten
 from traces.checkers.findings import Broken, told
 from traces.checkers.members import Members
 from traces.checkers.ownership import overlaps, stuck, unowned
@@ -33,6 +33,7 @@ GROUPS: Final[dict[str, str]] = {
     "commit-by-non-owner": "a commit was accepted from a member without the partition",
     "commit-beyond": "a member committed more than it had been shown",
     "overlap": "as double-ownership, unless the first member had been removed, which nobody knows",
+    "idle-rebalance": "a group's log begins an epoch for which it has no reason",
     "zombie-overlap": "a member that was removed, or died, had a partition that another was given",
 }
 """What spans the members of a group, the gravest first."""
@@ -55,7 +56,9 @@ def broken(
     """What happened, the gravest first. within: how long a rebalance may take, in the history's
     unit; None: nobody knows. log: of the groups' coordinators, where it is known.
     """
-    found = [] if log is None else [server_owners(log), fenced(log, m), unwritten(log, m)]
+    found = []
+    if log is not None:
+        found = [server_owners(log), fenced(log, m), unwritten(log, m), idle(log)]
     m = m if log is None else known(log, m)
     found += [
         *overlaps(m, log),

@@ -9,7 +9,8 @@ Of every answer about who leads and who is in sync:
 - leader, epoch, ISR and ELR stood together in the metadata log, and one broker passes through the
   log's states in their order;
 - of the quorum: an epoch has one leader, the one whom the log names, its high watermark never
-  falls within an epoch, nor is it above the leader's own end.
+  falls within an epoch, nor is it above the leader's own end; and who leads is in the last set of
+  voters below it (V20: a leader that is removed leads until that is committed; Z113).
 """
 
 from __future__ import annotations
@@ -195,6 +196,7 @@ def _quorum(answers: Sequence[Answer], records: Sequence[Record]) -> Iterator[De
         for record in records
         if record.kind == "LEADER_CHANGE"
     }
+    sets = [(record.offset, _voters(record)) for record in records if record.kind == "KRAFT_VOTERS"]
     marks: dict[int, Answer] = {}
     for answer in answers:
         if answer.what != QUORUM:
@@ -217,6 +219,15 @@ def _quorum(answers: Sequence[Answer], records: Sequence[Record]) -> Iterator[De
         if end is not None and answer.offset > end:
             reason = f"{answer.offset}, and the leader's log ends at {end}"
             yield defect("high watermark above the end", reason)
+        committed = [each for each in sets if each[0] < answer.offset]
+        if committed and answer.leader not in committed[-1][1]:
+            at, voters = committed[-1]
+            reason = f"{answer.leader} leads with the high watermark at {answer.offset}, and by "
+            yield defect("leads on", f"{reason}the set at {at} the voters are {voters}")
+
+
+def _voters(record: Record) -> list[int]:
+    return sorted(each["voterId"] for each in record.data["voters"])
 
 
 def _first_of_each(found: Sequence[Defect]) -> list[Defect]:

@@ -107,6 +107,12 @@ def records(log: str) -> Iterator[str]:
                 entry |= {"what": "generation", "all": has}
             case [mark, "commits", number]:
                 entry |= {"what": "committed", "key": "t", "committed": int(number), "mark": mark}
+            case ["epoch", number, topics]:
+                entry |= {"what": "epoch", "epoch": int(number), "topics": int(topics)}
+            case ["epoch", "-"]:
+                entry |= {"what": "epoch"}
+            case ["wish"]:
+                entry |= {"what": "wish"}
             case ["cleaned"]:
                 continue
         yield msgspec.json.encode(entry).decode()
@@ -193,6 +199,7 @@ BY_LOG = {
         "1 has t; - ; all 2:t; 1@3 commits 3",
     ),
     "unwritten-commit": (begun().marked(1, 2).marked(1, 3), "1 has t; 1@3 commits 3"),
+    "idle-rebalance": (begun(), "wish; epoch 1 7; 1 has t; epoch 2 7"),
 }
 GOOD_BY_LOG = {
     "it was removed": (BAD["overlap"], "1 has t; 1 gone; 2 has t", {"zombie-overlap"}),
@@ -210,6 +217,12 @@ GOOD_BY_LOG = {
     "a hand-over": (handed_on(), HANDED, set()),
     "a commit": (begun().marked(1, 3), "1 has t; - ; 1@3 commits 3; 1 gone", set()),
     "the log was cleaned": (begun().marked(1, 2), "cleaned; 1 has t", set()),
+    "an epoch of a log that was cleaned": (begun(), "epoch 1 7; cleaned; epoch 2 7", set()),
+    "epochs with a reason": (
+        begun(),
+        "wish; epoch 1 7; wish; epoch 2 7; epoch 3 8; epoch -; epoch 4 8; all 1:; epoch 5 8",
+        set(),
+    ),
     # It never came to be, so what was committed before is what is there.
     "a commit that was not answered": (
         begun().marked(1, 1).marked(1, 3, "info").asked(1),

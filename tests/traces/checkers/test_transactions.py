@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from reference.clients.promises import Configuration
+from reference.clients.promises import Configuration, Envelope
 from tests.traces.checkers import transaction_worlds
 from traces.checkers.assessment import Report
 from traces.checkers.atomicity import ACROSS
@@ -60,6 +60,27 @@ class Told:
 
 def names(report: Report) -> set[str]:
     return {each.name for each in report.anomalies if not each.allowed}
+
+
+SECOND = 1_000_000_000
+REFUSED_AS = '"InvalidTxnStateException"'
+
+
+def at(time: int, told: Told) -> Told:
+    """With the time of each event."""
+    told.lines = [line.replace(" :type", f" :time {time} :type", 1) for line in told.lines]
+    return told
+
+
+def unanswered(*seconds: int, outcome: str = "info") -> Told:
+    """An abort that is asked for at once and at these times, and not answered until the last of
+    them, which has that outcome.
+    """
+    told = at(0, Told().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1))
+    for process, after in enumerate((0, *seconds)):
+        ends = {"outcome": outcome if after == seconds[-1] else "info"}
+        told.op(process, "end", ":abort", txn="1", time=str(after * SECOND), **ends)
+    return told
 
 
 BOTH = ((0, 0, 1), (1, 0, 2))
@@ -113,6 +134,19 @@ GOOD = {
     .txn(0, 2, (0, 2, 2))
     .poll(9, "{0 [[2 2]]}", "{0 0}", "{0 4}"),
     "a beginning that failed": Told().op(0, "begin", txn="1", outcome="fail").txn(0, 2, *BOTH),
+    "refused after its time": at(0, Told().op(0, "begin", txn="1").send(0, 1, 0, 0, 1)).op(
+        *(0, "end", ":commit"), txn="1", outcome="fail", error=REFUSED_AS, time=str(61 * SECOND)
+    ),
+    "refused after its end": at(0, Told().txn(0, 1, (0, 0, 1), end="commit info")).op(
+        *(0, "end", ":commit"), txn="1", outcome="fail", error=REFUSED_AS, time=str(SECOND)
+    ),
+    "refused, and fenced": at(
+        0, Told().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1)
+    )
+    .op(1, "init", '"id"', time="1")
+    .op(0, "end", ":commit", txn="1", outcome="fail", error=REFUSED_AS, time="2"),
+    "not answered for two minutes": unanswered(120),
+    "answered in the end": unanswered(100, 240, outcome="fail"),
     "a poll that was not answered": Told()
     .txn(0, 1, *BOTH)
     .poll(9, "{}", "{0 0 1 0}", "{0 2 1 2}", outcome="info"),
@@ -186,6 +220,10 @@ BAD = {
     .op(1, "committed", '["g" nil]', '["g" [[0 1]]]'),
     "input-twice": again(1, 3),
     "input-skipped": Told().txn(0, 9, (0, 3, 4)),
+    "refused-transaction": at(0, Told().op(0, "begin", txn="1")).op(
+        *(0, "send", "[[:send 0 7]]"), txn="1", outcome="fail", error=REFUSED_AS, time=str(SECOND)
+    ),
+    "stuck-producer": unanswered(60, 195),
 }
 BAD["input-skipped"].lines = [
     *BAD["input-skipped"].lines,
@@ -274,6 +312,18 @@ def test_a_record_that_nobody_ever_saw_tears_a_transaction(tmp_path: Path) -> No
     assert told.report(tmp_path / "history.edn").holds
     found = told.report(tmp_path / "history.edn", complete=True)
     assert "torn-transaction" in names(found), found
+
+
+def test_a_whole_transaction_that_is_refused(tmp_path: Path) -> None:
+    told = Told().op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="fail", error=REFUSED_AS)
+    found = at(0, told).report(tmp_path / "history.edn")
+    assert names(found) == {"refused-transaction"}, found
+
+
+def test_who_failed_may_be_waited_for(tmp_path: Path) -> None:
+    moved = Envelope(leader_moves=1)
+    found = BAD["stuck-producer"].report(tmp_path / "history.edn", envelope=moved)
+    assert found.holds and "X20" in str([each.reason for each in found.anomalies])
 
 
 # -- What weakens the judgement

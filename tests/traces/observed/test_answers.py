@@ -133,6 +133,17 @@ def test_a_broker_applies_what_it_has_read(seconds: int, found: set[str]) -> Non
     assert {each.name for each in views.judge(led_on(seconds), LOG)} == found
 
 
+def test_a_leader_that_was_removed_is_one_until_that_is_committed() -> None:
+    """Z113, if it is one after that."""
+    sets = [
+        record(at, "KRAFT_VOTERS", voters=[{"voterId": each} for each in voters])
+        for at, voters in ((5, [7, 9]), (6, [7]))
+    ]
+    for mark, found in ((6, set()), (7, {"leads on"})):
+        told = [*VIEWS, quorum(11, 9, 4, mark, 8)]
+        assert {each.name for each in views.judge(told, [*LOG, *sets])} == found
+
+
 def test_a_broker_that_stands_still_is_given_time() -> None:
     assert not views.judge(led_on(60, every=3.0), LOG)
 
