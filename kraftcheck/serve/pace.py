@@ -51,6 +51,21 @@ class ServedPace(Pace):
         if due < NEVER:
             self._queue.push(due, TIMER, node, want)
 
+    def wake(self, node: int) -> None:
+        """It stood still: what it would have done meanwhile is due now."""
+        due, now = self._due[node], self._world.now
+        for want, at in due.items():
+            if at < now:
+                due[want] = now
+
+    def let(self, node: int, kind: str, does: bool) -> None:
+        """Whether a broker does what it wants to of a kind."""
+        if not does:
+            self._until[node, kind] = NEVER
+        elif self._until.pop((node, kind), 0):
+            for want in [each for each in self._due[node] if each.kind == kind]:
+                self._set(node, want, self._world.now)
+
     def is_due(self, node: int, want: KnownInput) -> bool:
         found = super().is_due(node, want)
         if want.kind in _SELDOM:

@@ -29,12 +29,12 @@ from reference.partition.sim.machine import (
     notable,
 )
 from reference.partition.sim.options import PartitionOptions
-from reference.partition.sim.pace import NEVER, Pace
+from reference.partition.sim.pace import NEVER
 from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from reference.sim.choices import SeededChooser, Stream, run_seed
-from reference.sim.events import Queue
+from reference.sim.events import CALL, Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, RunResult
@@ -62,6 +62,7 @@ class Around(Protocol):
     now: int
     watched: bool
     partitions_made: int
+    paused: set[int]
     agenda: list[Event]
     stirred: bool
     observer: Observer | None
@@ -96,6 +97,8 @@ class Lane(Queue):
 class ServedPartition(PartitionSimulation):
     """A partition whose clients are outside."""
 
+    pace: ServedPace
+
     def __init__(
         self,
         world: Around,
@@ -120,6 +123,8 @@ class ServedPartition(PartitionSimulation):
         self.recorder = recorder
         chooser = SeededChooser(self.seed)
         super().__init__(SERVED, self.options, chooser, world.memo(), recorder, constants)
+        self._held: list[tuple[int, int, Any]] = []
+        """What waits for brokers that stand still: kind, node and what, as in the queue."""
         self.now = world.now
         # Nothing is lost but by command.
         self.network.heal()
@@ -130,6 +135,28 @@ class ServedPartition(PartitionSimulation):
 
     def make_queue(self) -> Queue:
         return Lane(self.world.agenda, 1 + self.number, self)
+
+    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
+        paused = self.world.paused
+        # What else is called with a broker is the controller's, or nobody's.
+        if paused and node in paused and (kind != CALL or what == self._read):
+            self._held.append((kind, node, what))
+            return
+        super().happen(due, kind, node, what)
+
+    def resume(self, broker: int) -> None:
+        """It stands still no longer."""
+        held, self._held = self._held, []
+        self.pace.wake(broker)
+        for kind, node, what in held:
+            if node == broker:
+                self.queue.push(self.now, kind, node, what)
+            else:
+                self._held.append((kind, node, what))
+
+    def lets(self, kind: str, broker: int, does: bool) -> None:
+        """Whether a broker does what it wants to of a kind."""
+        self.pace.let(broker, kind, does)
 
     def travel(self, node: int, sent: Any) -> None:
         if len(sent) == 1 and sent[0][0] != CLIENTS:
@@ -142,7 +169,7 @@ class ServedPartition(PartitionSimulation):
             else:
                 self.network.send(self.now, node, (one,))
 
-    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
+    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> ServedPace:
         return ServedPace(self.brokers, paces, options, clock, self.queue, self)
 
     def stepped(self, step: Step) -> None:
