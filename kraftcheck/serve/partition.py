@@ -19,7 +19,14 @@ from kraftcheck.serve.batches import Batch, Ended, marker
 from kraftcheck.serve.pace import ServedPace
 from kraftcheck.serve.unremembered import known
 from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import CLIENTS, CONTROLLER, NOBODY, ProduceRequest
+from reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
+    NOBODY,
+    Input,
+    ProduceRequest,
+    ReplicaFetchResponse,
+)
 from reference.partition.sim.clients import PROBE
 from reference.partition.sim.machine import (
     LEADERSHIP,
@@ -34,22 +41,26 @@ from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from reference.sim.choices import SeededChooser, Stream, run_seed
-from reference.sim.events import CALL, Queue
+from reference.sim.events import CALL, DELIVER, Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, RunResult
 
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
-WATERMARK_MS: Final = 20
+WATERMARK_MS: Final = 100
 """So late followers ask for a high watermark alone."""
 
 SERVED: Final = msgspec.structs.replace(
     PARTITION,
     # A produce request says itself for how long it may wait. And where nothing but a high watermark
-    # is to be told, the next batch takes it along, if one comes soon.
+    # is to be told, the next batch takes it along, if one comes soon. A fetch may wait at the leader
+    # before it is lost.
     paces=msgspec.structs.replace(
-        PARTITION.paces, produce=NEVER // 1000 + 1, fetch_watermark=WATERMARK_MS
+        PARTITION.paces,
+        produce=NEVER // 1000 + 1,
+        fetch_watermark=WATERMARK_MS,
+        fetch_timeout=PARTITION.paces.fetch_max_wait + 500,
     ),
 )
 
@@ -136,13 +147,14 @@ class ServedPartition(PartitionSimulation):
     def make_queue(self) -> Queue:
         return Lane(self.world.agenda, 1 + self.number, self)
 
-    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
-        paused = self.world.paused
+    def holds(self, kind: int, node: int, what: Any) -> bool:
+        """Whether an event waits, since it is one of a broker that stands still."""
         # What else is called with a broker is the controller's, or nobody's.
-        if paused and node in paused and (kind != CALL or what == self._read):
+        held = node in self.world.paused
+        held = held and (kind != CALL or what in (self._read, self.pace.answer))
+        if held:
             self._held.append((kind, node, what))
-            return
-        super().happen(due, kind, node, what)
+        return held
 
     def resume(self, broker: int) -> None:
         """It stands still no longer."""
@@ -154,19 +166,21 @@ class ServedPartition(PartitionSimulation):
             else:
                 self._held.append((kind, node, what))
 
+    def arrives(self, node: int, message: Input) -> None:
+        """A message that has arrived already, once more."""
+        self.queue.push(self.now, DELIVER, node, self._intern(message))
+
     def lets(self, kind: str, broker: int, does: bool) -> None:
         """Whether a broker does what it wants to of a kind."""
         self.pace.let(broker, kind, does)
 
     def travel(self, node: int, sent: Any) -> None:
-        if len(sent) == 1 and sent[0][0] != CLIENTS:
-            self.network.send(self.now, node, sent)
-            return
         for one in sent:
-            if one[0] == CLIENTS and one[1].value.request.client != PROBE:
+            message = one[1].value
+            if one[0] == CLIENTS and message.request.client != PROBE:
                 self.world.stirred = True
-                self.world.owner.answered(self, one[1].value)
-            else:
+                self.world.owner.answered(self, message)
+            elif type(message) is not ReplicaFetchResponse or not self.pace.parks(node, one[1]):
                 self.network.send(self.now, node, (one,))
 
     def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> ServedPace:
@@ -265,8 +279,10 @@ class LivePartition(ServedPartition):
             if message.destination == CLIENTS and message.request.client != PROBE:
                 self.world.stirred = True
                 self.world.owner.answered(self, message)
-            else:
-                self.network.send(self.now, node, ((message.destination, known(message)),))
+                continue
+            said = known(message)
+            if type(message) is not ReplicaFetchResponse or not self.pace.parks(node, said):
+                self.network.send(self.now, node, ((message.destination, said),))
         if after.wants is not before.wants:
             self.pace.look(node, after)
         if seen:

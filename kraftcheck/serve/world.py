@@ -207,12 +207,17 @@ class World:
                 due, _, _, lane, kind, node, what = heappop(agenda)
                 if due > self.now:
                     self.now = due
-                lane.happen(due, kind, node, what)
+                if not self.paused or not lane.holds(kind, node, what):
+                    lane.happen(due, kind, node, what)
                 if self.stirred:
                     done()
                     break
         if goes_on is None and now > self.now:
             self.now = now
+
+    def holds(self, kind: int, argument: Any, what: Any) -> bool:
+        """Nobody's events wait for a broker."""
+        return False
 
     def happen(self, due: int, kind: int, argument: Any, what: Any) -> None:
         """An event of nobody's."""
@@ -480,6 +485,7 @@ class World:
             if torn:
                 corrupt, left = left, left + 1
         self.give(partition, broker, BrokerCrash(left, corrupt))
+        partition.pace.give_up(broker)
 
     def restart(self, broker: int) -> None:
         for partition in self._holding(broker):
@@ -523,6 +529,7 @@ class World:
         partition.hears(broker, whole and broker not in self._stale)
         if whole:
             partition.network.end(cut)
+            partition.pace.give_up(broker)
         else:
             partition.losses.cuts += 1
             partition.network.begin(cut)
