@@ -53,9 +53,9 @@ WATERMARK_MS: Final = 100
 
 SERVED: Final = msgspec.structs.replace(
     PARTITION,
-    # A produce request says itself for how long it may wait. And where nothing but a high watermark
-    # is to be told, the next batch takes it along, if one comes soon. A fetch may wait at the leader
-    # before it is lost.
+    # A produce request says itself for how long it may wait. Where nothing but a high watermark is
+    # to be told, the next batch takes it along, if one comes soon. A fetch may have waited at the
+    # leader before it is taken for lost.
     paces=msgspec.structs.replace(
         PARTITION.paces,
         produce=NEVER // 1000 + 1,

@@ -321,7 +321,7 @@ def test_a_plan_of_a_seed(wire: Wire) -> None:
     drawn = [plans.drawn(seed, 3) for seed in range(30)]
     assert drawn == [plans.drawn(seed, 3) for seed in range(30)]
     kinds = {move["do"] for plan in drawn for move in plan}
-    assert kinds == {"reset", "delay", "kill", "cut"}
+    assert kinds == {"reset", "delay", "kill", "cut", "pause", "stale"}
     for plan in drawn:
         assert [wire.core.command(said) for said in plan] == [""] * len(plan)
 
