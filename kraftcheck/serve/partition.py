@@ -50,14 +50,17 @@ FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
 WATERMARK_MS: Final = 100
 """So late followers ask for a high watermark alone."""
+HEARTBEAT_MS: Final = 2000
+"""Kafka's broker.heartbeat.interval.ms; a session is longer."""
 
 SERVED: Final = msgspec.structs.replace(
     PARTITION,
     # A produce request says itself for how long it may wait. Where nothing but a high watermark is
     # to be told, the next batch takes it along, if one comes soon. A fetch may have waited at the
-    # leader before it is taken for lost.
+    # leader before it is taken for lost. Heartbeats are most of what an idle partition does.
     paces=msgspec.structs.replace(
         PARTITION.paces,
+        heartbeat=HEARTBEAT_MS,
         produce=NEVER // 1000 + 1,
         fetch_watermark=WATERMARK_MS,
         fetch_timeout=PARTITION.paces.fetch_max_wait + 500,
