@@ -21,6 +21,7 @@ from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.topics import is_name
 
 PREFERRED: Final = 0
+_METADATA: Final = ("__cluster_metadata", 0)
 PARTITIONS_MAX: Final = 2000
 """max.request.partition.size.limit."""
 DIRECTORY: Final = "/kraftcheck/broker-{}"
@@ -43,6 +44,7 @@ class Administrators:
             "DescribeTopicPartitions": self._describe_partitions,
             "DescribeLogDirs": self._describe_log_dirs,
             "DescribeProducers": self._describe_producers,
+            "DescribeQuorum": self._describe_quorum,
             "ListPartitionReassignments": lambda _: {"error_message": None, "topics": []},
             "DescribeAcls": lambda _: {**_NO_ACLS_TOLD, "resources": []},
             "CreateAcls": lambda r: {"results": [_NO_ACLS for _ in r.body["creations"]]},
@@ -141,6 +143,44 @@ class Administrators:
             last = [known.last_known_leader] if known.last_known_leader >= 0 else []
             eligible = {"eligible_leader_replicas": list(known.elr), "last_known_elr": last}
             yield described[partition.index] | eligible
+
+    # --- The controller: KIP-836, KIP-853
+
+    def _describe_quorum(self, request: Request) -> Message:
+        """One controller, which is no broker, and brokers that read what it writes: as far as each
+        has come in the metadata log of the partition that is on all of them.
+        """
+        topics = []
+        for topic in request.body["topics"]:
+            partitions = []
+            for each in topic["partitions"]:
+                at = each["partition_index"]
+                known = (topic["topic_name"], at) == _METADATA
+                slot: Message = {"partition_index": at, "leader_id": UNSET, "leader_epoch": UNSET}
+                slot |= {"high_watermark": UNSET, "current_voters": [], "observers": []}
+                slot["error_code"] = ERRORS["NONE" if known else "UNKNOWN_TOPIC_OR_PARTITION"]
+                partitions.append(slot | (self._quorum() if known else {}))
+            topics.append({"topic_name": topic["topic_name"], "partitions": partitions})
+        nodes = [{"node_id": len(self._world.setup.brokers), "listeners": []}]
+        return {"error_code": ERRORS["NONE"], "topics": topics, "nodes": nodes}
+
+    def _quorum(self) -> Message:
+        world = self._world
+        of, now = world.offsets, world.now // 1000
+        end, controller = of.controller.offset, len(world.setup.brokers)
+
+        def replica(node: int, at: int) -> Message:
+            times = {"last_fetch_timestamp": now, "last_caught_up_timestamp": now}
+            return {"replica_id": node, "log_end_offset": at} | (times if at == end else {})
+
+        there = [each for each in of.brokers if each in world.up() - world.isolated]
+        return {
+            "leader_id": controller,
+            "leader_epoch": 1,
+            "high_watermark": end,
+            "current_voters": [replica(controller, end)],
+            "observers": [replica(each, of.row(each).image.offset) for each in there],
+        }
 
     # --- Directories
 

@@ -22,7 +22,8 @@ SERVED: Final = (
     *("DeleteRecords", "ElectLeaders", "AlterConfigs", "ListConfigResources"),
     *("DescribeTopicPartitions", "DescribeLogDirs", "ListPartitionReassignments"),
     *("DescribeProducers", "DescribeTransactions", "ListTransactions", "OffsetDelete"),
-    *("DescribeAcls", "CreateAcls", "DeleteAcls"),
+    *("DescribeAcls", "CreateAcls", "DeleteAcls", "DescribeQuorum"),
+    *("DescribeUserScramCredentials", "AlterUserScramCredentials"),
 )
 
 OFFERED_FROM: Final = {"Produce": 0}
@@ -93,6 +94,9 @@ ERRORS: Final = {
     "UNKNOWN_TOPIC_ID": 100,
     "TRANSACTIONAL_ID_NOT_FOUND": 105,
     "FETCH_SESSION_TOPIC_ID_ERROR": 106,
+    "RESOURCE_NOT_FOUND": 91,
+    "DUPLICATE_RESOURCE": 92,
+    "UNACCEPTABLE_CREDENTIAL": 93,
     "FENCED_MEMBER_EPOCH": 110,
     "UNRELEASED_INSTANCE_ID": 111,
     "UNSUPPORTED_ASSIGNOR": 112,

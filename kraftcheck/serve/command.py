@@ -187,11 +187,11 @@ def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
         kept = f"the tape is kept, and this judges it: {command_of(Path(found.tape))}"
         with (
             exits.told_what_is_kept(kept),
-            screen.without_results().progress("steps", 1) as meter,
+            screen.without_results().progress("steps", found.steps) as meter,
         ):
             meter.update(0, "the tape is played for them, and TLC judges them")
-            steps = conformed(Path(found.tape), place, judge, ConformOptions())
-            meter.update(1)
+            steps = conformed(Path(found.tape), place, judge, ConformOptions(), meter.update)
+            meter.update(found.steps)
     codes = [exits.code_of(found.verdict), *([exits.code_of(steps.verdict)] if steps else [])]
     verdict = exits.VERDICTS[exits.worst(codes)]
     reasons = [*found.reasons, *(steps.reasons if steps else [])]

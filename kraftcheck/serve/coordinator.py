@@ -340,7 +340,7 @@ class Tenure:
     def now_ms(self) -> int:
         """As clients count time: since the cluster began."""
         setup, world = self._of.core.setup, self._of.core.world
-        return world.now // (1000 * setup.speed)
+        return world.now // setup.of_clients(1)
 
     def named(self, id: str) -> str:
         """The topic of an id, in hexadecimal; "" if there is none any more."""

@@ -79,6 +79,10 @@ class Core:
         self._ids = 0
         self._delayed: set[int] = set()
         """Connections whose request is held back."""
+        self._held: list[Request] = []
+        """Requests to brokers that stand still, and those that wait for a command."""
+        self._paused: set[int] = set()
+        """Brokers that stood still when somebody looked last."""
         self.world = World(setup, self, watched, recorded, observer)
         self.on_closed: Callable[[int], None] = lambda connection: None
         """Who wants to hear that a connection is gone."""
@@ -86,7 +90,7 @@ class Core:
         """Who sees what clients see."""
         self.gate: Serve = lambda request: self.served[request.api](request)
         """Serves a request, if it is allowed (security.py)."""
-        self.faults = Faults(self.world, self.hang_up)
+        self.faults = Faults(self.world, self.hang_up, self.go_on)
         self._up = self.world.up()
         self.listeners: list[Callable[[Set[ServedPartition]], None]] = []
         """Who wants to hear of which partitions there is news, in this order."""
@@ -112,6 +116,8 @@ class Core:
     def closed(self, connection: int) -> None:
         self._connections.pop(connection, None)
         self._delayed.discard(connection)
+        if self._held:
+            self._held = [each for each in self._held if each.connection != connection]
         self.on_closed(connection)
         self._wait_for([w for w in self._waiting if w.request.connection != connection])
 
@@ -135,14 +141,37 @@ class Core:
         if request.delay_ms:
             self._delayed.add(connection)
             self.after(request.delay_ms, lambda: self._handle_late(request))
+        elif request.until or broker in self.world.paused:
+            self._delayed.add(connection)
+            self._held.append(request)
         elif connection in self._connections:
             self._handle(request)
             # It may have told others what they wait for.
             self.world.stirred = True
         self._look()
 
+    def go_on(self, name: str) -> bool:
+        """Requests that wait for this command are handled. Whether there are any."""
+        found = [each for each in self._held if each.until == name]
+        for each in found:
+            each.until = ""
+        self.world.stirred = self.world.stirred or bool(found)
+        return bool(found)
+
+    def _handle_held(self) -> None:
+        paused = self.world.paused
+        held, self._held = self._held, []
+        for request in held:
+            if request.until or request.broker in paused:
+                self._held.append(request)
+            else:
+                self._handle_late(request)
+
     def _handle_late(self, request: Request) -> None:
         connection = request.connection
+        if request.broker in self.world.paused:
+            self._held.append(request)
+            return
         self._delayed.discard(connection)
         if connection in self._connections:
             self._handle(request)
@@ -204,7 +233,7 @@ class Core:
         Mostly it is over long before. So of all that wait for as long there is one event, for who
         came first; who waits no longer is kept by nobody.
         """
-        delay = 1000 * max(0, timeout_ms) * self.setup.speed
+        delay = self.setup.of_clients(max(0, timeout_ms))
         queue = self._expiring.get(delay)
         if queue is None:
             queue = self._expiring[delay] = deque()
@@ -219,7 +248,7 @@ class Core:
 
     def after(self, real_ms: int, what: Callable[[], None]) -> None:
         """Has something happen after so many milliseconds as clients count them."""
-        self.world.call(1000 * real_ms * self.setup.speed, lambda _: what(), 0)
+        self.world.call(self.setup.of_clients(real_ms), lambda _: what(), 0)
 
     def waits(self, connection: int) -> bool:
         """Whether a request of this connection is not answered yet."""
@@ -234,7 +263,8 @@ class Core:
     def _wait_for(self, waiting: list[Waiting]) -> None:
         """From now on these are who waits."""
         self._waiting = waiting
-        self._hurries = any([w.hurries for w in waiting])
+        paused = self.world.paused
+        self._hurries = any([w.hurries and w.request.broker not in paused for w in waiting])
         self.world.stirred = True
 
     def _expire(self, delay: int) -> None:
@@ -246,7 +276,8 @@ class Core:
             waiting = queue.popleft()[1]()
             assert waiting is not None, "it waits"
             waiting.expire()
-            self._finish([w for w in self._waiting if w is waiting and w.is_ready()])
+            if waiting.request.broker not in self.world.paused:
+                self._finish([w for w in self._waiting if w is waiting and w.is_ready()])
         if queue:
             self.world.call(queue[0][0] - self.world.now, self._expire, delay)
         else:
@@ -257,6 +288,14 @@ class Core:
         if not self.world.stirred:
             return
         self.world.stirred = False
+        paused = self.world.paused
+        is_resumed = not self._paused <= paused
+        if paused != self._paused:
+            self._paused = {*paused}
+            self._wait_for(self._waiting)
+            self.world.stirred = False
+        if self._held:
+            self._handle_held()
         news = self.world.news
         if news:
             self.world.news = set()
@@ -271,7 +310,9 @@ class Core:
                 [
                     w
                     for w in self._waiting
-                    if (not w.partitions or not w.partitions.isdisjoint(news)) and w.is_ready()
+                    if (is_resumed or not w.partitions or not w.partitions.isdisjoint(news))
+                    and w.request.broker not in paused
+                    and w.is_ready()
                 ]
             )
 

@@ -28,18 +28,21 @@ Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 """Returns what is wrong with it. Raises KeyError, TypeError, ValueError likewise."""
 ON_REQUESTS: Final = ("reset", "delay", "answer")
 """What is done to a request itself."""
-UNDONE_BY: Final = {"kill": "restart", "stop": "restart", "cut": "join"}
+UNDONE_BY: Final = {
+    **{"kill": "restart", "stop": "restart", "cut": "join"},
+    **{"pause": "resume", "stale": "fresh", "nosync": "sync"},
+}
 """What ends after `lasts_ms`, if that is said."""
-ON_BROKERS: Final = ("kill", "restart", "stop", "cut", "join")
+ON_BROKERS: Final = (*UNDONE_BY, *dict.fromkeys(UNDONE_BY.values()), "expire")
 CUTS: Final = ("before", "after", "within")
 _EVERY: Final = frozenset({"do", "when", "times", "lasts_ms"})
 _TOLD: Final[dict[str, Set[str]]] = {
-    "kill": {"broker", "lose"},
-    **dict.fromkeys(("restart", "stop", "cut", "join"), frozenset({"broker"})),
+    **dict.fromkeys(ON_BROKERS, frozenset({"broker"})),
+    "kill": {"broker", "lose", "keep", "torn"},
     **dict.fromkeys(("move", "elect"), frozenset({"topic", "partition"})),
     "fire": {"name"},
     "reset": {"cut", "api", "client", "topic", "broker"},
-    "delay": {"ms"},
+    "delay": {"ms", "until"},
     "answer": {"error"},
     **dict.fromkeys(("deny", "allow"), frozenset({"user", "operation", "kind", "name"})),
 }
@@ -97,10 +100,13 @@ class Move:
 class Faults:
     """Commands to a cluster, and the moves that it was told of."""
 
-    def __init__(self, world: World, hang_up: Callable[[], None]) -> None:
-        """hang_up: on all clients."""
+    def __init__(
+        self, world: World, hang_up: Callable[[], None], go_on: Callable[[str], bool]
+    ) -> None:
+        """hang_up: on all clients. go_on: requests that wait for a command; whether any do."""
         self._world = world
         self._hang_up = hang_up
+        self._go_on = go_on
         self.commands: dict[str, Command] = {}
         """Those of others."""
         self.moves: list[Move] = []
@@ -138,7 +144,7 @@ class Faults:
         def end(_: Any) -> None:
             self._do(undo)(undo)
 
-        self._world.call(1000 * int(said["lasts_ms"]) * self._world.setup.speed, end, 0)
+        self._world.call(self._world.setup.of_clients(int(said["lasts_ms"])), end, 0)
         return self._do(said)(said) or ""
 
     def _do(self, said: Mapping[str, Any]) -> Command:
@@ -177,7 +183,8 @@ class Faults:
         return found
 
     def _do_kill(self, said: Mapping[str, Any]) -> None:
-        self._world.kill(self._broker(said), said.get("lose") in (True, "true"))
+        lose, torn = (said.get(name) in (True, "true") for name in ("lose", "torn"))
+        self._world.kill(self._broker(said), lose, int(said.get("keep", 0)), torn)
 
     def _do_restart(self, said: Mapping[str, Any]) -> None:
         if said["broker"] == "all":
@@ -204,6 +211,27 @@ class Faults:
         ):
             self._world.cut(broker, True)
 
+    def _do_pause(self, said: Mapping[str, Any]) -> None:
+        self._world.pause(self._broker(said))
+
+    def _do_resume(self, said: Mapping[str, Any]) -> None:
+        self._world.resume(self._broker(said))
+
+    def _do_stale(self, said: Mapping[str, Any]) -> None:
+        self._world.tell(self._broker(said), False)
+
+    def _do_fresh(self, said: Mapping[str, Any]) -> None:
+        self._world.tell(self._broker(said), True)
+
+    def _do_nosync(self, said: Mapping[str, Any]) -> None:
+        self._world.sync(self._broker(said), False)
+
+    def _do_sync(self, said: Mapping[str, Any]) -> None:
+        self._world.sync(self._broker(said), True)
+
+    def _do_expire(self, said: Mapping[str, Any]) -> None:
+        self._world.expire(self._broker(said))
+
     def _do_create(self, said: Mapping[str, Any]) -> str:
         return created(self._world, said)
 
@@ -219,7 +247,7 @@ class Faults:
         fired = [move for move in self.moves if move.when.command == name]
         for move in fired:
             self._take(move)
-        return "" if fired else f"no move waits for {name!r}"
+        return "" if self._go_on(name) or fired else f"nothing waits for {name!r}"
 
     def _do_reset(self, said: Mapping[str, Any]) -> str:
         """The next `times` requests, as a move would be that says so."""
@@ -275,7 +303,7 @@ class Faults:
             return f"{do} is done to requests"
         if do == "reset" and said.get("cut") not in CUTS:
             return f"reset {said.get('cut')!r}: before or after the request is handled, or within"
-        if do == "delay" and not int(said["ms"]) > 0:
+        if do == "delay" and "until" not in said and not int(said["ms"]) > 0:
             return "delay: ms above 0"
         if do == "answer":
             if said["error"] not in ERRORS:
@@ -314,7 +342,8 @@ class Faults:
             if move.do == "reset":
                 request.cut = str(move.said["cut"])
             elif move.do == "delay":
-                request.delay_ms = int(move.said["ms"])
+                request.until = str(move.said.get("until", ""))
+                request.delay_ms = 0 if request.until else int(move.said["ms"])
             else:
                 self.invented += 1
                 request.invented = str(move.said["error"])

@@ -44,6 +44,7 @@ TAPE_BLOCK: Final = 1 << 18
 tick are lost.
 """
 _SIZE: Final = struct.Struct(">i")
+STEP_MAX_MS: Final = 3_600_000
 _AT_THE_END: Final = "heal is for the end"
 
 
@@ -307,12 +308,28 @@ class Front:
         self._clock.rest()
         due = self._taped.core.world.next_due()
         delay = LATE_S
-        if due is not None:
+        if self._setup.speed == 0:
+            # Who waits for the cluster alone has nobody who steps.
+            self._leap()
+            self.run(*self._leave())
+        elif due is not None:
             delay = max(delay, (due - self._clock.now()) / 1e6 / self._setup.speed)
         loop = asyncio.get_running_loop()
         if self._timer is not None:
             self._timer.cancel()
         self._timer = loop.call_later(delay, self._tick)
+
+    def _step(self, ms: Any) -> str:
+        """Time goes on by command. Returns what is wrong with it, or ""."""
+        try:
+            by = float(ms)
+        except (TypeError, ValueError):
+            by = 0.0
+        if not 0 < by <= STEP_MAX_MS:
+            return f"step: ms above 0, at most {STEP_MAX_MS}"
+        self._clock.leap_to(self._clock.now() + int(1000 * by))
+        self._tick()
+        return ""
 
     def _leap(self) -> None:
         """While a producer waits, the next event is now, unless it is far."""
@@ -345,6 +362,8 @@ class Front:
         if do == "quit":
             self.stopped.set()
             return {"error": ""}
+        if do == "step":
+            return {"error": self._step(said.get("ms"))}
         if do == "heal":
             return {"error": _AT_THE_END}
         if do == "restore":

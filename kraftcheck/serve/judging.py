@@ -9,6 +9,7 @@ Of a session that is longer, every step is judged in its window (windows.py).
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -139,22 +140,31 @@ def recorded(tape: Path, folder: Path, steps: int) -> tuple[int, bool]:
     return played.steps, played.is_whole
 
 
-def conformed(tape: Path, folder: Path, steps: int, options: ConformOptions) -> Conformed:
-    """Has TLC judge a tape. Raises BadInput, TraceError, ToolError."""
+def conformed(
+    tape: Path,
+    folder: Path,
+    steps: int,
+    options: ConformOptions,
+    told: Callable[[int], None] = lambda steps: None,
+) -> Conformed:
+    """Has TLC judge a tape. told: now and then, how many steps of a long one were looked at.
+
+    Raises BadInput, TraceError, ToolError.
+    """
     # Not needed to serve, and long to load.
     from traces.jobs.conform import conform
 
     judged, is_all = recorded(tape, folder, steps)
     if not judged:
         raise BadInput(f"{tape}: no step was taken")
-    found = conform(folder, options)
     if is_all:
+        found = conform(folder, options)
         return Conformed(found.verdict, list(found.reasons), judged, 0, str(folder))
-    windows = Windows(steps)
+    windows = Windows(steps, told)
     replayed(tape, watched=False, observer=windows.take)
     refused = windows.refused(folder / "verdicts")
-    reasons = [*found.reasons, *[str(each) for each in refused[:SHOWN]]]
-    codes = [exits.code_of(found.verdict), exits.VIOLATED if refused else exits.HOLDS]
+    reasons = [str(each) for each in refused[:SHOWN]]
+    codes = [exits.VIOLATED if refused else exits.HOLDS]
     if len(refused) > SHOWN:
         reasons.append(f"and {len(refused) - SHOWN} distinct steps more")
     for why, count in windows.unjudged.items():

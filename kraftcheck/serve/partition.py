@@ -19,7 +19,14 @@ from kraftcheck.serve.batches import Batch, Ended, marker
 from kraftcheck.serve.pace import ServedPace
 from kraftcheck.serve.unremembered import known
 from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import CLIENTS, CONTROLLER, NOBODY, ProduceRequest
+from reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
+    NOBODY,
+    Input,
+    ProduceRequest,
+    ReplicaFetchResponse,
+)
 from reference.partition.sim.clients import PROBE
 from reference.partition.sim.machine import (
     LEADERSHIP,
@@ -29,27 +36,34 @@ from reference.partition.sim.machine import (
     notable,
 )
 from reference.partition.sim.options import PartitionOptions
-from reference.partition.sim.pace import NEVER, Pace
+from reference.partition.sim.pace import NEVER
 from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from reference.sim.choices import SeededChooser, Stream, run_seed
-from reference.sim.events import Queue
+from reference.sim.events import CALL, DELIVER, Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, RunResult
 
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
-WATERMARK_MS: Final = 20
+WATERMARK_MS: Final = 100
 """So late followers ask for a high watermark alone."""
+HEARTBEAT_MS: Final = 2000
+"""Kafka's broker.heartbeat.interval.ms; a session is longer."""
 
 SERVED: Final = msgspec.structs.replace(
     PARTITION,
-    # A produce request says itself for how long it may wait. And where nothing but a high watermark
-    # is to be told, the next batch takes it along, if one comes soon.
+    # A produce request says itself for how long it may wait. Where nothing but a high watermark is
+    # to be told, the next batch takes it along, if one comes soon. A fetch may have waited at the
+    # leader before it is taken for lost. Heartbeats are most of what an idle partition does.
     paces=msgspec.structs.replace(
-        PARTITION.paces, produce=NEVER // 1000 + 1, fetch_watermark=WATERMARK_MS
+        PARTITION.paces,
+        heartbeat=HEARTBEAT_MS,
+        produce=NEVER // 1000 + 1,
+        fetch_watermark=WATERMARK_MS,
+        fetch_timeout=PARTITION.paces.fetch_max_wait + 500,
     ),
 )
 
@@ -62,6 +76,7 @@ class Around(Protocol):
     now: int
     watched: bool
     partitions_made: int
+    paused: set[int]
     agenda: list[Event]
     stirred: bool
     observer: Observer | None
@@ -96,6 +111,8 @@ class Lane(Queue):
 class ServedPartition(PartitionSimulation):
     """A partition whose clients are outside."""
 
+    pace: ServedPace
+
     def __init__(
         self,
         world: Around,
@@ -120,6 +137,8 @@ class ServedPartition(PartitionSimulation):
         self.recorder = recorder
         chooser = SeededChooser(self.seed)
         super().__init__(SERVED, self.options, chooser, world.memo(), recorder, constants)
+        self._held: list[tuple[int, int, Any]] = []
+        """What waits for brokers that stand still: kind, node and what, as in the queue."""
         self.now = world.now
         # Nothing is lost but by command.
         self.network.heal()
@@ -131,18 +150,43 @@ class ServedPartition(PartitionSimulation):
     def make_queue(self) -> Queue:
         return Lane(self.world.agenda, 1 + self.number, self)
 
-    def travel(self, node: int, sent: Any) -> None:
-        if len(sent) == 1 and sent[0][0] != CLIENTS:
-            self.network.send(self.now, node, sent)
-            return
-        for one in sent:
-            if one[0] == CLIENTS and one[1].value.request.client != PROBE:
-                self.world.stirred = True
-                self.world.owner.answered(self, one[1].value)
+    def holds(self, kind: int, node: int, what: Any) -> bool:
+        """Whether an event waits, since it is one of a broker that stands still."""
+        # What else is called with a broker is the controller's, or nobody's.
+        held = node in self.world.paused
+        held = held and (kind != CALL or what in (self._read, self.pace.answer))
+        if held:
+            self._held.append((kind, node, what))
+        return held
+
+    def resume(self, broker: int) -> None:
+        """It stands still no longer."""
+        held, self._held = self._held, []
+        self.pace.wake(broker)
+        for kind, node, what in held:
+            if node == broker:
+                self.queue.push(self.now, kind, node, what)
             else:
+                self._held.append((kind, node, what))
+
+    def arrives(self, node: int, message: Input) -> None:
+        """A message that has arrived already, once more."""
+        self.queue.push(self.now, DELIVER, node, self._intern(message))
+
+    def lets(self, kind: str, broker: int, does: bool) -> None:
+        """Whether a broker does what it wants to of a kind."""
+        self.pace.let(broker, kind, does)
+
+    def travel(self, node: int, sent: Any) -> None:
+        for one in sent:
+            message = one[1].value
+            if one[0] == CLIENTS and message.request.client != PROBE:
+                self.world.stirred = True
+                self.world.owner.answered(self, message)
+            elif type(message) is not ReplicaFetchResponse or not self.pace.parks(node, one[1]):
                 self.network.send(self.now, node, (one,))
 
-    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
+    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> ServedPace:
         return ServedPace(self.brokers, paces, options, clock, self.queue, self)
 
     def stepped(self, step: Step) -> None:
@@ -238,8 +282,10 @@ class LivePartition(ServedPartition):
             if message.destination == CLIENTS and message.request.client != PROBE:
                 self.world.stirred = True
                 self.world.owner.answered(self, message)
-            else:
-                self.network.send(self.now, node, ((message.destination, known(message)),))
+                continue
+            said = known(message)
+            if type(message) is not ReplicaFetchResponse or not self.pace.parks(node, said):
+                self.network.send(self.now, node, ((message.destination, said),))
         if after.wants is not before.wants:
             self.pace.look(node, after)
         if seen:

@@ -94,8 +94,8 @@ def _plan(path: Path, said: Mapping[str, Any]) -> Plan:
 
 
 def drawn(seed: int, brokers: int) -> Plan:
-    """Moves that a seed decides: connections that end, requests that are late, brokers that die or
-    are cut off, and come back.
+    """Moves that a seed decides: connections that end, requests that are late, brokers that die,
+    are cut off, stand still or hear no metadata, and come back.
     """
     stream = SeededChooser(seed).stream("faults")
     moves: list[dict[str, Any]] = []
@@ -103,7 +103,7 @@ def drawn(seed: int, brokers: int) -> Plan:
         nth, broker = pick(stream, WITHIN), stream.below(brokers)
         soon = {"nth": nth}
         on = {"broker": broker, "lasts_ms": pick(stream, LASTS_MS), "when": soon}
-        match stream.below(4):
+        match stream.below(6):
             case 0:
                 cut = ("before", "after", "within")[stream.below(3)]
                 api = ("Produce", "Fetch")[stream.below(2)]
@@ -113,8 +113,8 @@ def drawn(seed: int, brokers: int) -> Plan:
                 moves.append({"do": "delay", "ms": pick(stream, range(5, 101)), "when": soon})
             case 2:
                 moves.append({"do": "kill", "lose": stream.below(2) == 1, **on})
-            case _:
-                moves.append({"do": "cut", **on})
+            case other:
+                moves.append({"do": ("cut", "pause", "stale")[other - 3], **on})
     return moves
 
 

@@ -14,7 +14,7 @@ class Request:
 
     __slots__ = (
         *("api", "body", "broker", "client", "connection", "correlation", "version"),
-        *("cut", "delay_ms", "finish", "invented"),
+        *("cut", "delay_ms", "finish", "invented", "until"),
     )
 
     def __init__(
@@ -34,6 +34,8 @@ class Request:
         self.finish: Callable[[Message], Message] | None = None
         """What is done to the answer before it leaves."""
         self.delay_ms = 0
+        self.until = ""
+        """The command before which it is not handled."""
         self.invented = ""
         """An error that is told in place of the answer."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.serve.apis import ERRORS
@@ -23,6 +23,7 @@ from kraftcheck.serve.faults import INVENTED
 from kraftcheck.serve.requests import Request, Serve, Waiting
 
 ITERATIONS: Final = 4096
+ITERATIONS_MAX: Final = 16384
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS: Final = ("PLAIN", *_HASHES)
 _BEFORE: Final = ("ApiVersions", "SaslHandshake", "SaslAuthenticate")
@@ -51,6 +52,14 @@ class Denied(NamedTuple):
     name: str
 
 
+class Credential(NamedTuple):
+    """Of a user, for one mechanism of SCRAM. key: the salted password."""
+
+    salt: bytes
+    iterations: int
+    key: bytes
+
+
 class Refused(Exception):
     """Who says who it is is not believed."""
 
@@ -58,11 +67,14 @@ class Refused(Exception):
 class Scram:
     """One exchange, of two rounds."""
 
-    def __init__(self, mechanism: str, users: Mapping[str, str], nonce: str, salt: bytes) -> None:
+    def __init__(
+        self, mechanism: str, credential: Callable[[str, str], Credential | None], nonce: str
+    ) -> None:
+        """credential: of a user, for a mechanism."""
+        self._mechanism = mechanism
         self._hash = _HASHES[mechanism]
-        self._users = users
+        self._credential = credential
         self._nonce = nonce
-        self._salt = salt
         self._said = ""
         """What both have said so far."""
         self._key = b""
@@ -73,13 +85,14 @@ class Scram:
         head, _, bare = data.decode().partition(",,")
         said = _attributes(bare)
         user, nonce = said.get("n", ""), said.get("r", "")
-        if head not in ("n", "y") or user not in self._users or not nonce:
+        found = self._credential(user, self._mechanism)
+        if head not in ("n", "y") or found is None or not nonce:
             raise Refused(f"no user {user!r}")
         self.user = user
         self._nonce = nonce + self._nonce
-        password = self._users[user].encode()
-        self._key = hashlib.pbkdf2_hmac(self._hash, password, self._salt, ITERATIONS)
-        answer = f"r={self._nonce},s={b64encode(self._salt).decode()},i={ITERATIONS}"
+        self._key = found.key
+        salt = b64encode(found.salt).decode()
+        answer = f"r={self._nonce},s={salt},i={found.iterations}"
         self._said = f"{bare},{answer}"
         return answer.encode()
 
@@ -110,6 +123,12 @@ class Security:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._users = dict(core.setup.users)
+        self._credentials = {
+            (user, mechanism): self._salted(password, mechanism, core.setup.uuid(f"scram/{user}"))
+            for user, password in self._users.items()
+            for mechanism in _HASHES
+        }
+        """By user and mechanism of SCRAM."""
         self._mechanism: dict[int, str] = {}
         self._scram: dict[int, Scram] = {}
         self._known: dict[int, str] = {}
@@ -120,6 +139,8 @@ class Security:
         self.served: dict[str, Serve] = {
             "SaslHandshake": self._handshake,
             "SaslAuthenticate": self._authenticate,
+            "DescribeUserScramCredentials": self._describe_credentials,
+            "AlterUserScramCredentials": self._alter_credentials,
         }
 
     def _forget(self, connection: int) -> None:
@@ -168,9 +189,71 @@ class Security:
         if scram is not None:
             return scram.user, scram.final(data)
         secret = self._core.setup.uuid(f"scram/{self._core.requests}")
-        scram = Scram(mechanism, self._users, secret.hex(), secret)
+        scram = Scram(mechanism, lambda *of: self._credentials.get(of), secret.hex())
         self._scram[connection] = scram
         return "", scram.first(data)
+
+    # --- Credentials: KIP-554, ScramControlManager
+
+    def _salted(self, password: str, mechanism: str, salt: bytes) -> Credential:
+        key = hashlib.pbkdf2_hmac(_HASHES[mechanism], password.encode(), salt, ITERATIONS)
+        return Credential(salt, ITERATIONS, key)
+
+    def _describe_credentials(self, request: Request) -> Message:
+        asked, known = request.body["users"], sorted({user for user, _ in self._credentials})
+        # No list, and an empty one, are all.
+        names = [each["name"] for each in asked or ()] or known
+        results = []
+        for name in dict.fromkeys(names):
+            infos = [
+                {"mechanism": at, "iterations": self._credentials[name, mechanism].iterations}
+                for at, mechanism in enumerate(_HASHES, 1)
+                if (name, mechanism) in self._credentials
+            ]
+            error, why = "NONE", None
+            if names.count(name) > 1:
+                error, why, infos = "DUPLICATE_RESOURCE", _TWICE.format(name), []
+            elif not infos:
+                error, why = "RESOURCE_NOT_FOUND", _NOT_DESCRIBED.format(name)
+            told = {"user": name, "credential_infos": infos}
+            results.append(told | {"error_code": ERRORS[error], "error_message": why})
+        return {"error_code": ERRORS["NONE"], "results": results}
+
+    def _alter_credentials(self, request: Request) -> Message:
+        alters = [*request.body["deletions"], *request.body["upsertions"]]
+        results = []
+        for name in dict.fromkeys(each["name"] for each in alters):
+            of_user = [each for each in alters if each["name"] == name]
+            each, *more = of_user
+            error, why = self._wrong(each) or ("NONE", None)
+            if more and error == "NONE":
+                error, why = "DUPLICATE_RESOURCE", _ALTERED_TWICE
+            if error == "NONE":
+                of = name, tuple(_HASHES)[each["mechanism"] - 1]
+                if "salt" in each:
+                    key = each["salted_password"]
+                    self._credentials[of] = Credential(each["salt"], each["iterations"], key)
+                else:
+                    del self._credentials[of]
+            told = {"user": name, "error_code": ERRORS[error], "error_message": why}
+            results.append(told)
+        return {"results": results}
+
+    def _wrong(self, each: Message) -> tuple[str, str] | None:
+        """An error, and Kafka's words for it."""
+        name, mechanisms = each["name"], tuple(_HASHES)
+        if not name:
+            return "UNACCEPTABLE_CREDENTIAL", "Username must not be empty"
+        if not 1 <= each["mechanism"] <= len(mechanisms):
+            return "UNSUPPORTED_SASL_MECHANISM", "Unknown SCRAM mechanism"
+        if "salt" not in each:
+            if (name, mechanisms[each["mechanism"] - 1]) not in self._credentials:
+                return "RESOURCE_NOT_FOUND", _NOT_DELETED
+        elif each["iterations"] < ITERATIONS:
+            return "UNACCEPTABLE_CREDENTIAL", "Too few iterations"
+        elif each["iterations"] > ITERATIONS_MAX:
+            return "UNACCEPTABLE_CREDENTIAL", "Too many iterations"
+        return None
 
     # --- What it may not
 
@@ -268,6 +351,10 @@ class Security:
         return {"topics": told}
 
 
+_TWICE: Final = "Cannot describe SCRAM credentials for the same user twice in a single request: {}"
+_ALTERED_TWICE: Final = "A user credential cannot be altered twice in the same request"
+_NOT_DESCRIBED: Final = "Attempt to describe a user credential that does not exist: {}"
+_NOT_DELETED: Final = "Attempt to delete a user credential that does not exist"
 _OF_ID: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 
 

@@ -1,10 +1,11 @@
 """Steps of a long session, each judged by TLC in the window of the logs that it speaks of.
 
 Logs of a session grow, so no two of its steps are equal, and a row of thousands of entries is more
-than TLC can be asked about. But a step speaks of the end of a log alone. So a step is moved to
-where it can be judged: entries below a bound are dropped, offsets are lowered by it (those below it
-become 0), and values, requests' clients and sequence numbers are counted from 1, in the order in
-which they appear. Most steps of a session then are one of a few hundred.
+than TLC can be asked about. But a step speaks of the end of a log alone, and of where somebody lags
+or reads. So a step is moved to where it can be judged: entries far from all that it speaks of are
+dropped, an offset becomes the number of those that stay below it, and values, requests' clients and
+sequence numbers are counted from 1, in the order in which they appear. Most steps of a session then
+are one of a few hundred.
 
 Why a verdict on the moved step is one on the step. The moved step is one that the cluster's own
 handler takes: it is executed again, on the moved row and the moved input, and has to make the
@@ -21,13 +22,26 @@ Law of this file: a step that was not judged is counted, and never accepted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    get_args,
+    get_origin,
+)
 
 import msgspec
-from msgspec.structs import replace
+from msgspec import StructMeta
+from msgspec.structs import astuple, fields, replace
 
-from reference.partition.log import Batch, ProducerState, Record
+from reference.partition.log import Batch, EpochCache, ProducerState, Record
 from reference.partition.messages import (
     CONTROLLER,
     DeleteRecordsRequest,
@@ -45,7 +59,12 @@ if TYPE_CHECKING:
 LONGEST: Final = 500
 """Entries of a log: TLC is not asked about longer ones."""
 _KEPT: Final = 1
-"""Entries below all that a step speaks of, which stay."""
+"""Entries around all that a step speaks of, which stay."""
+_NEAR: Final = 16
+"""So many entries between two that stay do as well: more distinct steps, and less is left out."""
+_ENDLESS: Final = 1 << 62
+_TOLD: Final = 1000
+Pieces: TypeAlias = tuple[tuple[int, int], ...]
 _OFFSETS: Final = frozenset(
     {
         *("log_start", "flushed", "corrupt", "checkpoint", "high_watermark", "epoch_start"),
@@ -72,17 +91,30 @@ class Moved(NamedTuple):
 
 
 class Move:
-    """What one step is moved by. bound: the first entry that stays. least: of each producer the
-    sequence number that becomes 1, where there are smaller ones than that.
+    """What one step is moved by. pieces: of the logs, what stays: from where, and up to where; the
+    last goes on. least: of each producer the sequence number that becomes 1, where there are
+    smaller ones than that.
     """
 
-    def __init__(self, bound: int, least: dict[int, int]) -> None:
-        self.bound = bound
+    def __init__(self, pieces: Pieces, least: dict[int, int]) -> None:
+        self._pieces = pieces
         self._least = least
         self._numbers: dict[tuple[str, int], int] = {}
+        self._known: dict[int, Any] = {}
+        """What was moved already, by identity: it lives as long as its step."""
+        self._begins = pieces[-1][0]
+        self._below = sum([end - begin for begin, end in pieces[:-1]])
+        """How many entries stay below the last piece."""
 
     def offset(self, offset: int) -> int:
-        return offset if offset < 0 else max(0, offset - self.bound)
+        """As many entries as stay below it."""
+        if offset >= self._begins:
+            return offset - self._begins + self._below
+        if offset < 0:
+            return offset
+        if not self._below:
+            return 0
+        return sum([max(0, min(offset, end) - begin) for begin, end in self._pieces[:-1]])
 
     def number(self, of: str, number: int) -> int:
         """Of a value or a client: in the order in which they come."""
@@ -94,85 +126,142 @@ class Move:
         least = self._least.get(producer, 1)
         return sequence if sequence < 1 else max(0, sequence - max(0, least - 1))
 
-    def row(self, row: Any) -> Any:
-        """Of a broker."""
-        cache = [replace(each, start=self.offset(each.start)) for each in row.epoch_cache]
-        kept = tuple(cache)
+    def log(self, log: Any) -> tuple[Any, ...]:
+        return tuple([self.item(record) for record in _kept(log, self._pieces)])
+
+    def cache(self, cache: EpochCache) -> EpochCache:
+        kept = tuple([replace(each, start=self.offset(each.start)) for each in cache])
         while len(kept) > 1 and kept[1].start == 0:
             kept = kept[1:]
-        moved = self.item(replace(row, log=(), epoch_cache=()))
-        log = tuple([self.item(record) for record in row.log[self.bound : len(row.log)]])
-        return replace(moved, log=log, epoch_cache=kept)
+        return kept
 
     def item(self, item: Any) -> Any:
-        """A message, or any part of a row."""
-        if isinstance(item, tuple):
-            return tuple([self.item(each) for each in item])
-        if not isinstance(item, msgspec.Struct):
-            return item
-        if isinstance(item, Record):
-            return self._record(item)
-        changed: dict[str, Any] = {}
-        new: Any
-        for name in item.__struct_fields__:
-            old = getattr(item, name)
-            if name in _OFFSETS or (name == "offset" and isinstance(item, _HAVE_OFFSET)):
-                new = self.offset(old)
-            elif name == "client":
-                new = self.number(name, old)
-            elif name == "values":
-                new = tuple([self.number(name, value) for value in old])
-            elif name == "sequence" and isinstance(item, ProduceRequest):
-                new = self.sequence(item.producer, old)
-            elif name == "batches" and isinstance(item, ProducerState):
-                new = tuple([self._batch(item.producer, each) for each in old])
-            elif isinstance(old, tuple | msgspec.Struct):
-                new = self.item(old)
-            else:
-                continue
-            if new != old:
-                changed[name] = new
-        return replace(item, **changed) if changed else item
-
-    def _record(self, record: Record) -> Record:
-        of = record.producer
-        return replace(
-            record,
-            value=self.number("values", record.value),
-            sequence=self.sequence(of, record.sequence),
-            first=self.sequence(of, record.first),
-            last=self.sequence(of, record.last),
-        )
-
-    def _batch(self, producer: int, batch: Batch) -> Batch:
-        return Batch(
-            self.sequence(producer, batch.first),
-            self.sequence(producer, batch.last),
-            self.offset(batch.offset),
-        )
+        """A row, a message, or any part of one. What a step leaves as it was is one object."""
+        known = self._known.get(id(item))
+        if known is not None:
+            return known
+        kind = item.__class__
+        moved = item
+        if kind is tuple:
+            moved = tuple([self.item(each) for each in item])
+        elif isinstance(item, msgspec.Struct) and (changes := _changes_of(kind)):
+            fields = list(astuple(item))
+            for at, changed in changes:
+                fields[at] = changed(self, fields[at], item)
+            moved = kind(*fields)
+        self._known[id(item)] = moved
+        return moved
 
 
-def bound_of(step: Moved) -> int:
-    """The first entry that a step needs: one below all of which it speaks."""
-    live = [*_of_row(step.before), *_of_row(step.after)]
-    if step.before.log_start != step.after.log_start:
-        live.append(step.before.log_start)
+Change: TypeAlias = Callable[[Move, Any, Any], Any]
+"""What becomes of a field, given it and what it is a field of."""
+
+
+@cache
+def _changes_of(kind: type[msgspec.Struct]) -> tuple[tuple[int, Change], ...]:
+    """By the place of each field that a move may change, what it becomes."""
+    found = []
+    for at, field in enumerate(fields(kind)):
+        change = _change_of(kind, field.name)
+        if change is None and _may_change(field.type):
+            change = _nested
+        if change is not None:
+            found.append((at, change))
+    return tuple(found)
+
+
+def _nested(move: Move, field: Any, _: Any) -> Any:
+    return move.item(field)
+
+
+def _offset(move: Move, field: Any, _: Any) -> Any:
+    return move.offset(field)
+
+
+def _sequence(move: Move, field: Any, of: Any) -> Any:
+    return move.sequence(of.producer, field)
+
+
+def _change_of(kind: type, name: str) -> Change | None:
+    """Of what has a meaning by its name."""
+    if name in _OFFSETS or (name == "offset" and kind in _HAVE_OFFSET):
+        return _offset
+    if name == "client":
+        return lambda move, field, _: move.number(name, field)
+    if name == "values":
+        return lambda move, field, _: tuple([move.number(name, value) for value in field])
+    if kind is Record:
+        if name == "value":
+            return lambda move, field, _: move.number("values", field)
+        return _sequence if name in ("sequence", "first", "last") else None
+    if kind is ProduceRequest and name == "sequence":
+        return _sequence
+    if kind is ProducerState and name == "batches":
+        return lambda move, field, of: tuple([_batch(move, of.producer, each) for each in field])
+    if kind is BrokerRow and name == "log":
+        return lambda move, field, _: move.log(field)
+    if kind is BrokerRow and name == "epoch_cache":
+        return lambda move, field, _: move.cache(field)
+    return None
+
+
+def _may_change(type: Any) -> bool:
+    """Whether something in it may be moved: a field of it, or of what is in it."""
+    if type in (int, str, bool, None, NoneType) or get_origin(type) is Literal:
+        return False
+    if isinstance(type, StructMeta):
+        return bool(_changes_of(type))
+    inner = get_args(type)[:1] if get_origin(type) is Annotated else get_args(type)
+    return not inner or any(_may_change(each) for each in inner if each is not ...)
+
+
+def _kept(log: Any, pieces: Pieces) -> Iterator[Record]:
+    size = len(log)
+    for begin, end in pieces:
+        if begin < size:
+            yield from log[begin : min(end, size)]
+
+
+def _batch(move: Move, producer: int, batch: Batch) -> Batch:
+    return Batch(
+        move.sequence(producer, batch.first),
+        move.sequence(producer, batch.last),
+        move.offset(batch.offset),
+    )
+
+
+def pieces_of(step: Moved) -> Pieces:
+    """What a step needs of the logs: what lies around all of which it speaks, and where nothing
+    far is left out in between, all of it.
+    """
+    before, after = step.before, step.after
+    live = {*_of_row(before), *_of_row(after)}
+    if before.log_start != after.log_start:
+        live |= {before.log_start, after.log_start}
     for message in (step.input, *step.sent):
-        live += _of_message(message)
-    return max(0, min(live) - _KEPT)
+        live.update(_of_message(message))
+    least = min(live)
+    # Each epoch keeps an entry that it begins with.
+    for row in (before, after):
+        live.update([each.start for each in row.epoch_cache if each.start > least])
+    pieces: list[tuple[int, int]] = []
+    begin = end = max(0, least - _KEPT)
+    for each in sorted(live):
+        if each - _KEPT > end + _NEAR:
+            pieces.append((begin, end))
+            begin = each - _KEPT
+        end = each + _KEPT
+    return (*pieces, (begin, _ENDLESS))
 
 
-def _of_row(row: BrokerRow) -> Iterator[int]:
-    yield len(row.log)
+def _of_row(row: BrokerRow) -> list[int]:
+    found = [len(row.log)]
     if is_up(row):
-        yield row.high_watermark
-    for parked in row.parked:
-        yield parked.offset
-    for remote in row.remotes:
-        if remote.end_offset != UNDEFINED:
-            yield remote.end_offset
-    for request in row.fetching:
-        yield request.fetch_offset
+        found.append(row.high_watermark)
+    found += [parked.offset for parked in row.parked]
+    found += [remote.end_offset for remote in row.remotes if remote.end_offset != UNDEFINED]
+    found += [request.fetch_offset for request in row.fetching]
+    return found
 
 
 def _of_message(message: Any) -> Iterator[int]:
@@ -185,9 +274,14 @@ def _of_message(message: Any) -> Iterator[int]:
     diverging = getattr(message, "diverging", None)
     if diverging is not None and diverging.end_offset != UNDEFINED:
         yield diverging.end_offset
+    records = getattr(message, "records", ())
+    if records and isinstance(records[0], Record):
+        end = asked.fetch_offset + len(records)
+        yield from range(asked.fetch_offset, end, _NEAR)
+        yield end
 
 
-def _least_of(step: Moved, bound: int) -> dict[int, int]:
+def _least_of(step: Moved, pieces: Pieces) -> dict[int, int]:
     """By producer the least sequence number that a step speaks of."""
     least: dict[int, int] = {}
 
@@ -199,7 +293,7 @@ def _least_of(step: Moved, bound: int) -> dict[int, int]:
         for state in row.producers:
             for batch in state.batches:
                 seen(state.producer, batch.first)
-        for record in row.log[bound : len(row.log)]:
+        for record in _kept(row.log, pieces):
             seen(record.producer, record.first)
     for message in (step.input, *step.sent):
         asked = getattr(message, "request", message)
@@ -211,26 +305,30 @@ def _least_of(step: Moved, bound: int) -> dict[int, int]:
     return least
 
 
-def moved(step: Moved, handler: Callable[[int, Any, Any], Any]) -> Moved | None:
-    """A broker's step in its window; None: the handler does not take it there."""
-    bound = bound_of(step)
-    move = Move(bound, _least_of(step, bound))
-    found = Moved(
+def moved(step: Moved) -> Moved:
+    """A broker's step in its window."""
+    pieces = pieces_of(step)
+    move = Move(pieces, _least_of(step, pieces))
+    return Moved(
         node=step.node,
-        before=move.row(step.before),
+        before=move.item(step.before),
         input=move.item(step.input),
-        after=move.row(step.after),
+        after=move.item(step.after),
         sent=tuple([move.item(message) for message in step.sent]),
         ignored=step.ignored,
     )
-    outcome = handler(step.node, found.before, found.input)
-    if outcome is None or (outcome.row, outcome.ignored) != (found.after, found.ignored):
+
+
+def taken(step: Moved, handler: Callable[[int, Any, Any], Any]) -> Moved | None:
+    """A moved step as the handler takes it; None: it does not."""
+    outcome = handler(step.node, step.before, step.input)
+    if outcome is None or (outcome.row, outcome.ignored) != (step.after, step.ignored):
         return None
-    if outcome.sent != found.sent:
-        if len(outcome.sent) != len(found.sent) or set(outcome.sent) != set(found.sent):
+    if outcome.sent != step.sent:
+        if len(outcome.sent) != len(step.sent) or set(outcome.sent) != set(step.sent):
             return None
-        found = found._replace(sent=outcome.sent)
-    return found
+        step = step._replace(sent=outcome.sent)
+    return step
 
 
 class Refusal(NamedTuple):
@@ -250,10 +348,13 @@ class Refusal(NamedTuple):
 class Windows:
     """The steps of a session, as they are taken; each that is not as another one is judged."""
 
-    def __init__(self, most: int) -> None:
-        """most: distinct steps, after which others are no longer judged."""
+    def __init__(self, most: int, told: Callable[[int], None] = lambda steps: None) -> None:
+        """most: distinct steps, after which others are no longer judged. told: now and then, how
+        many steps there were."""
         self._most = most
-        self._seen: dict[Any, dict[bytes, tuple[Moved, Refusal]]] = {}
+        self._told = told
+        self._seen: dict[Any, dict[bytes, tuple[Moved, Refusal] | str]] = {}
+        """By the partition's constants and what a moved step is: it, or why it is not judged."""
         self.distinct = self.steps = 0
         self.latest: tuple[Moved, Moved, Refusal] | None = None
         """The last distinct step: as it is, moved, and what it is called."""
@@ -262,34 +363,41 @@ class Windows:
 
     def take(self, partition: ServedPartition, step: Step) -> None:
         self.steps += 1
+        if self.steps % _TOLD == 0:
+            self._told(self.steps)
         node = step.before.node
         sent = tuple([message.value for _, message in step.sent])
         whole = Moved(node, step.before.row, step.input.value, step.after.row, sent, step.ignored)
-        if node == CONTROLLER:
-            found: Moved | None = whole
-        else:
-            found = moved(whole, partition.handlers.step)
-        if found is None:
-            self._leave(f"{step.input.kind} is no step where the log is cut")
-            return
-        if node != CONTROLLER and max(len(found.before.log), len(found.after.log)) > LONGEST:
-            self._leave(f"a log of more than {LONGEST} entries")
-            return
+        step_moved = whole if node == CONTROLLER else moved(whole)
         known = self._seen.setdefault(partition.constants, {})
-        key = _encode(found)
-        if key in known:
-            return
+        key = _encode(step_moved)
+        found = known.get(key)
+        if found is None:
+            found = self._first(partition, step, whole, step_moved)
+            if self.distinct < self._most:
+                known[key] = found
+        if isinstance(found, str):
+            self.unjudged[found] = self.unjudged.get(found, 0) + 1
+
+    def _first(
+        self, partition: ServedPartition, step: Step, whole: Moved, found: Moved
+    ) -> tuple[Moved, Refusal] | str:
+        """A step unlike all before: it is to be judged, or why it is not."""
+        node = whole.node
+        if node != CONTROLLER:
+            if max(len(found.before.log), len(found.after.log)) > LONGEST:
+                return f"a log of more than {LONGEST} entries"
+            as_taken = taken(found, partition.handlers.step)
+            if as_taken is None:
+                return f"{step.input.kind} is no step where the log is cut"
+            found = as_taken
         if self.distinct >= self._most:
-            self._leave(f"more than {self._most:,} distinct steps")
-            return
+            return f"more than {self._most:,} distinct steps"
         self.distinct += 1
         where = f"{partition.topic.name}-{partition.index}"
-        at = partition.handler_calls - 1
-        known[key] = found, Refusal(f"Handle{step.input.kind}", node, where, at)
-        self.latest = whole, *known[key]
-
-    def _leave(self, why: str) -> None:
-        self.unjudged[why] = self.unjudged.get(why, 0) + 1
+        refusal = Refusal(f"Handle{step.input.kind}", node, where, partition.handler_calls - 1)
+        self.latest = whole, found, refusal
+        return found, refusal
 
     def refused(self, store: Path) -> list[Refusal]:
         """Has TLC judge them. store: a folder for verdicts. Raises ToolError, TraceError."""
@@ -300,9 +408,10 @@ class Windows:
         allowed = Allowed(store)
         named = []
         for constants, known in self._seen.items():
-            for step, refusal in known.values():
-                judged = Judged(refusal.action, *step)
-                name = allowed.name(constants, judged)
-                named.append((name, refusal))
+            for each in known.values():
+                if not isinstance(each, str):
+                    step, refusal = each
+                    judged = Judged(refusal.action, *step)
+                    named.append((allowed.name(constants, judged), refusal))
         allowed.ask()
         return [at for name, at in named if name is None or allowed.refuses(name)]

@@ -47,6 +47,7 @@ from reference.partition.messages import (
     ElectLeaders,
     Input,
     ProduceRequest,
+    SessionTimeout,
 )
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.progress import PROBE_MS
@@ -73,8 +74,8 @@ MADE_MS: Final = 5000
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """What a served cluster is; the first thing on its tape.
 
-    speed: how many seconds of its own pass in a second. ports: of the brokers, by id. bug: a known
-    bug in it, to show that it is noticed.
+    speed: how many seconds of its own pass in a second; 0: its time goes on by command. ports: of
+    the brokers, by id. bug: a known bug in it, to show that it is noticed.
     """
 
     seed: int
@@ -90,6 +91,10 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def brokers(self) -> range:
         return range(len(self.ports))
+
+    def of_clients(self, ms: int) -> int:
+        """What clients' milliseconds are of its own time, in microseconds."""
+        return 1000 * ms * (self.speed or 1)
 
     def uuid(self, name: str) -> bytes:
         """Sixteen bytes that nothing but the seed and the name decide."""
@@ -140,6 +145,10 @@ class World:
         self.broken: list[Broken] = []
         self.isolated: set[int] = set()
         """Brokers that are cut off from the others."""
+        self.paused: set[int] = set()
+        """Brokers that stand still."""
+        self._stale: set[int] = set()
+        """Brokers to which no metadata comes."""
         self.news: set[ServedPartition] = set()
         """Partitions of which somebody who waits may want to know."""
         self._batches: dict[tuple[int, int], Batch] = {}
@@ -198,12 +207,17 @@ class World:
                 due, _, _, lane, kind, node, what = heappop(agenda)
                 if due > self.now:
                     self.now = due
-                lane.happen(due, kind, node, what)
+                if not self.paused or not lane.holds(kind, node, what):
+                    lane.happen(due, kind, node, what)
                 if self.stirred:
                     done()
                     break
         if goes_on is None and now > self.now:
             self.now = now
+
+    def holds(self, kind: int, argument: Any, what: Any) -> bool:
+        """Nobody's events wait for a broker."""
+        return False
 
     def happen(self, due: int, kind: int, argument: Any, what: Any) -> None:
         """An event of nobody's."""
@@ -253,6 +267,8 @@ class World:
                 self._crash(partition, broker, False)
             if broker in self.isolated:
                 self._sever(partition, broker, False)
+            elif broker in self._stale:
+                partition.hears(broker, False)
 
     def extend(
         self, topic: ServedTopic, count: int, wanted: list[list[int]] | None, only: bool
@@ -439,19 +455,37 @@ class World:
 
     # --- Faults: all are of the world, and what follows is by the rules
 
-    def kill(self, broker: int, lose: bool) -> None:
-        """The process ends; with `lose`, the machine too, and with it what was not flushed."""
+    def kill(self, broker: int, lose: bool, keep: int = 0, torn: bool = False) -> None:
+        """The process ends; with `lose`, the machine too, and with it what was not flushed.
+
+        keep: so many batches of that are there all the same. torn: the next one is there, and
+        cannot be read.
+        """
         for partition in self._holding(broker):
             if partition.is_running(broker):
-                self._crash(partition, broker, lose)
+                self._crash(partition, broker, lose, keep, torn)
+        # What waited for it meets nobody.
+        self.resume(broker)
 
-    def _crash(self, partition: ServedPartition, broker: int, lose: bool) -> None:
+    def _crash(
+        self,
+        partition: ServedPartition,
+        broker: int,
+        lose: bool,
+        keep: int = 0,
+        torn: bool = False,
+    ) -> None:
         row = partition.row(broker)
-        keep = max(row.flushed, row.log_start) if lose else len(row.log)
-        if keep < len(row.log):
+        end = len(row.log)
+        left = min(end, max(row.flushed, row.log_start) + keep) if lose else end
+        corrupt = UNDEFINED
+        if left < end:
             partition.losses.has_lost(broker)
             partition.judge_promise()
-        self.give(partition, broker, BrokerCrash(keep, UNDEFINED))
+            if torn:
+                corrupt, left = left, left + 1
+        self.give(partition, broker, BrokerCrash(left, corrupt))
+        partition.pace.give_up(broker)
 
     def restart(self, broker: int) -> None:
         for partition in self._holding(broker):
@@ -462,6 +496,7 @@ class World:
 
     def stop(self, broker: int) -> None:
         """The broker hands over what it leads, and ends when the controller lets it."""
+        self.resume(broker)
         for partition in self._holding(broker):
             if partition.row(broker).status == "Running":
                 self.give(partition, broker, ControlledShutdown())
@@ -491,16 +526,53 @@ class World:
         others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
         cut = Cut((broker,), others, False, 0)
         partition.now = self.now
-        partition.hears(broker, whole)
+        partition.hears(broker, whole and broker not in self._stale)
         if whole:
             partition.network.end(cut)
+            partition.pace.give_up(broker)
         else:
             partition.losses.cuts += 1
             partition.network.begin(cut)
 
+    def pause(self, broker: int) -> None:
+        """The process stands still: nothing comes to it, and it does nothing, until `resume`."""
+        self.paused.add(broker)
+        self.stirred = True
+
+    def resume(self, broker: int) -> None:
+        """What has come meanwhile, and what was to be done, is now."""
+        if broker not in self.paused:
+            return
+        self.paused.discard(broker)
+        self.stirred = True
+        for partition in self._holding(broker):
+            partition.now = self.now
+            partition.resume(broker)
+
+    def tell(self, broker: int, is_told: bool) -> None:
+        """Whether metadata comes to a broker, which acts by what it knows."""
+        (self._stale.discard if is_told else self._stale.add)(broker)
+        for partition in self._holding(broker):
+            partition.now = self.now
+            partition.hears(broker, is_told and broker not in self.isolated)
+
+    def sync(self, broker: int, is_synced: bool) -> None:
+        """Whether what a broker writes comes to its disk."""
+        for partition in self._holding(broker):
+            partition.now = self.now
+            partition.lets("BrokerFlush", broker, is_synced)
+
+    def expire(self, broker: int) -> None:
+        """The controller takes a broker for dead, until it hears from it again."""
+        for partition in self._holding(broker):
+            self.give(partition, CONTROLLER, SessionTimeout(broker))
+
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""
         self.isolated.clear()
+        self._stale.clear()
+        for broker in self.setup.brokers:
+            self.resume(broker)
         for partition in self.live_partitions:
             partition.now = self.now
             # Records that show progress are numbered like any others.

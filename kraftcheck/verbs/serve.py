@@ -46,10 +46,10 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
     "--speed",
-    type=click.IntRange(1, 100),
+    type=click.IntRange(0, 100),
     default=20,
     show_default=True,
-    help="How many seconds of its own the cluster lives in a second.",
+    help="How many seconds of its own the cluster lives in a second; 0: as `ctl step` says.",
 )
 @click.option("--partitions", type=click.IntRange(1, 100), default=1, help="Of topics, by default.")
 @click.option(
@@ -161,8 +161,8 @@ def serve(
 def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
     """Have a served cluster do something.
 
-    COMMAND: describe, create, kill, restart, stop, move, elect, cut, join, reset, fire, deny,
-    allow, end, quit (docs/serve.md).
+    COMMAND: describe, create, kill, restart, stop, pause, resume, cut, join, stale, fresh, nosync,
+    sync, expire, move, elect, reset, fire, step, deny, allow, end, quit (docs/serve.md).
 
     \b
     Example: kraftcheck ctl --port 9090 kill broker=1

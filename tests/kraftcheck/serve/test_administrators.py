@@ -85,3 +85,31 @@ def test_the_older_way_to_alter_settings_replaces_them_all() -> None:
     assert configs()["retention.ms"] == "1000"
     wire.ask(0, "AlterConfigs", 2, resources=resources, validate_only=False)
     assert (configs()["retention.ms"], configs()["segment.ms"]) == ("3000", "604800000")
+
+
+def test_the_quorum_is_one_controller_and_brokers_that_read_it() -> None:
+    """One that is cut off is not heard of, and one that hears late is behind."""
+    wire = Wire()
+
+    def told(topic: str = "__cluster_metadata") -> Message:
+        topics = [{"topic_name": topic, "partitions": [{"partition_index": 0}]}]
+        found = wire.ask(0, "DescribeQuorum", 2, topics=topics)
+        assert [each["node_id"] for each in found["nodes"]] == [3]
+        (of,) = found["topics"][0]["partitions"]
+        return of  # type: ignore[no-any-return]
+
+    assert told("t")["error_code"] == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
+    found = told()
+    end = found["high_watermark"]
+    assert (found["leader_id"], [each["replica_id"] for each in found["current_voters"]]) == (
+        3,
+        [3],
+    )
+    assert [each["log_end_offset"] for each in found["observers"]] == [end] * 3
+    wire.do("cut", broker=1)
+    wire.do("stale", broker=2)
+    wire.wait(10)
+    found = told()
+    ends = {each["replica_id"]: each["log_end_offset"] for each in found["observers"]}
+    assert (ends[0], ends[2]) == (found["high_watermark"], end)
+    assert found["high_watermark"] > end and 1 not in ends

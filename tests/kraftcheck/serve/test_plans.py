@@ -15,7 +15,7 @@ from kraftcheck.serve.faults import INVENTED, invented
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.tape import replayed
-from tests.kraftcheck.serve.wire import Wire, batch, frame
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
 
 NONE = ERRORS["NONE"]
 
@@ -71,7 +71,7 @@ def test_a_time_a_high_watermark_and_a_command(wire: Wire) -> None:
     assert wire.core.world.up() == {2}
     assert wire.do("fire", name="go") == ""
     assert wire.core.world.up() == {0, 1, 2}
-    assert "no move waits" in wire.do("fire", name="go")
+    assert "nothing waits" in wire.do("fire", name="go")
 
 
 # --- What
@@ -88,6 +88,101 @@ def test_a_connection_ends_before_after_or_within(
     assert (len(found), found[-1]) == (left + 1, None)
     wire.connect(wire.leader())
     assert wire.offset(-1)["offset"] == end
+
+
+def test_a_broker_that_stands_still_hears_and_does_nothing(wire: Wire) -> None:
+    """Who led is no leader any more when it goes on, and says so to whom it kept waiting."""
+    old = wire.leader()
+    assert wire.do("pause", broker=old, lasts_ms=1500) == ""
+    before = wire.core.world.partition("t", 0)
+    assert before is not None
+    row = before.row(old)
+    assert sent(wire) == []
+    assert wire.core.waits(old)
+    wire.wait(20)
+    assert before.row(old) is row
+    assert wire.leader() != old
+    assert wire.produce(batch(b"v"))["error_code"] == NONE
+    wire.wait(20)
+    (told,) = [each.data for each in wire.taped.left() if each.connection == old]
+    told = answer("Produce", 9, told)["responses"][0]["partition_responses"][0]
+    assert told["error_code"] == ERRORS["NOT_LEADER_OR_FOLLOWER"]
+    assert len(before.controller.partition.isr) == 3
+
+
+def test_a_follower_that_stands_still_leaves_the_isr(wire: Wire) -> None:
+    assert wire.do("pause", broker="follower of t-0") == ""
+    wire.wait(20)
+    partition = wire.core.world.partition("t", 0)
+    assert partition is not None
+    assert len(partition.controller.partition.isr) == 2
+    assert wire.do("resume", broker="follower of t-0") == ""
+    wire.wait(5)
+    assert len(partition.controller.partition.isr) == 3
+
+
+def test_metadata_that_is_late(wire: Wire) -> None:
+    """Who led acts by what it knows, until it hears."""
+    old = wire.leader()
+    partition = wire.core.world.partition("t", 0)
+    assert partition is not None
+    assert wire.do("stale", broker=old) == ""
+    assert wire.do("expire", broker=old) == ""
+    wire.wait(5)
+    assert wire.leader() != old
+    assert partition.row(old).role == "Leader"
+    assert wire.do("fresh", broker=old) == ""
+    wire.wait(1)
+    assert partition.row(old).role == "Follower"
+
+
+def test_a_disk_that_takes_nothing_and_tears_what_it_took(wire: Wire) -> None:
+    """Of what was not flushed, so many batches stay, and one more cannot be read."""
+    old = wire.leader()
+    partition = wire.core.world.partition("t", 0)
+    assert partition is not None
+    wire.wait(60)
+    assert wire.do("nosync", broker=old) == ""
+    for _ in range(5):
+        assert wire.produce(batch(b"v"))["error_code"] == NONE
+    wire.wait(60)
+    assert partition.row(old).flushed == 0
+    assert wire.do("kill", broker=old, lose=True, keep=2, torn=True) == ""
+    assert (len(partition.row(old).log), partition.row(old).corrupt) == (3, 2)
+    wire.wait(20)
+    assert wire.do("restart", broker=old) == ""
+    wire.wait(20)
+    assert len(partition.row(old).log) == 5
+    assert wire.offset(-1)["offset"] == 5
+
+
+def test_what_else_is_done_is_judged_and_replayed(wire: Wire, tmp_path: Path) -> None:
+    """A session under each of them keeps every promise, and its tape says the same again."""
+    for do in ("pause", "stale", "nosync"):
+        assert wire.do(do, broker="leader of t-0", lasts_ms=300) == ""
+        wire.wait(8)
+        assert wire.produce(batch(b"v"))["error_code"] == NONE
+    wire.do("pause", broker=0)
+    wire.do("kill", broker=0)
+    wire.do("restart", broker=0)
+    wire.do("pause", broker=1)
+    wire.taped.finish(wire.now)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    found = judged(path)
+    assert (found.verdict, found.reasons) == ("holds", [])
+
+
+def test_a_request_waits_for_a_command(wire: Wire) -> None:
+    wire.do("delay", until="go", when={"api": "Produce"})
+    assert sent(wire) == []
+    wire.wait(60)
+    assert (wire.taped.left(), wire.core.waits(wire.leader())) == ([], True)
+    assert wire.do("fire", name="go") == ""
+    wire.wait(1)
+    assert len(wire.taped.left()) == 1
+    assert wire.offset(-1)["offset"] == 1
+    assert wire.do("fire", name="go") == "nothing waits for 'go'"
 
 
 def test_a_request_is_late(wire: Wire) -> None:
@@ -226,7 +321,7 @@ def test_a_plan_of_a_seed(wire: Wire) -> None:
     drawn = [plans.drawn(seed, 3) for seed in range(30)]
     assert drawn == [plans.drawn(seed, 3) for seed in range(30)]
     kinds = {move["do"] for plan in drawn for move in plan}
-    assert kinds == {"reset", "delay", "kill", "cut"}
+    assert kinds == {"reset", "delay", "kill", "cut", "pause", "stale"}
     for plan in drawn:
         assert [wire.core.command(said) for said in plan] == [""] * len(plan)
 

@@ -190,3 +190,48 @@ def test_one_user_is_denied_and_another_is_not(wire: Wire) -> None:
 def test_denials_that_mean_nothing(wire: Wire, said: dict[str, str], why: str) -> None:
     assert why in wire.do("deny", **said)
     assert "is not denied" in wire.do("allow", kind="topic")
+
+
+def test_credentials_are_altered_described_and_believed(wire: Wire) -> None:
+    """KIP-554. ann has two, from the start."""
+    plain = b"\0ann\0secret"
+    assert handshake(wire, "PLAIN") == NONE
+    assert told(wire, plain)[0]["error_code"] == NONE
+
+    def described(*names: str) -> list[Message]:
+        users = [{"name": name} for name in names]
+        found: list[Message] = wire.ask(0, "DescribeUserScramCredentials", 0, users=users)[
+            "results"
+        ]
+        return found
+
+    def altered(*upserted: Message, deleted: tuple[Message, ...] = ()) -> list[int]:
+        body = {"deletions": [*deleted], "upsertions": [*upserted]}
+        results = wire.ask(0, "AlterUserScramCredentials", 0, **body)["results"]
+        return [each["error_code"] for each in results]
+
+    assert [each["user"] for each in described()] == ["ann", "bob"]
+    (ann,) = described("ann")
+    assert [(each["mechanism"], each["iterations"]) for each in ann["credential_infos"]] == [
+        (1, 4096),
+        (2, 4096),
+    ]
+    assert described("eve")[0]["error_code"] == ERRORS["RESOURCE_NOT_FOUND"]
+    assert described("ann", "ann")[0]["error_code"] == ERRORS["DUPLICATE_RESOURCE"]
+    salted = hashlib.pbkdf2_hmac("sha512", b"new", b"salt", 5000)
+    eve = {"name": "eve", "mechanism": 2, "iterations": 5000}
+    eve |= {"salt": b"salt", "salted_password": salted}
+    assert altered(eve | {"iterations": 9}) == [ERRORS["UNACCEPTABLE_CREDENTIAL"]]
+    assert altered(eve, eve) == [ERRORS["DUPLICATE_RESOURCE"]]
+    assert altered(eve | {"mechanism": 3}) == [ERRORS["UNSUPPORTED_SASL_MECHANISM"]]
+    assert altered(eve, deleted=({"name": "ann", "mechanism": 2},)) == [NONE, NONE]
+    assert altered(deleted=({"name": "ann", "mechanism": 2},)) == [ERRORS["RESOURCE_NOT_FOUND"]]
+    wire.taped.arrive("closed", wire.now, 0)
+    for user, password, error in (
+        ("eve", "new", NONE),
+        ("eve", "old", WRONG),
+        ("ann", "secret", WRONG),
+    ):
+        wire.connect(0)
+        assert scram(wire, "512", password, user)[0]["error_code"] == error
+        wire.taped.arrive("closed", wire.now, 0)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kraftcheck.serve import windows
 from kraftcheck.serve.judging import conformed
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.windows import Move, Windows
@@ -35,6 +36,23 @@ def long(path: Path, batches: int, bug: str | None = None, ends: bool = True) ->
     return path
 
 
+def lagging(path: Path, batches: int, bug: str | None = None) -> Path:
+    """A replica is away for many batches, and somebody reads the first ones."""
+    wire = Wire(bug=bug)
+    wire.create()
+    (away, _) = [broker for broker in wire.core.setup.brokers if broker != wire.leader()]
+    wire.produce(batch(b"a"))
+    assert wire.do("kill", broker=away) == ""
+    wire.wait(20)
+    for _ in range(batches):
+        wire.produce(batch(b"b"))
+    assert wire.do("restart", broker=away) == ""
+    wire.wait(1)
+    wire.fetch(0)
+    path.write_bytes(wire.sink.getvalue())
+    return path
+
+
 def plain(step: Any) -> Any:
     """With logs of their own."""
     rows = (step.before, step.after)
@@ -45,9 +63,9 @@ def plain(step: Any) -> Any:
 
 
 def played(path: Path, most: int = 10_000) -> Windows:
-    windows = Windows(most)
-    replayed(path, watched=False, observer=windows.take)
-    return windows
+    found = Windows(most)
+    replayed(path, watched=False, observer=found.take)
+    return found
 
 
 def test_a_longer_session_has_few_steps_more(tmp_path: Path) -> None:
@@ -58,10 +76,21 @@ def test_a_longer_session_has_few_steps_more(tmp_path: Path) -> None:
 
 
 def test_what_is_over_the_bound_is_counted(tmp_path: Path) -> None:
-    windows = played(long(tmp_path / "tape", 3), most=20)
-    (left,) = windows.unjudged.values()
-    assert windows.distinct == 20
-    assert 0 < left < windows.steps
+    found = played(long(tmp_path / "tape", 3), most=20)
+    (left,) = found.unjudged.values()
+    assert found.distinct == 20
+    assert 0 < left < found.steps
+
+
+def test_who_lags_far_behind_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies between it and the log's end is dropped, too."""
+    path = lagging(tmp_path / "tape", 150)
+    monkeypatch.setattr(windows, "LONGEST", 120)
+    (why,) = played(path).unjudged.items()
+    # All of them are sent at once.
+    assert why == ("a log of more than 120 entries", 3)
+    monkeypatch.setattr(windows, "_NEAR", 1 << 20)
+    assert sum(played(path).unjudged.values()) > 100
 
 
 @pytest.mark.parametrize("field", ["offset", "sequence"])
@@ -70,8 +99,8 @@ def test_a_step_that_is_moved_wrongly_is_not_judged(
 ) -> None:
     """Planted: what is dropped from the log still counts."""
     monkeypatch.setattr(Move, field, lambda _, *said: said[-1] + (said[-1] > 3))
-    windows = played(long(tmp_path / "tape", 20))
-    assert "is no step where the log is cut" in next(iter(windows.unjudged))
+    found = played(long(tmp_path / "tape", 20))
+    assert "is no step where the log is cut" in next(iter(found.unjudged))
 
 
 @pytest.mark.tlc
@@ -95,22 +124,27 @@ def test_a_bug_that_shows_late_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.tlc
-def test_verdicts_on_moved_steps_are_those_on_steps(tmp_path: Path) -> None:
+def test_verdicts_on_moved_steps_are_those_on_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each distinct step of sessions with a bug and without, judged where it is and moved."""
+    monkeypatch.setattr(windows, "_NEAR", 2)
     allowed = Allowed(tmp_path / "verdicts")
     pairs: list[tuple[Any, Any]] = []
     for at, bug in enumerate(BUGS):
-        windows = Windows(10_000)
+        seen = Windows(10_000)
 
-        def take(partition: Any, step: Any, windows: Windows = windows) -> None:
-            before = windows.distinct
-            windows.take(partition, step)
-            if windows.distinct > before:
-                pairs.append((partition.constants, windows.latest))
+        def take(partition: Any, step: Any, seen: Windows = seen) -> None:
+            before = seen.distinct
+            seen.take(partition, step)
+            if seen.distinct > before:
+                pairs.append((partition.constants, seen.latest))
 
         for path in (
             session(tmp_path / f"session{at}", bug=bug, ends=False),
             long(tmp_path / f"long{at}", 12, bug=bug, ends=False),
+            # Of other bugs no producer is answered any more.
+            *([lagging(tmp_path / f"lagging{at}", 12, bug)] if bug in (None, "Z58") else []),
         ):
             replayed(path, watched=False, observer=take)
     named: list[tuple[bytes, bytes]] = []
