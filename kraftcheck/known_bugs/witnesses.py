@@ -64,6 +64,10 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z220": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
     "Z221": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
     "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
+    "Z128": {
+        **{"state_machines": True, "first_voters": [1], "create_snapshot": 200},
+        **{"crash": 200, "resign": 100, "replace_disk": 0},
+    },
     "Z190": {"listeners_change": True},
     "Z191": {"kraft_version": 0},
     "Z192": {"kraft_version": 0},

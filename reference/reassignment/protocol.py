@@ -146,6 +146,7 @@ REASSIGNMENT: Final = Protocol(
             "unclean_election": (False, True),
             "second_rack": ((),),
         },
+        on_request={"second_rack": ((3,), (1, 3))},
         local=_local,
         properties=PROPERTIES,
         moves=(200, 400),

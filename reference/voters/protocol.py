@@ -121,6 +121,11 @@ VOTERS: Final = Protocol(
             "auto_join": (False,),
             "listeners_change": (False,),
         },
+        on_request={
+            "kraft_version": (0,),
+            "auto_join": (True,),
+            "listeners_change": (True,),
+        },
         local=_local,
         properties=PROPERTIES,
         moves=(400, 800),

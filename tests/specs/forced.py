@@ -110,6 +110,7 @@ V_DISK = "voters-disk"
 # And of snapshots of the metadata log.
 S_ONE = "snapshots-one"
 S_OBSERVER = "snapshots-observer"
+S_STANDBY = "snapshots-standby"
 # And of reassignments.
 R_TWO = "reassignment-two"
 R_LAGGING = "reassignment-lagging"
@@ -309,12 +310,16 @@ TABLES = (
             Forced("ReplacesLog", "row, snapshot", "FALSE", S_ONE),
             Forced("LogAfterSnapshot", "row, snapshot", "<<>>", S_OBSERVER),
             Forced("MayStart", "row", "FALSE", S_ONE),
+            Forced("IsActive", "row", "FALSE", S_STANDBY),
+            Forced("BeginsWithSnapshot", "row, next", "FALSE", S_STANDBY),
+            Forced("StableAfterSnapshot", "end", "0", S_STANDBY),
         ),
         # Words; and what a leader needs whose followers are on disk before it is, which takes three
         # voters: its rule is asked on both sides (tests/conformance/test_plain.py).
         frozenset(
             {
                 "SnapshotIsAhead",
+                "Data",
                 "NoId",
                 "NoSnapshot",
                 "IdOf",

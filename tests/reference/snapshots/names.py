@@ -13,5 +13,5 @@ COMPARED = compared(
     models=("snapshots",),
     properties=PROPERTIES,
     rows={"InitialRow(n) ==": SnapshotRow},
-    words=("NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest"),
+    words=("NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest", "Data"),
 )
