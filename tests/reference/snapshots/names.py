@@ -10,7 +10,7 @@ COMPARED = compared(
     SNAPSHOTS,
     modules=("Snapshots",),
     handlers=(SnapshotHandlers,),
-    models=("snapshots",),
+    models=("snapshots", "snapshots-standby"),
     properties=PROPERTIES,
     rows={"InitialRow(n) ==": SnapshotRow},
     words=("NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest", "Data"),
