@@ -64,6 +64,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z220": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
     "Z221": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
     "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
+    "Z47": {"leader_notes": True},
     "Z128": {
         **{"state_machines": True, "first_voters": [1], "create_snapshot": 200},
         **{"crash": 200, "resign": 100, "replace_disk": 0},
@@ -71,6 +72,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z190": {"listeners_change": True},
     "Z191": {"kraft_version": 0},
     "Z192": {"kraft_version": 0},
+    "Z201": {"first_voters": [1, 2], "unformatted": [3]},
     "Z193": {"brokers": [1, 2, 3, 4], "second_rack": [3, 4], "place_partition": 50},
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
     "Z136": {"topic_deleted": 300, "host_crash": 300},

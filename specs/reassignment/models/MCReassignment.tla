@@ -151,21 +151,36 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 
 CONSTANT Fair    \* "Unfence", "Join": what goes on
 
-Goes(action) ==
-  /\ UNCHANGED spent /\ action
-  /\ controller' # controller
-  /\ holders' = HoldersAfter(controller, controller', holders)
-Unfences ==
-  Goes(\E b \in Brokers :
-         Becomes(Step_HandleUnfenceBroker(0, controller, [broker |-> b, failed |-> {}])))
-JoinsOrCopies ==
-  Goes(\E i \in DOMAIN controller.partitions :
-         (\E b \in Brokers : Joins(i, b)) \/ (LeaderNotes /\ HearsAndCopies(i)))
+RowsOf(outcomes) == {o.row : o \in outcomes} \ {controller}
+
+Unfenced ==
+  UNION {RowsOf(Step_HandleUnfenceBroker(0, controller, [broker |-> b, failed |-> {}])) :
+           b \in Brokers}
+JoinedOrCopied ==
+  UNION {LET p == controller.partitions[i]
+             others == RangeOf(p.replicas) \ p.isr
+             ask(b) == [partition |-> i, broker |-> b]
+         IN CASE p.leader = Nobody -> {}
+              [] ~LeaderNotes ->
+                   UNION {RowsOf(Step_HandleAlterPartition(0, controller,
+                            Proposal(i, p.isr \cup {b}))) : b \in others}
+              [] OTHER ->
+                   RowsOf(Step_HandleMetadataUpdate(0, controller, [partition |-> i])) \cup
+                   UNION {RowsOf(Step_HandleSendAlterPartition(0, controller, ask(b))) \cup
+                          RowsOf(Step_HandleReplicaFetch(0, controller, ask(b))) : b \in others} :
+         i \in DOMAIN controller.partitions}
+
+(* Weak fairness of a step to one of these rows.  Of ENABLED TLC would ask  *)
+(* more than it can.                                                        *)
+CanUnfence == Unfenced # {}
+CanJoin == JoinedOrCopied # {}
+UnfenceStep == controller' \in Unfenced /\ UNCHANGED spent
+JoinStep == controller' \in JoinedOrCopied /\ UNCHANGED spent
 
 LiveSpec ==
-  /\ MCSpec
-  /\ "Unfence" \in Fair => WF_mcVars(Unfences)
-  /\ "Join" \in Fair => WF_mcVars(JoinsOrCopies)
+  /\ MCInit /\ [][MCNext]_mcVars
+  /\ "Unfence" \in Fair => ([]<>(~CanUnfence) \/ []<><<UnfenceStep>>_mcVars)
+  /\ "Join" \in Fair => ([]<>(~CanJoin) \/ []<><<JoinStep>>_mcVars)
 
 (* R3.  A target of whom all are active in the end, under a leader, is      *)
 (* reached in the end.                                                      *)
