@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,14 @@ TOOL = "org.apache.kafka.tools.DumpLogSegments"
 DIRECTORY = "__cluster_metadata-0"
 
 _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) .*partitionLeaderEpoch: (\d+) ")
-_RECORD = re.compile(r"\| offset: (\d+) CreateTime: (\d+) .*? (payload|LeaderChange): (.*)")
+CONTROL: Mapping[str, str] = {
+    "LeaderChange:": LEADER_CHANGE,
+    "KRaftVersion": "KRAFT_VERSION",
+    "KRaftVoters": "KRAFT_VOTERS",
+}
+"""The kinds of control records, by how the tool prints them."""
+_SAID = "|".join(("payload:", *CONTROL))
+_RECORD = re.compile(rf"\| offset: (\d+) CreateTime: (\d+) .*? ({_SAID}) (.*)")
 _IDLE = "NO_OP_RECORD"
 
 
@@ -74,8 +81,9 @@ def parse(lines: Iterable[str]) -> Iterator[Record]:
             end, epoch = int(batch[2]) + 1, int(batch[3])
         elif record := _RECORD.match(line):
             content = json.loads(record[4])
-            if record[3] == "LeaderChange":
-                content = {"type": LEADER_CHANGE, "version": content["version"], "data": content}
+            if record[3] in CONTROL:
+                kind = CONTROL[record[3]]
+                content = {"type": kind, "version": content["version"], "data": content}
             kind, version, data = content["type"], content["version"], content["data"]
             if kind != _IDLE:
                 yield Record(int(record[1]), epoch, int(record[2]), kind, version, data, end)

@@ -43,9 +43,7 @@ def acknowledged(before: LeaderNotes, after: LeaderNotes) -> bool:
     return after.end_offset > before.end_offset
 
 
-def fetched_all(
-    constants: Constants, before: LeaderNotes, after: LeaderNotes
-) -> Collection[int]:
+def fetched_all(constants: Constants, before: LeaderNotes, after: LeaderNotes) -> Collection[int]:
     if acknowledged(before, after):
         return ()
     ends = zip(constants.brokers, before.ends, after.ends, strict=True)

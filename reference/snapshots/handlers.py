@@ -118,7 +118,8 @@ class SnapshotHandlers:
         that has data, unless it goes back to more already.
         """
         records = machine.records + data_of(log[machine.next : end])
-        last = max([i for i in range(machine.next + 1, end + 1) if data_of((log[i - 1],))], default=0)
+        ends = [i for i in range(machine.next + 1, end + 1) if data_of((log[i - 1],))]
+        last = max(ends, default=0)
         goes_on = last > machine.stable.end_offset
         return Machine(end, records, Stable(last, records) if goes_on else machine.stable)
 

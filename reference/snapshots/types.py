@@ -54,7 +54,7 @@ def id_of(snapshot: Snapshot) -> SnapshotId:
 
 
 class Stable(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """V29. What a controller goes back to when it is deposed: up to an end, the records that count."""
+    """V29. What a deposed controller goes back to: the records that count, up to an end."""
 
     end_offset: int
     records: VotersLog
