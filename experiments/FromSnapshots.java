@@ -7,7 +7,8 @@
 // the other (MetadataDelta; Z125, Z126). reverted: a record right behind a snapshot, after a standby
 // controller has led for a moment (OffsetControlManager; Z128). voters: a set of voters right behind
 // a snapshot, which is cut away (KRaftControlRecordStateMachine; Z111). tail: a set of voters below
-// the end of a tail that was cut (the same; Z110).
+// the end of a tail that was cut (the same; Z110). held: a set of voters that is appended while the
+// controller has prepared records and not let them go (BatchAccumulator; Z112).
 
 import java.lang.reflect.AccessibleObject;
 import java.net.InetSocketAddress;
@@ -18,6 +19,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.memory.MemoryPool;
 import org.apache.kafka.common.message.KRaftVersionRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
@@ -28,6 +31,7 @@ import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
@@ -39,6 +43,7 @@ import org.apache.kafka.raft.Batch;
 import org.apache.kafka.raft.LogOffsetMetadata;
 import org.apache.kafka.raft.MockLog;
 import org.apache.kafka.raft.VoterSet;
+import org.apache.kafka.raft.internals.BatchAccumulator;
 import org.apache.kafka.raft.internals.KRaftControlRecordStateMachine;
 import org.apache.kafka.raft.internals.KafkaRaftMetrics;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
@@ -70,6 +75,7 @@ public class FromSnapshots {
         say("reverted", reverted(true), reverted(false));
         say("voters", voters(true), voters(false));
         say("tail", behind(0), behind(3));
+        say("held", held(false), held(true));
         System.exit(0);
     }
 
@@ -163,6 +169,16 @@ public class FromSnapshots {
         append(log, set(2));
         state.updateState();
         return state.lastVoterSet().size();
+    }
+
+    /** How many of two batches, a record and then a set of voters, the leader's log can have now.
+     *  prepared: the record is one that the controller has yet to let go. */
+    private static int held(boolean prepared) {
+        var accumulator = new BatchAccumulator<>(
+            1, 0, 0, 1 << 16, 10, MemoryPool.NONE, Time.SYSTEM, Compression.NONE, new MetadataRecordSerde());
+        accumulator.append(1, List.of(new ApiMessageAndVersion(topic("t", LEFT), (short) 0)), prepared);
+        accumulator.appendVotersRecord(set(3).toVotersRecord((short) 0), 0);
+        return accumulator.drain().size();
     }
 
     private static MockLog log() {

@@ -1,9 +1,10 @@
-"""Z110, Z111, Z125, Z126, Z128 on Kafka's own classes: what a snapshot, or a cut, comes to.
+"""Z110 to Z112, Z125, Z126, Z128 on Kafka's own classes: what a snapshot, or a cut, comes to.
 
     .venv/bin/python -m experiments.snapshots_by_classes [--repeat N] [--jars DIR]
 
 FromSnapshots.java gives classes of Apache Kafka, unpatched, a snapshot where they most often have
-records, or a record right behind one, or below a tail that was cut; each case has its control.
+records, or a record right behind one, or below a tail that was cut, or a set of voters behind
+records that wait; each case has its control.
 
 Ends with 1 if any comes out otherwise than its control, with 0 if none does, with 3 if it could not
 be tried.
@@ -27,6 +28,7 @@ CASES: Final = {
     "reverted": "Z128: records that a controller has, which it had before it led",
     "voters": "Z111: voters that are known after the cut",
     "tail": "Z110: voters that are known of two, which came where a tail was cut",
+    "held": "Z112: batches that the log can have, of two, the second a set of voters",
 }
 
 

@@ -14,7 +14,7 @@ from kraftcheck.conform import use_java
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from live.artifacts import ArtifactError, check, libraries, version
-from live.cluster import LAYOUTS, Cluster, ClusterError, Node
+from live.cluster import FIRST_VOTERS, LAYOUTS, Cluster, ClusterError, Node
 from live.faults import KINDS
 from live.islands import IslandError
 from live.properties import PropertyError, properties
@@ -182,6 +182,10 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
 def _refuse(faults: tuple[str, ...], cluster: Cluster) -> None:
     """Raises BadInput for a fault that this cluster cannot have."""
     for fault in faults:
+        if fault == "voter" and cluster.state.layout not in FIRST_VOTERS:
+            raise BadInput("--faults voter: start the cluster with --layout changing")
+        if fault == "move" and sum("broker" in node.roles for node in cluster.state.nodes) < 2:
+            raise BadInput("--faults move: the cluster has one broker")
         stranded = fault.startswith("last")
         if (stranded or fault == "partition") and not cluster.state.islands:
             raise BadInput(f"--faults {fault}: start the cluster with --islands")

@@ -54,9 +54,16 @@ LAYOUTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "spare": (*((f"b{i}", ("broker",)) for i in (1, 2, 3, 4)), ("c1", ("controller",))),
     "single": (("n1", ("broker", "controller")),),
     "voters": (("b1", ("broker",)), *((f"c{i}", ("controller",)) for i in (1, 2, 3, 4))),
+    "changing": (
+        *((f"b{i}", ("broker",)) for i in (1, 2, 3, 4)),
+        *((f"c{i}", ("controller",)) for i in (1, 2, 3)),
+    ),
 }
 """Nodes by name, with their roles. Numbers are places in the list, from 1."""
-FIRST_VOTERS: Mapping[str, tuple[str, ...]] = {"voters": ("c1", "c2", "c3")}
+FIRST_VOTERS: Mapping[str, tuple[str, ...]] = {
+    "voters": ("c1", "c2", "c3"),
+    "changing": ("c1", "c2", "c3"),
+}
 """By layout, the controllers that vote at first, where that may change (KIP-853). Others are of
 kraft.version 0: all controllers vote."""
 

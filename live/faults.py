@@ -8,16 +8,25 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from functools import partial
 from itertools import count
 
 import msgspec
 
+from live import changes
 from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 
-KINDS = ("kill", "stop", "pause", "partition", "power", "last", "last-power")
-"""What can be done to a node for a while.
+CHANGES = ("voter", "move", "recreate")
+"""What an administrator asks for, and takes back later.
+
+voter: the controller leaves the voters. move: another broker takes the place of this one among the
+topic's replicas, or this one that of the first. recreate: a topic beside the recorded one, named
+after it, is deleted, and made again. Nobody is down meanwhile.
+"""
+
+KINDS = ("kill", "stop", "pause", "partition", "power", "last", "last-power", *CHANGES)
+"""What can be done to a node for a while; CHANGES are no faults.
 
 kill: SIGKILL, which keeps what it had written. stop: a controlled shutdown. pause: SIGSTOP.
 partition: its links to all other nodes are cut, those to clients are not. power: a kill that loses
@@ -61,6 +70,7 @@ class Nemesis:
         self._journal = journal
         self._topics = topics
         self._going: dict[tuple[str, str], int] = {}
+        self._moved: dict[str, dict[int, list[int]]] = {}
         self.faults: list[Fault] = []
         self.trouble: list[str] = []
 
@@ -68,6 +78,12 @@ class Nemesis:
     def going(self) -> str:
         """What is wrong now, in words; empty: nothing."""
         return ", ".join(f"{kind} {victim}" for kind, victim in [*self._going])
+
+    def votes(self, name: str) -> bool:
+        return "controller" in self._cluster.node(name).roles
+
+    def serves(self, name: str) -> bool:
+        return "broker" in self._cluster.node(name).roles
 
     def start(self, kind: str, victim: str) -> None:
         self._going[kind, victim] = _now()
@@ -85,6 +101,12 @@ class Nemesis:
 
     def _begin(self, kind: str, victim: str) -> Callable[[], None]:
         cluster = self._cluster
+        if kind == "voter":
+            return partial(changes.remove_voter, cluster, victim)
+        if kind == "move":
+            return partial(self._move, victim)
+        if kind == "recreate":
+            return partial(self._beside, changes.delete_topic)
         if kind == "power":
             return lambda: cluster.cut_power(victim, self._topics)
         if kind == "partition":
@@ -95,11 +117,37 @@ class Nemesis:
         return lambda: begin(victim)
 
     def _end(self, kind: str, victim: str) -> Callable[[], None]:
+        if kind == "voter":
+            return partial(changes.add_voter, self._cluster, victim)
+        if kind == "move":
+            return self._move_back
+        if kind == "recreate":
+            return partial(self._beside, changes.create_topic)
         if kind == "partition":
             return lambda: self._cluster.heal(victim)
         if kind == "pause":
             return lambda: self._cluster.resume(victim)
         return lambda: self._cluster.start(victim)
+
+    def _move(self, victim: str) -> None:
+        cluster = self._cluster
+        brokers = [node.number for node in cluster.state.nodes if "broker" in node.roles]
+        number = cluster.node(victim).number
+        for topic in self._topics:
+            self._moved[topic] = before = changes.replicas_of(cluster, topic)
+            wanted = {at: changes.without(brokers, each, number) for at, each in before.items()}
+            changes.reassign(cluster, topic, wanted)
+
+    def _move_back(self) -> None:
+        """What has not ended is given up first: it may not end otherwise (docs/finds/Z130.md)."""
+        for topic, before in self._moved.items():
+            changes.cancel(self._cluster, topic, before)
+            changes.reassign(self._cluster, topic, before)
+        self._moved.clear()
+
+    def _beside(self, change: Callable[[Cluster, str], None]) -> None:
+        for topic in self._topics:
+            change(self._cluster, f"{topic}-beside")
 
     def _isolate(self, victim: str) -> None:
         for node in self._cluster.state.nodes:
@@ -122,8 +170,12 @@ class Nemesis:
     def _told(self, f: str, victim: str, act: Callable[[], None]) -> None:
         """Jepsen's nemesis says everything twice: before, and after."""
         self._journal.moment(f, victim)
-        with suppress(ClusterError):  # a node that will not start again is down: the history tells
+        try:
             act()
+        except ClusterError as error:
+            # A node that will not start again is down: the history tells. Of a change it does not.
+            if f.partition("-")[2] in CHANGES:
+                self.trouble.append(f"{f} {victim}: {error}")
         self._journal.moment(f, victim)
 
 
@@ -144,8 +196,12 @@ def disturb(
     draw = random.Random(seed)
     while not done.wait(draw.uniform(2.0, 6.0)):
         kind, share, victim = draw.choice(kinds), draw.random(), draw.choice(names)
-        if share < LEADER_SHARE or kind in DATA_LOSS:
+        if kind == "voter":
+            victim = draw.choice([name for name in names if nemesis.votes(name)])
+        elif share < LEADER_SHARE or kind in DATA_LOSS:
             victim = leader() or victim
+        if kind == "move" and not nemesis.serves(victim):
+            continue
         nemesis.start(kind, victim)
         lasts = session * draw.uniform(0.4, 2.0)
         if kind.startswith("last"):  # whatever may be elected shall be

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,19 @@ from live.cluster import Cluster, ClusterError
 METADATA = "metadata.jsonl"
 LEADER_CHANGE = "LEADER_CHANGE"
 """The kind of a control record that begins the term of a controller."""
-VOTERS = "KRAFT_VOTERS"
-"""The kind of a control record that has a set of voters (KIP-853)."""
 
 TOOL = "org.apache.kafka.tools.DumpLogSegments"
 DIRECTORY = "__cluster_metadata-0"
 
 _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) .*partitionLeaderEpoch: (\d+) ")
-_RECORD = re.compile(
-    r"\| offset: (\d+) CreateTime: (\d+) .*? (payload:|LeaderChange:|KRaftVoters) (.*)"
-)
-_CONTROL = {"LeaderChange:": LEADER_CHANGE, "KRaftVoters": VOTERS}
+CONTROL: Mapping[str, str] = {
+    "LeaderChange:": LEADER_CHANGE,
+    "KRaftVersion": "KRAFT_VERSION",
+    "KRaftVoters": "KRAFT_VOTERS",
+}
+"""The kinds of control records, by how the tool prints them."""
+_SAID = "|".join(("payload:", *CONTROL))
+_RECORD = re.compile(rf"\| offset: (\d+) CreateTime: (\d+) .*? ({_SAID}) (.*)")
 _IDLE = "NO_OP_RECORD"
 
 
@@ -79,8 +81,8 @@ def parse(lines: Iterable[str]) -> Iterator[Record]:
             end, epoch = int(batch[2]) + 1, int(batch[3])
         elif record := _RECORD.match(line):
             content = json.loads(record[4])
-            if record[3] in _CONTROL:
-                kind = _CONTROL[record[3]]
+            if record[3] in CONTROL:
+                kind = CONTROL[record[3]]
                 content = {"type": kind, "version": content["version"], "data": content}
             kind, version, data = content["type"], content["version"], content["data"]
             if kind != _IDLE:

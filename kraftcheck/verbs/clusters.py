@@ -47,10 +47,11 @@ def cluster_fetch(**options: Any) -> int:
 @CLUSTER_OPTION
 @click.option(
     "--layout",
-    type=click.Choice(["combined", "apart", "one-controller"]),
+    type=click.Choice(["combined", "apart", "one-controller", "changing"]),
     default="combined",
     show_default=True,
-    help="Three nodes of both roles; three brokers and three controllers; or one controller.",
+    help="Three nodes of both roles; three brokers and three controllers; or one controller; or "
+    "four brokers, and three controllers whose voters may change.",
 )
 @click.option("--islands", is_flag=True, help="Each node on a host of its own (needs root).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A broker's setting.")
@@ -171,9 +172,15 @@ def cluster_heal(**options: Any) -> int:
 @click.option(
     "--faults",
     multiple=True,
-    type=click.Choice(["kill", "stop", "pause", "partition", "power", "last", "last-power"]),
+    type=click.Choice(
+        [
+            *("kill", "stop", "pause", "partition", "power", "last", "last-power"),
+            *("voter", "move", "recreate"),
+        ]
+    ),
     help="Kinds of faults; may be repeated. power: a kill that loses what was not flushed; last: "
-    "of the last replica in sync.",
+    "of the last replica in sync; voter, move, recreate: a controller leaves the voters, replicas "
+    "move, a topic beside is deleted; later all is as it was.",
 )
 @click.option(
     "--fault-command",

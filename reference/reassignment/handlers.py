@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.kit.dispatch import handlers_of
+from reference.kit.log import UNDEFINED
 from reference.kit.protocol import Outcome
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import Election
@@ -35,10 +36,14 @@ from reference.reassignment.messages import (
     ElectPartitionLeader,
     FenceBroker,
     Input,
+    MetadataUpdate,
     PlacePartition,
     PlaceTopic,
+    Produce,
     Reassign,
     RegisterBroker,
+    ReplicaFetch,
+    SendAlterPartition,
     ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
@@ -50,6 +55,7 @@ from reference.reassignment.types import (
     UNASSIGNED,
     BrokerRegistration,
     Constants,
+    LeaderNotes,
     MovingPartition,
     State,
     Target,
@@ -354,6 +360,81 @@ class ReassignmentHandlers:
         why = "" if new.leader == input.source else "NEW_LEADER_ELECTED"
         return refused(self.with_partition(row, input.partition, new), why)
 
+    # --- The broker that leads, where its notes are told: P9, R6.
+
+    def led(self, row: TopicRow, i: int) -> MovingPartition | None:
+        """The partition, if it has a leader whose notes are told."""
+        partition = self.partition(row, i) if self.constants.leader_notes else None
+        return partition if partition is not None and partition.leader != NOBODY else None
+
+    def up_to_date(self, row: TopicRow, i: int) -> bool:
+        """The leader has applied the newest metadata of the partition."""
+        p, known = row.partitions[i - 1], row.leaders[i - 1]
+        applied = (known.broker, known.leader_epoch, known.partition_epoch)
+        return applied == (p.leader, p.leader_epoch, p.partition_epoch)
+
+    def noted(self, row: TopicRow, i: int, notes: LeaderNotes) -> Outcome:
+        return made(replace(row, leaders=replaced(row.leaders, i - 1, notes)))
+
+    def handle_metadata_update(self, row: TopicRow, input: MetadataUpdate) -> Outcome | None:
+        """However many changes there were, they are one update to it. Who is no replica is
+        forgotten.
+        """
+        i = input.partition
+        p = self.led(row, i)
+        if p is None or self.up_to_date(row, i):
+            return None
+        known = row.leaders[i - 1]
+        keeps = known.broker == p.leader and self.rules.keeps_end_offsets(known, p)
+        ends = [
+            end if keeps and b in p.replicas else UNDEFINED
+            for b, end in zip(self.constants.brokers, known.ends, strict=True)
+        ]
+        applied = LeaderNotes(
+            p.leader, p.leader_epoch, p.partition_epoch, known.end_offset, tuple(ends)
+        )
+        return self.noted(row, i, applied)
+
+    def handle_produce(self, row: TopicRow, input: Produce) -> Outcome | None:
+        """A record that all in the ISR have is acknowledged."""
+        i = input.partition
+        p = self.led(row, i)
+        if p is None or not self.up_to_date(row, i):
+            return None
+        if len(p.isr) < min(self.constants.min_insync_replicas, len(p.replicas)):
+            return refused(row, "NOT_ENOUGH_REPLICAS")
+        known = row.leaders[i - 1]
+        end = known.end_offset + 1
+        noted = zip(self.constants.brokers, known.ends, strict=True)
+        ends = tuple([end if b in p.isr else before for b, before in noted])
+        return self.noted(row, i, replace(known, end_offset=end, ends=ends))
+
+    def handle_replica_fetch(self, row: TopicRow, input: ReplicaFetch) -> Outcome | None:
+        """A replica has copied all that the leader has."""
+        i, b = input.partition, input.broker
+        p = self.led(row, i)
+        if p is None or not self.up_to_date(row, i):
+            return None
+        if b == p.leader or b not in p.replicas:
+            return None
+        known = row.leaders[i - 1]
+        ends = replaced(known.ends, self._position[b], known.end_offset)
+        return self.noted(row, i, replace(known, ends=ends))
+
+    def handle_send_alter_partition(
+        self, row: TopicRow, input: SendAlterPartition
+    ) -> Outcome | None:
+        """The leader proposes that a replica joins the ISR."""
+        i, b = input.partition, input.broker
+        p = self.led(row, i)
+        if p is None or not self.up_to_date(row, i):
+            return None
+        if b in p.isr or not self.rules.joins_isr(row.leaders[i - 1], b):
+            return None
+        isr = tuple(sorted((*p.isr, b)))
+        proposal = AlterPartition(i, p.leader, isr, p.leader_epoch, p.partition_epoch)
+        return self.handle_alter_partition(row, proposal)
+
     # --- What an administrator asks for: R1, R2, R4, R8, R10 to R12.
 
     def lists(
@@ -451,8 +532,18 @@ class ReassignmentHandlers:
             ),
         )
         return replace(
-            row, partitions=(*row.partitions, new), targets=(*row.targets, Target(replicas))
+            row,
+            partitions=(*row.partitions, new),
+            targets=(*row.targets, Target(replicas)),
+            leaders=(*row.leaders, *self.first_notes(new)),
         )
+
+    def first_notes(self, partition: MovingPartition) -> tuple[LeaderNotes, ...]:
+        """Who is in the ISR of a new partition has all that the leader has."""
+        if not self.constants.leader_notes:
+            return ()
+        ends = [0 if b in partition.isr else UNDEFINED for b in self.constants.brokers]
+        return (LeaderNotes(partition.leader, 0, 0, 0, tuple(ends)),)
 
     def handle_create_topic(self, row: TopicRow, input: CreateTopic) -> Outcome:
         if row.topic_id:
@@ -487,7 +578,7 @@ class ReassignmentHandlers:
     def handle_delete_topic(self, row: TopicRow, input: DeleteTopic) -> Outcome:
         if not row.topic_id:
             return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
-        return made(replace(row, topic_id=0, partitions=(), targets=()))
+        return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=()))
 
 
 def _epochs(input: AlterPartition) -> Any:

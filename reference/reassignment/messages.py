@@ -122,6 +122,32 @@ class DeleteTopic(Tagged, frozen=True):
     """R12."""
 
 
+class MetadataUpdate(Tagged, frozen=True):
+    """P2. The broker that leads applies all that it has not heard of the partition."""
+
+    partition: int
+
+
+class Produce(Tagged, frozen=True):
+    """P4. A record that all in the ISR have is acknowledged."""
+
+    partition: int
+
+
+class ReplicaFetch(Tagged, frozen=True):
+    """P9. A replica has copied all that the leader has."""
+
+    partition: int
+    broker: Node
+
+
+class SendAlterPartition(Tagged, frozen=True):
+    """P9. The leader proposes that a replica joins the ISR."""
+
+    partition: int
+    broker: Node
+
+
 Input: TypeAlias = (
     RegisterBroker
     | UnfenceBroker
@@ -139,5 +165,9 @@ Input: TypeAlias = (
     | PlaceTopic
     | PlacePartition
     | DeleteTopic
+    | MetadataUpdate
+    | Produce
+    | ReplicaFetch
+    | SendAlterPartition
 )
 INPUTS: tuple[type[Any], ...] = get_args(Input)

@@ -5,7 +5,7 @@ Law of this file: nothing here asks a rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from reference.kit.properties import Declared
@@ -16,6 +16,7 @@ from reference.reassignment.types import (
     UNASSIGNED,
     BrokerRegistration,
     Constants,
+    LeaderNotes,
     MovingPartition,
     TopicRow,
 )
@@ -38,26 +39,50 @@ def needed_by(constants: Constants, p: MovingPartition) -> int:
     return min(constants.min_insync_replicas, len(p.replicas))
 
 
+def acknowledged(before: LeaderNotes, after: LeaderNotes) -> bool:
+    return after.end_offset > before.end_offset
+
+
+def fetched_all(constants: Constants, before: LeaderNotes, after: LeaderNotes) -> Collection[int]:
+    if acknowledged(before, after):
+        return ()
+    ends = zip(constants.brokers, before.ends, after.ends, strict=True)
+    return [b for b, old, new in ends if new == after.end_offset and old != new]
+
+
 def holders_of(
-    constants: Constants, p: MovingPartition, q: MovingPartition, known: tuple[int, ...]
+    constants: Constants,
+    p: MovingPartition,
+    q: MovingPartition,
+    known: tuple[int, ...],
+    copied: Collection[int],
+    new_records: bool,
 ) -> tuple[int, ...]:
     """Who has all that may have been acknowledged after a step.
 
-    A broker that is no replica deletes its log. Who enters the ISR beside a leader without having
-    been eligible has copied the log. With an ISR that is large enough records are acknowledged that
-    nobody else has. An unclean election that is allowed gives up what the new leader has not.
+    A broker that is no replica deletes its log. Without leader_notes, who enters the ISR beside a
+    leader without having been eligible has copied the log, and with an ISR that is large enough
+    records are acknowledged that nobody else has; with them a leader's notes, before the step and
+    after it, tell both. An unclean election that is allowed gives up what the new leader has not.
     """
-    copied = {*q.isr}.difference(p.isr, p.elr)
-    if p.leader == NOBODY or given_up(p, q):
-        copied = set()
     allowed = q.recovering and q.leader != p.leader
     if allowed and (constants.unclean_election or p.leader == NOBODY):
         have = {*q.isr}
     else:
-        have = ({*known} | copied) & {*q.replicas}
-    if q.leader != NOBODY and len(q.isr) >= needed_by(constants, q):
+        have = {*known, *copied} & {*q.replicas}
+    if new_records:
         have &= {*q.isr}
     return tuple(sorted(have))
+
+
+def holders_without_notes(
+    constants: Constants, p: MovingPartition, q: MovingPartition, known: tuple[int, ...]
+) -> tuple[int, ...]:
+    copied = {*q.isr}.difference(p.isr, p.elr)
+    if p.leader == NOBODY or given_up(p, q):
+        copied = set()
+    enough = q.leader != NOBODY and len(q.isr) >= needed_by(constants, q)
+    return holders_of(constants, p, q, known, copied, enough)
 
 
 def same(old: TopicRow, new: TopicRow, at: int) -> bool:
@@ -75,10 +100,15 @@ def holders_after(
     known = first_holders(old) if before[HISTORY] is None else before[HISTORY]
     found = []
     for at, q in enumerate(new.partitions):
-        if same(old, new, at):
-            found.append(holders_of(constants, old.partitions[at], q, known[at]))
-        else:
+        if not same(old, new, at):
             found.append(q.isr)
+        elif constants.leader_notes:
+            notes = old.leaders[at], new.leaders[at]
+            copied, enough = fetched_all(constants, *notes), acknowledged(*notes)
+            held = holders_of(constants, old.partitions[at], q, known[at], copied, enough)
+            found.append(held)
+        else:
+            found.append(holders_without_notes(constants, old.partitions[at], q, known[at]))
     return tuple(found)
 
 

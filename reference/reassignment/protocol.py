@@ -21,10 +21,14 @@ from reference.reassignment.messages import (
     ElectPartitionLeader,
     FenceBroker,
     Input,
+    MetadataUpdate,
     PlacePartition,
     PlaceTopic,
+    Produce,
     Reassign,
     RegisterBroker,
+    ReplicaFetch,
+    SendAlterPartition,
     ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
@@ -42,6 +46,8 @@ from reference.reassignment.types import (
 
 MOST_PARTITIONS: Final = 2
 """Of runs."""
+LONGEST: Final = 6
+"""A leader's log in runs, where its notes are told."""
 
 CONTROLLER_KIND: Final = NodeKind(
     name="topic-controller",
@@ -63,6 +69,8 @@ def _local(constants: Constants, _: int, row: TopicRow) -> Iterator[Input]:
         yield from _of_broker(constants, b, known.state, known.directories)
     for i, partition in enumerate(row.partitions, 1):
         yield from _of_partition(constants, i, partition)
+        if constants.leader_notes and partition.leader != NOBODY:
+            yield from _of_leader(i, partition, row.leaders[i - 1].end_offset)
     size = len(row.partitions[0].replicas) if row.partitions else len(constants.first_replicas)
     if row.topic_id:
         yield DeleteTopic()
@@ -93,10 +101,22 @@ def _of_broker(
         yield from (DirectoryFailure(b, each) for each in online if len(online) > 1)
 
 
+def _of_leader(i: int, partition: MovingPartition, end: int) -> Iterator[Input]:
+    yield MetadataUpdate(i)
+    if end < LONGEST:
+        yield Produce(i)
+    others = [b for b in partition.replicas if b != partition.leader]
+    yield from [ReplicaFetch(i, b) for b in others]
+    yield from [SendAlterPartition(i, b) for b in others]
+
+
 def _of_partition(constants: Constants, i: int, partition: MovingPartition) -> Iterator[Input]:
     leader, isr = partition.leader, {*partition.isr}
     if leader != NOBODY:
         others = [b for b in partition.replicas if b != leader]
+        if constants.leader_notes:
+            # Who joins is proposed by the leader's notes.
+            others = [b for b in others if b in isr]
         for b in others:
             proposed = tuple(sorted(isr ^ {b}))
             epochs = (partition.leader_epoch, partition.partition_epoch)
@@ -145,7 +165,9 @@ REASSIGNMENT: Final = Protocol(
             "elr_enabled": (True, False),
             "unclean_election": (False, True),
             "second_rack": ((),),
+            "leader_notes": (False,),
         },
+        on_request={"second_rack": ((3,), (1, 3)), "leader_notes": (True,)},
         local=_local,
         properties=PROPERTIES,
         moves=(200, 400),

@@ -16,6 +16,7 @@ from reference.reassignment.types import (
     UNASSIGNED,
     BrokerRegistration,
     Constants,
+    LeaderNotes,
     MovingPartition,
     TopicRow,
     Why,
@@ -172,6 +173,20 @@ class ReassignmentRules:
         fetches must not count.
         """
         return new.leader != old.leader or not set(old.replicas) <= set(new.replicas)
+
+    # --- What a leader knows of fetches: C14, P9, R6 ---
+
+    def keeps_end_offsets(self, known: LeaderNotes, partition: MovingPartition) -> bool:
+        """P9. Ends that a leader has noted count in the leader epoch in which they were fetched.
+
+        A replica that left has begun one (R3), so what was fetched before it came back does not
+        count, although one update of the metadata may tell the leader of both.
+        """
+        return known.leader_epoch == partition.leader_epoch
+
+    def joins_isr(self, known: LeaderNotes, b: int) -> bool:
+        """P9. Whoever has fetched all that the leader has is in sync."""
+        return known.ends[self.constants.brokers.index(b)] >= known.end_offset
 
     # --- Brokers and directories: R15 to R20 ---
 

@@ -22,6 +22,7 @@ __all__ = [
     "UNASSIGNED",
     "BrokerRegistration",
     "Constants",
+    "LeaderNotes",
     "MovingPartition",
     "State",
     "Target",
@@ -55,6 +56,10 @@ class Constants(msgspec.Struct, frozen=True, tag="reassignment", tag_field="prot
     """unclean.leader.election.enable."""
     second_rack: SetOf[Node] = ()
     """The brokers in another rack than the others; empty: none has a rack."""
+    leader_notes: bool = False
+    """What a leader knows of fetches decides who joins the ISR; without it, who has copied the log
+    comes with the input.
+    """
 
     def __post_init__(self) -> None:
         assert self.first_replicas, "a partition has replicas"
@@ -95,6 +100,20 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     replicas: tuple[Node, ...]
 
 
+class LeaderNotes(msgspec.Struct, frozen=True, gc=False):
+    """P9. What the broker that leads a partition knows."""
+
+    broker: Node
+    leader_epoch: int
+    """Of the metadata that it has applied."""
+    partition_epoch: int
+    """Likewise."""
+    end_offset: int
+    """Where its log ends."""
+    ends: ByNode[int]
+    """Where fetches ended; -1: nothing is known."""
+
+
 class TopicRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The whole state of the controller, as far as one topic is concerned. The hash is kept,
     because steps are memoised by row.
@@ -108,6 +127,8 @@ class TopicRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     partitions: tuple[MovingPartition, ...]
     targets: tuple[Target, ...]
     """By partition."""
+    leaders: tuple[LeaderNotes, ...] = ()
+    """By partition, with leader_notes."""
 
 
 def partition_constants(constants: Constants, replicas: tuple[int, ...]) -> PartitionConstants:

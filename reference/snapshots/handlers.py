@@ -7,8 +7,8 @@ part of it can still be read record by record is said by `log_start`.
 
 Not modelled here: bytes and positions (a snapshot comes with one answer), partial files, batches
 that a snapshot might cut, the bootstrap checkpoint (V12), retention (any prefix that a
-snapshot covers may go), a start of the log that a restart moves back to its segment's (V3), the
-state machine that listens (V26 to V29), and what reference/voters does not model.
+snapshot covers may go), a start of the log that a restart moves back to its segment's (V3), what a
+broker makes of the metadata (V26 to V28), and what reference/voters does not model.
 """
 
 from __future__ import annotations
@@ -34,14 +34,17 @@ from reference.snapshots.messages import (
     FetchSnapshotResponse,
     Input,
 )
-from reference.snapshots.rules import SnapshotRules, log_of
+from reference.snapshots.rules import SnapshotRules, data_of, log_of
 from reference.snapshots.types import (
     NO_ID,
+    NO_MACHINE,
     NO_SNAPSHOT,
     Constants,
+    Machine,
     Snapshot,
     SnapshotId,
     SnapshotRow,
+    Stable,
     id_of,
     initial_snapshot_row,
 )
@@ -105,6 +108,35 @@ class SnapshotHandlers:
             return fetch_response(m, id_of(row.snapshots[-1]), records=())
         return fetch_response(m, NO_ID)
 
+    def from_snapshot(self, snapshot: Snapshot) -> Machine:
+        """V8."""
+        records, end = data_of(snapshot.records), snapshot.end_offset
+        return Machine(end, records, Stable(self.rules.stable_after_snapshot(end), records))
+
+    def read_to(self, machine: Machine, log: VotersLog, end: int) -> Machine:
+        """V29. Batches are read up to an end. It goes back to what it has after the last of them
+        that has data, unless it goes back to more already.
+        """
+        records = machine.records + data_of(log[machine.next : end])
+        ends = [i for i in range(machine.next + 1, end + 1) if data_of((log[i - 1],))]
+        last = max(ends, default=0)
+        goes_on = last > machine.stable.end_offset
+        return Machine(end, records, Stable(last, records) if goes_on else machine.stable)
+
+    def machine_after(self, old: SnapshotRow, new: SnapshotRow) -> Machine:
+        """V29. Who is active no more goes back; then all that is committed is read."""
+        if not is_running(new.voter.quorum):
+            return NO_MACHINE
+        machine, rules = old.machine, self.rules
+        if rules.is_active(old) and not rules.is_active(new):
+            machine = Machine(machine.next, machine.stable.records, machine.stable)
+        if rules.begins_with_snapshot(new, machine.next):
+            machine = self.from_snapshot(new.snapshots[-1])
+        watermark = new.voter.quorum.high_watermark
+        if watermark <= machine.next:
+            return machine
+        return self.read_to(machine, log_of(new), watermark)
+
     def kept(self, row: SnapshotRow, outcome: Outcome | None) -> Outcome | None:
         """A download ends with its role."""
         if outcome is None:
@@ -113,6 +145,8 @@ class SnapshotHandlers:
         now = (quorum.role, quorum.epoch, quorum.leader)
         follows = now == ("Follower", before.epoch, before.leader)
         after = replace(row, voter=outcome.row, download=row.download if follows else NO_ID)
+        if self.constants.state_machines:
+            after = replace(after, machine=self.machine_after(row, after))
         sent = canonical([self.outgoing(after, m) for m in outcome.sent])
         return Outcome(after, sent, outcome.ignored)
 
@@ -241,7 +275,13 @@ class SnapshotHandlers:
         quorum = replace(row.voter.quorum, log=log, flushed=len(log), epoch_cache=cache_of(log))
         history = self.read_anew(row, log, snapshot.end_offset)
         voter = replace(row.voter, quorum=quorum, history=history, history_end=len(log))
-        return SnapshotRow(voter, row.bootstrap, snapshot.end_offset, (snapshot,), NO_ID)
+        return replace(
+            row,
+            voter=voter,
+            log_start=snapshot.end_offset,
+            snapshots=(snapshot,),
+            download=NO_ID,
+        )
 
     def load(
         self, n: int, row: SnapshotRow, m: FetchSnapshotResponse, answered: QuorumRow

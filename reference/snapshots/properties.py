@@ -126,6 +126,21 @@ def log_start_covered(after: Rows) -> str | None:
     return None
 
 
+@_property("state")
+def controller_state_is_replay(after: Rows, committed: VotersLog) -> str | None:
+    """What a controller has read is what the committed records up to there say, whether it leads,
+    led, or began with a snapshot.
+
+    Misses: runs without `state_machines`; what an active controller makes of what it writes.
+    """
+    for n, row in after.items():
+        end = row.machine.next
+        said = tuple([entry for entry in committed[:end] if entry.value > 0])
+        if end > len(committed) or row.machine.records != said:
+            return f"the controller of node {n} has read {row.machine.records} up to {end}"
+    return None
+
+
 # --- Safety of single steps ---
 
 

@@ -8,7 +8,7 @@ reference/quorum/rules.py. Rule ids (V1 ...) are those of docs/reconfiguration.m
 
 from __future__ import annotations
 
-from reference.kit.log import latest_epoch
+from reference.kit.log import UNDEFINED, latest_epoch
 from reference.quorum.messages import FetchRequest
 from reference.snapshots.types import Constants, Snapshot, SnapshotId, SnapshotRow, id_of
 from reference.voters.types import History, VotersLog
@@ -20,6 +20,11 @@ def log_of(row: SnapshotRow) -> VotersLog:
 
 def last_epoch_of(row: SnapshotRow) -> int:
     return latest_epoch(row.voter.quorum.epoch_cache)
+
+
+def data_of(log: VotersLog) -> VotersLog:
+    """V30. Control records are not for the controller."""
+    return tuple([entry for entry in log if entry.value > 0])
 
 
 class SnapshotRules:
@@ -89,3 +94,22 @@ class SnapshotRules:
     def may_start(self, row: SnapshotRow) -> bool:
         """V4. A log that begins where no snapshot ends cannot be started with."""
         return row.log_start == 0 or any([s.end_offset >= row.log_start for s in row.snapshots])
+
+    # --- What a controller keeps of it: V8, V29 ---
+
+    def is_active(self, row: SnapshotRow) -> bool:
+        """V29. A leader is active, and writes, when a record of its epoch is committed."""
+        quorum = row.voter.quorum
+        return quorum.role == "Leader" and quorum.high_watermark != UNDEFINED
+
+    def begins_with_snapshot(self, row: SnapshotRow, next: int) -> bool:
+        """V8. Who has read nothing yet, or not up to where its log begins, begins with its latest
+        snapshot.
+        """
+        if not row.snapshots or not (next == 0 or next < row.log_start):
+            return False
+        return row.snapshots[-1].end_offset <= row.voter.quorum.high_watermark
+
+    def stable_after_snapshot(self, end: int) -> int:
+        """V29. Up to where the state of a snapshot goes: its end is exclusive."""
+        return end

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from reference.kit.sometimes import Conditions
-from reference.quorum.messages import Crash, FetchRequest, Restart
+from reference.quorum.messages import (
+    CheckQuorumTimeout,
+    Crash,
+    FetchRequest,
+    Resign,
+    Restart,
+    VoteRequest,
+)
 from reference.snapshots.messages import (
     CleanSnapshots,
     CreateSnapshot,
@@ -81,3 +88,10 @@ def crash_during_a_download(before: SnapshotRow) -> bool:
 def node_starts_from_a_snapshot(before: SnapshotRow) -> bool:
     """A node starts whose log begins after its first record."""
     return before.log_start > 0
+
+
+@sometimes(Resign, CheckQuorumTimeout, FetchRequest, VoteRequest)
+def controller_goes_back(before: SnapshotRow, after: SnapshotRow) -> bool:
+    """A controller that has led has to go back to what is committed."""
+    led = before.voter.quorum.role == "Leader" and before.machine.next > 0
+    return led and after.voter.quorum.role != "Leader"

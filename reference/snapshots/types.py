@@ -22,7 +22,12 @@ from reference.voters.types import (
 
 
 class Constants(VoterConstants, frozen=True, tag="snapshots", tag_field="protocol"):
-    """As where voters change: every controller or broker, and who of them votes at first."""
+    """As where voters change: every controller or broker, and who of them votes at first.
+
+    state_machines: whether controllers keep what the committed records say (V8, V29).
+    """
+
+    state_machines: bool = False
 
 
 class SnapshotId(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -48,6 +53,24 @@ def id_of(snapshot: Snapshot) -> SnapshotId:
     return SnapshotId(snapshot.end_offset, snapshot.epoch)
 
 
+class Stable(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """V29. What a deposed controller goes back to: the records that count, up to an end."""
+
+    end_offset: int
+    records: VotersLog
+
+
+class Machine(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """V29. What a controller has read: up to where, and the records that count."""
+
+    next: int
+    records: VotersLog
+    stable: Stable
+
+
+NO_MACHINE: Final = Machine(0, (), Stable(0, ()))
+
+
 class SnapshotRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The whole state of a node. The hash is kept, because steps are memoised by row."""
 
@@ -61,6 +84,9 @@ class SnapshotRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Durable: those that are complete, by their ends."""
     download: SnapshotId
     """Follower: the id of the snapshot that it asks for."""
+    machine: Machine = NO_MACHINE
+    """Volatile, with state_machines. What an active controller has written besides is in its log
+    from `next` on."""
 
 
 def initial_snapshot_row(constants: Constants) -> SnapshotRow:

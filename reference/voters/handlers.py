@@ -147,17 +147,32 @@ class VoterHandlers:
         caught_up = tuple([v for v in at_end if v not in voters])
         return replace(read, quorum=quorum, caught_up=caught_up)
 
+    def opened(
+        self, n: int, before: VoterRow, outcome: QuorumOutcome
+    ) -> tuple[VoterRow, tuple[Any, ...]]:
+        """V22. What a new leader has: its first record, and the set. With what it sends."""
+        now = self.noted(before, outcome.row)
+        opens = now.quorum.role == "Leader" and self.rules.writes_bootstrap_set(now)
+        under = self.in_force(now)
+        if not opens or under.leads_same_epoch(before.quorum, now.quorum):
+            return now, outcome.sent
+        voters = self.rules.voters_of(now)
+        entry = VotersEntry(now.quorum.epoch, VOTERS_RECORD, voters, ())
+        longer = replace(now.quorum, log=(*now.quorum.log, entry))
+        written = under.finish(n, now.quorum, longer)
+        return self.noted(now, written.row), quorum.canonical((*outcome.sent, *written.sent))
+
     def after(self, n: int, before: VoterRow, outcome: QuorumOutcome) -> Outcome:
         """The high watermark, a change that it completes and a leader that leaves with it are one
         step (V20).
         """
-        now = self.noted(before, outcome.row)
+        now, sent = self.opened(n, before, outcome)
         waits = now.change >= now.quorum.high_watermark
         done = now if waits else replace(now, change=UNDEFINED)
         if not self.rules.leaves_after_removal(n, now):
-            return Outcome(done, outcome.sent, outcome.ignored)
+            return Outcome(done, sent, outcome.ignored)
         left = self.in_force(now).resign(n, now.quorum)
-        sent = quorum.canonical((*outcome.sent, *left.sent))
+        sent = quorum.canonical((*sent, *left.sent))
         return Outcome(self.noted(done, left.row), sent, outcome.ignored)
 
     def _taken(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
@@ -427,4 +442,4 @@ class VoterHandlers:
             return None
         if not self.rules.may_return_empty(row):
             return self.refuse(row, "INVALID_VOTER_KEY")
-        return self.refuse(initial_voter_row(self.constants), "")
+        return self.refuse(initial_voter_row(self.constants, n), "")

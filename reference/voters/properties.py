@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from reference.kit.log import UNDEFINED, is_prefix_of
+from reference.kit.log import LEADER_CHANGE, UNDEFINED, is_prefix_of
 from reference.kit.properties import Declared
 from reference.kit.protocol import HISTORY, Property
 from reference.quorum import properties as quorum
@@ -146,6 +146,13 @@ def one_change_at_a_time(after: Rows, committed: VotersLog) -> str | None:
     return None
 
 
+def known_to(constants: Constants, n: int, sets: History) -> History:
+    """Who was formatted without the bootstrap snapshot does not know its set."""
+    if n in constants.unformatted and sets and sets[0].offset == UNDEFINED:
+        return (VotersAt(UNDEFINED, ()), *sets[1:])
+    return sets
+
+
 @_property("state")
 def history_sound(constants: Constants, after: Rows) -> str | None:
     """A node knows the sets of its log, and no others.
@@ -153,8 +160,22 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
     Misses: a log with wrong sets, which are then known as they are.
     """
     for n, row in after.items():
-        if is_running(row.quorum) and row.history != sets_of(constants, row.quorum.log):
+        read = known_to(constants, n, sets_of(constants, row.quorum.log))
+        if is_running(row.quorum) and row.history != read:
             return f"node {n} takes {known_voters(row)} for its voters, not those of its log"
+    return None
+
+
+@_property("state")
+def voters_are_known(after: Rows) -> str | None:
+    """V22. Who has more than first records of leaders has read a set.
+
+    Misses: a set that was read and is not the one of the bootstrap snapshot.
+    """
+    for n, row in after.items():
+        told = any(entry.value != LEADER_CHANGE for entry in row.quorum.log)
+        if is_running(row.quorum) and told and not known_voters(row):
+            return f"node {n} has records, and knows no voters"
     return None
 
 
@@ -167,8 +188,9 @@ def committed_sets_one_line(constants: Constants, after: Rows, committed: Voters
     line = sets_of(constants, committed)
     for n, row in after.items():
         end = max(row.quorum.high_watermark, 0)
-        known = [each for each in row.history if each.offset < end]
-        if is_running(row.quorum) and known != [each for each in line if each.offset < end]:
+        known = tuple([each for each in row.history if each.offset < end])
+        settled = tuple([each for each in line if each.offset < end])
+        if is_running(row.quorum) and known != known_to(constants, n, settled):
             return f"node {n} knows other committed sets below its high watermark {end}"
     return None
 
@@ -322,5 +344,7 @@ PROPERTIES: Final[tuple[Property, ...]] = tuple(
     ]
 )
 """All of them, in the order of the spec."""
-OF_OPTIONS: Final = frozenset({"UpdatesStay", "RemovedStaysOut"})
-"""Those of what comes only where listeners change, or voters join by themselves."""
+OF_OPTIONS: Final = frozenset({"UpdatesStay", "RemovedStaysOut", "VotersAreKnown"})
+"""Those of what comes only where listeners change, voters join by themselves, or a node was
+formatted without a set.
+"""

@@ -54,6 +54,15 @@ CONTROLLER_KIND: Final = NodeKind(
     running="Running",
     role=lambda row: str(row.quorum.role),
 )
+UNFORMATTED_KIND: Final = CONTROLLER_KIND._replace(
+    name="unformatted-controller",
+    initial=lambda constants: initial_voter_row(constants, constants.unformatted[0]),
+)
+"""V12. One that was formatted without the bootstrap snapshot."""
+
+
+def _kind_of(constants: Constants, node: int) -> NodeKind:
+    return UNFORMATTED_KIND if node in constants.unformatted else CONTROLLER_KIND
 
 
 def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
@@ -102,12 +111,12 @@ VOTERS: Final = Protocol(
     name="voters",
     sentence="controllers join and leave a quorum's voters, one at a time",
     constants=Constants,
-    kinds=(CONTROLLER_KIND,),
+    kinds=(CONTROLLER_KIND, UNFORMATTED_KIND),
     messages=MESSAGES,
     alike="controllers",
     peers=lambda constants: constants.nodes,
     nodes=lambda constants: constants.nodes,
-    kind_of=lambda constants, node: CONTROLLER_KIND,
+    kind_of=_kind_of,
     handlers=_handlers,
     rules=(VoterRules,),
     sometimes=tuple(sometimes.all),
@@ -120,6 +129,12 @@ VOTERS: Final = Protocol(
             "kraft_version": (1,),
             "auto_join": (False,),
             "listeners_change": (False,),
+            "unformatted": ((),),
+        },
+        on_request={
+            "kraft_version": (0,),
+            "auto_join": (True,),
+            "listeners_change": (True,),
         },
         local=_local,
         properties=PROPERTIES,

@@ -67,6 +67,12 @@ class VoterRules:
             return 1
         return 0 if row.history[-1].offset == UNDEFINED else 1
 
+    def writes_bootstrap_set(self, row: VoterRow) -> bool:
+        """V22. Where the set in force is that of the bootstrap snapshot, a new leader writes it,
+        for those who were formatted without it.
+        """
+        return bool(self.constants.unformatted) and row.history[-1].offset == UNDEFINED
+
     def history_after_append(self, row: VoterRow, quorum: QuorumRow) -> Read:
         """V11. What the node's log has now has been read."""
         read = sets_in(quorum.log, row.history_end)

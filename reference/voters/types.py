@@ -47,7 +47,8 @@ class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol")
 
     kraft_version: 0 or 1, that of the bootstrap set (V23). auto_join: as Kafka's
     controller.quorum.auto.join.enable (V24). listeners_change: whether a controller may come back
-    with other listeners (V17).
+    with other listeners (V17). unformatted: who was formatted without the bootstrap snapshot, and
+    observes (V12).
     """
 
     nodes: SetOf[Node]
@@ -56,20 +57,29 @@ class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol")
     kraft_version: int = 1
     auto_join: bool = False
     listeners_change: bool = False
+    unformatted: SetOf[Node] = ()
 
     def __post_init__(self) -> None:
         assert self.first_voters, "a quorum has voters"
-        for named in (self.nodes, self.first_voters):
+        for named in (self.nodes, self.first_voters, self.unformatted):
             assert list(named) == sorted(set(named)), "nodes are sorted and distinct"
         assert set(self.first_voters) <= set(self.nodes), "who votes is a controller"
         assert min(self.nodes) >= 0, "-1 is nobody"
+        observers = {*self.nodes} - {*self.first_voters}
+        assert {*self.unformatted} <= observers, "who is formatted without a set is no first voter"
         assert self.kraft_version in (0, 1), "kraft.version is 0 or 1"
 
 
 class InForce(QuorumConstants, frozen=True):
-    """What a quorum is under one set: its voters, and all whom a row's functions have."""
+    """What a quorum is under one set: its voters, and all whom a row's functions have. Who was
+    formatted without a set knows of no voter.
+    """
 
     among: SetOf[Node]
+
+    def __post_init__(self) -> None:
+        if self.voters:
+            super().__post_init__()
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -131,12 +141,15 @@ def in_force(constants: Constants, voters: tuple[int, ...]) -> InForce:
     return InForce(voters, constants.fetch_max_records, constants.nodes)
 
 
-def initial_voter_row(constants: Constants) -> VoterRow:
-    """The first state of every controller: it knows the bootstrap set, and has nothing."""
+def initial_voter_row(constants: Constants, n: int | None = None) -> VoterRow:
+    """The first state of a controller: it has nothing, and knows the bootstrap set, unless n is
+    one that was formatted without it.
+    """
+    known = () if n in constants.unformatted else constants.first_voters
     first = initial_row(in_force(constants, constants.nodes))
     return VoterRow(
         quorum=QuorumRow(**msgspec.structs.asdict(first)),
-        history=(VotersAt(UNDEFINED, constants.first_voters),),
+        history=(VotersAt(UNDEFINED, known),),
         history_end=0,
         caught_up=(),
         change=UNDEFINED,

@@ -21,23 +21,38 @@ GivenUp(p, q) ==
 NeededBy(p) == MinOf(MinInsyncReplicas, Len(p.replicas))
 
 (* Who has all that may have been acknowledged after a step.  A broker that *)
-(* is no replica deletes its log.  Who enters the ISR beside a leader       *)
-(* without having been eligible has copied the log.  With an ISR that is    *)
-(* large enough records are acknowledged that nobody else has.  An unclean  *)
-(* election that is allowed gives up what the new leader has not.           *)
-HoldersOf(p, q, known) ==
-  LET copied == IF p.leader = Nobody \/ GivenUp(p, q) THEN {} ELSE q.isr \ (p.isr \cup p.elr)
-      allowed == /\ q.recovering /\ q.leader # p.leader
+(* is no replica deletes its log.  Without LeaderNotes, who enters the ISR  *)
+(* beside a leader without having been eligible has copied the log, and     *)
+(* with an ISR that is large enough records are acknowledged that nobody    *)
+(* else has; with them a leader's notes, before the step and after it, tell *)
+(* both.  An unclean election that is allowed gives up what the new leader  *)
+(* has not.                                                                 *)
+Acknowledged(before, after) == after.endOffset > before.endOffset
+
+FetchedAll(before, after) ==
+  IF Acknowledged(before, after) THEN {}
+  ELSE {b \in Brokers : after.ends[b] = after.endOffset /\ before.ends[b] # after.ends[b]}
+
+HoldersOf(p, q, known, copied, acknowledged) ==
+  LET allowed == /\ q.recovering /\ q.leader # p.leader
                  /\ UncleanElection \/ p.leader = Nobody
       have == IF allowed THEN q.isr ELSE (known \cup copied) \cap RangeOf(q.replicas)
-  IN IF q.leader # Nobody /\ Cardinality(q.isr) >= NeededBy(q) THEN have \cap q.isr ELSE have
+  IN IF acknowledged THEN have \cap q.isr ELSE have
+
+HoldersWithoutNotes(p, q, known) ==
+  HoldersOf(p, q, known,
+    IF p.leader = Nobody \/ GivenUp(p, q) THEN {} ELSE q.isr \ (p.isr \cup p.elr),
+    q.leader # Nobody /\ Cardinality(q.isr) >= NeededBy(q))
 
 Same(old, new, i) == old.topicId = new.topicId /\ i \in DOMAIN old.partitions
 
 HoldersAfter(old, new, known) ==
   [i \in DOMAIN new.partitions |->
-     IF Same(old, new, i) THEN HoldersOf(old.partitions[i], new.partitions[i], known[i])
-     ELSE new.partitions[i].isr]
+     CASE ~Same(old, new, i) -> new.partitions[i].isr
+       [] LeaderNotes -> HoldersOf(old.partitions[i], new.partitions[i], known[i],
+                           FetchedAll(old.leaders[i], new.leaders[i]),
+                           Acknowledged(old.leaders[i], new.leaders[i]))
+       [] OTHER -> HoldersWithoutNotes(old.partitions[i], new.partitions[i], known[i])]
 
 -----------------------------------------------------------------------------
 (* Of every state.                                                          *)

@@ -19,7 +19,9 @@ CONSTANTS
   MinInsyncReplicas,   \* min.insync.replicas of the topic
   ElrEnabled,          \* eligible.leader.replicas.version = 1 (KIP-966)
   UncleanElection,     \* unclean.leader.election.enable
-  SecondRack           \* the brokers in another rack than the others; empty: none has a rack
+  SecondRack,          \* the brokers in another rack than the others; empty: none has a rack
+  LeaderNotes          \* what a leader knows of fetches decides who joins the ISR; without it,
+                       \* who has copied the log comes with the input
 
 Nobody == -1
 Unassigned == 0        \* no directory is known of the replica, or the broker has none
@@ -133,6 +135,18 @@ LastKnownAfter(old, new) ==
 (* leaves, whose late fetches must not count.                               *)
 LeaderEpochBumped(old, new) ==
   new.leader # old.leader \/ ~(RangeOf(old.replicas) \subseteq RangeOf(new.replicas))
+
+-----------------------------------------------------------------------------
+(* What a leader knows of fetches: C14, P9, R6.                             *)
+
+(* P9.  Ends that a leader has noted count in the leader epoch in which     *)
+(* they were fetched.  A replica that left has begun one (R3), so what was  *)
+(* fetched before it came back does not count, although one update of the   *)
+(* metadata may tell the leader of both.                                    *)
+KeepsEndOffsets(known, partition) == known.leaderEpoch = partition.leaderEpoch
+
+(* P9.  Whoever has fetched all that the leader has is in sync.             *)
+JoinsIsr(known, b) == known.ends[b] >= known.endOffset
 
 -----------------------------------------------------------------------------
 (* Brokers and directories: R15 to R20.                                     *)

@@ -32,6 +32,10 @@ Under(Replicas) == INSTANCE PartitionController WITH FetchMaxRecords <- 1
 (*                   replicas, adding, removing, directories (by broker)    *)
 (*   targets         by partition: the replicas that were last asked for,   *)
 (*                   and accepted; no rule asks for them                    *)
+(*   leaders         with LeaderNotes, by partition: what the broker that   *)
+(*                   leads knows: broker, leaderEpoch and partitionEpoch of *)
+(*                   the metadata that it has applied; endOffset, where its *)
+(*                   log ends; ends, by broker where its fetches ended      *)
 (***************************************************************************)
 Partition(row, replicas) ==
   LET active == {b \in RangeOf(replicas) : IsActive(row.registrations[b])}
@@ -43,12 +47,18 @@ Partition(row, replicas) ==
                                          THEN DirectoryOfNew(row.registrations[b])
                                          ELSE Unassigned]]
 
+(* Who is in the ISR of a new partition has all that the leader has.        *)
+FirstNotes(partition) ==
+  IF ~LeaderNotes THEN <<>>
+  ELSE <<[broker |-> partition.leader, leaderEpoch |-> 0, partitionEpoch |-> 0, endOffset |-> 0,
+          ends |-> [b \in Brokers |-> IF b \in partition.isr THEN 0 ELSE Undefined]]>>
+
 (* All are registered and unfenced, and one topic has one partition.        *)
 InitialRow(c) ==
   LET brokers == [b \in Brokers |-> [state |-> "Active", directories |-> Directories]]
       first == Partition([registrations |-> brokers], FirstReplicas)
   IN [registrations |-> brokers, topicId |-> 1, topicsMade |-> 1, partitions |-> <<first>>,
-      targets |-> <<[replicas |-> FirstReplicas]>>]
+      targets |-> <<[replicas |-> FirstReplicas]>>, leaders |-> FirstNotes(first)]
 
 Made(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 Refused(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
@@ -222,6 +232,62 @@ Step_HandleAlterPartition(c, row, input) ==
                              ELSE "NEW_LEADER_ELECTED"]}
 
 -----------------------------------------------------------------------------
+(* The broker that leads, where its notes are told: P9, R6.                 *)
+
+Led(row, i) == LeaderNotes /\ i \in DOMAIN row.partitions /\ row.partitions[i].leader # Nobody
+
+(* The leader has applied the newest metadata of the partition.             *)
+UpToDate(row, i) ==
+  LET p == row.partitions[i]
+      known == row.leaders[i]
+  IN /\ known.broker = p.leader /\ known.leaderEpoch = p.leaderEpoch
+     /\ known.partitionEpoch = p.partitionEpoch
+
+(* However many changes there were, they are one update to it.  Who is no   *)
+(* replica is forgotten.                                                    *)
+Step_HandleMetadataUpdate(c, row, input) ==
+  LET i == input.partition
+      p == row.partitions[i]
+      known == row.leaders[i]
+      keeps == known.broker = p.leader /\ KeepsEndOffsets(known, p)
+  IN IF ~Led(row, i) \/ UpToDate(row, i) THEN Disabled
+     ELSE Made([row EXCEPT !.leaders[i] =
+            [known EXCEPT !.broker = p.leader, !.leaderEpoch = p.leaderEpoch,
+                          !.partitionEpoch = p.partitionEpoch,
+                          !.ends = [b \in Brokers |-> IF keeps /\ b \in RangeOf(p.replicas)
+                                                     THEN @[b] ELSE Undefined]]])
+
+(* A record that all in the ISR have is acknowledged.                       *)
+Step_HandleProduce(c, row, input) ==
+  LET i == input.partition
+      p == row.partitions[i]
+      end == row.leaders[i].endOffset + 1
+  IN IF ~Led(row, i) \/ ~UpToDate(row, i) THEN Disabled
+     ELSE IF Cardinality(p.isr) < MinOf(MinInsyncReplicas, Len(p.replicas))
+          THEN Refused(row, "NOT_ENOUGH_REPLICAS")
+     ELSE Made([row EXCEPT
+            !.leaders[i].endOffset = end,
+            !.leaders[i].ends = [b \in Brokers |-> IF b \in p.isr THEN end ELSE @[b]]])
+
+(* A replica has copied all that the leader has.                            *)
+Step_HandleReplicaFetch(c, row, input) ==
+  LET i == input.partition
+      others == RangeOf(row.partitions[i].replicas) \ {row.partitions[i].leader}
+  IN IF ~Led(row, i) \/ ~UpToDate(row, i) THEN Disabled
+     ELSE IF input.broker \notin others THEN Disabled
+     ELSE Made([row EXCEPT !.leaders[i].ends[input.broker] = row.leaders[i].endOffset])
+
+(* The leader proposes that a replica joins the ISR.                        *)
+Step_HandleSendAlterPartition(c, row, input) ==
+  LET i == input.partition
+      p == row.partitions[i]
+  IN IF ~Led(row, i) \/ ~UpToDate(row, i) THEN Disabled
+     ELSE IF input.broker \in p.isr \/ ~JoinsIsr(row.leaders[i], input.broker) THEN Disabled
+     ELSE Step_HandleAlterPartition(c, row,
+            [partition |-> i, source |-> p.leader, isr |-> p.isr \cup {input.broker},
+             leaderEpoch |-> p.leaderEpoch, partitionEpoch |-> p.partitionEpoch])
+
+-----------------------------------------------------------------------------
 (* What an administrator asks for: R1, R2, R4, R8, R10 to R12.              *)
 
 Lists(row, partition, replicas, adding, removing) ==
@@ -281,7 +347,8 @@ NewPartition(row, replicas) ==
 
 Added(row, replicas) ==
   [row EXCEPT !.partitions = Append(@, Partition(row, replicas)),
-              !.targets = Append(@, [replicas |-> replicas])]
+              !.targets = Append(@, [replicas |-> replicas]),
+              !.leaders = @ \o FirstNotes(Partition(row, replicas))]
 
 Step_HandleCreateTopic(c, row, input) ==
   CASE row.topicId # 0 -> Refused(row, "TOPIC_ALREADY_EXISTS")
@@ -306,5 +373,6 @@ Step_HandlePlacePartition(c, row, input) ==
 
 Step_HandleDeleteTopic(c, row, input) ==
   IF row.topicId = 0 THEN Refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
-  ELSE Made([row EXCEPT !.topicId = 0, !.partitions = <<>>, !.targets = <<>>])
+  ELSE Made([row EXCEPT !.topicId = 0, !.partitions = <<>>, !.targets = <<>>,
+                           !.leaders = <<>>])
 =============================================================================

@@ -82,6 +82,14 @@ LogStartCovered ==
       /\ rows[n].logStart \in Ends(n)
       /\ Running(rows[n]) => rows[n].logStart <= Len(rows[n].voter.quorum.log)
 
+(* V29.  What a controller has read is what the committed records up to     *)
+(* there say, whether it leads, led, or began with a snapshot.              *)
+ControllerStateIsReplay ==
+  \A n \in Nodes :
+    LET machine == rows[n].machine
+        said == SelectSeq(Prefix(committed, machine.next), LAMBDA entry : entry.value > 0)
+    IN machine.next <= Len(committed) /\ machine.records = said
+
 -----------------------------------------------------------------------------
 (* Safety of single steps.                                                  *)
 

@@ -14,6 +14,9 @@
 (***************************************************************************)
 EXTENDS VoterRules
 
+CONSTANT
+  StateMachines       \* controllers keep what the committed records say (V8, V29)
+
 NoId == [endOffset |-> Undefined, epoch |-> Undefined]
 NoSnapshot == [endOffset |-> Undefined, epoch |-> Undefined, records |-> <<>>]
 
@@ -21,6 +24,9 @@ IdOf(snapshot) == [endOffset |-> snapshot.endOffset, epoch |-> snapshot.epoch]
 
 LogOfRow(row) == row.voter.quorum.log
 LastEpochOf(row) == LatestEpoch(row.voter.quorum.epochCache)
+
+(* V30.  Control records are not for the controller.                        *)
+Data(log) == SelectSeq(log, LAMBDA entry : entry.value > 0)
 
 (* V1.  A node's snapshots are of one log, so their ends order them.        *)
 Latest(snapshots) == CHOOSE s \in snapshots : \A t \in snapshots : t.endOffset <= s.endOffset
@@ -79,4 +85,21 @@ SnapshotIsAhead(row, snapshot) ==
 (* V4.  A log that begins where no snapshot ends cannot be started with.    *)
 MayStart(row) ==
   row.logStart > 0 => \E s \in row.snapshots : s.endOffset >= row.logStart
+
+-----------------------------------------------------------------------------
+(* What a controller keeps of it: V8, V29.                                  *)
+
+(* V29.  A leader is active, and writes, when a record of its epoch is      *)
+(* committed.                                                               *)
+IsActive(row) ==
+  row.voter.quorum.role = "Leader" /\ row.voter.quorum.highWatermark # Undefined
+
+(* V8.  Who has read nothing yet, or not up to where its log begins, begins *)
+(* with its latest snapshot.                                                *)
+BeginsWithSnapshot(row, next) ==
+  /\ row.snapshots # {} /\ (next = 0 \/ next < row.logStart)
+  /\ Latest(row.snapshots).endOffset <= row.voter.quorum.highWatermark
+
+(* V29.  Up to where the state of a snapshot goes: its end is exclusive.    *)
+StableAfterSnapshot(end) == end
 =============================================================================

@@ -13,11 +13,11 @@
 (* Python twin: reference/snapshots/handlers.py.                            *)
 (*                                                                          *)
 (* Not modelled here: bytes and positions (a snapshot comes with one        *)
-(* answer), partial files, batches that a snapshot might cut, the    *)
+(* answer), partial files, batches that a snapshot might cut, the           *)
 (* bootstrap checkpoint (V12), retention (any prefix that a snapshot covers *)
 (* may go), a start of the log that a restart moves back to its segment's   *)
-(* (V3), the state machine that listens (V26 to V29), and what VoterChanges *)
-(* does not model.                                                          *)
+(* (V3), what a broker makes of the metadata (V26 to V28), and what         *)
+(* VoterChanges does not model.                                             *)
 (***************************************************************************)
 EXTENDS SnapshotRules
 
@@ -31,10 +31,17 @@ InForce(Voters) == INSTANCE QuorumHandlers
 (*   logStart     where what can be read record by record begins            *)
 (*   snapshots    durable: those that are complete                          *)
 (*   download     follower: the id of the snapshot that it asks for         *)
+(*   machine      volatile, with StateMachines: what the controller has     *)
+(*                read: next, an offset; records, those that count; stable, *)
+(*                an end and the records that it goes back to when it is    *)
+(*                deposed.  What an active one has written besides is in    *)
+(*                its log from `next` on.                                   *)
 (***************************************************************************)
+NoMachine == [next |-> 0, records |-> <<>>, stable |-> [endOffset |-> 0, records |-> <<>>]]
+
 InitialRow(n) ==
   [voter |-> V!InitialRow(n), bootstrap |-> FirstVoters, logStart |-> 0, snapshots |-> {},
-   download |-> NoId]
+   download |-> NoId, machine |-> NoMachine]
 
 Running(row) == V!Running(row.voter)
 
@@ -60,12 +67,42 @@ Outgoing(row, m) ==
          ELSE FetchResponse(m, NoId)
     [] OTHER -> m
 
+(* V8.                                                                      *)
+FromSnapshot(snapshot) ==
+  LET records == Data(snapshot.records)
+  IN [next |-> snapshot.endOffset, records |-> records,
+      stable |-> [endOffset |-> StableAfterSnapshot(snapshot.endOffset), records |-> records]]
+
+(* V29.  Batches are read up to an end.  It goes back to what it has after  *)
+(* the last of them that has data, unless it goes back to more already.     *)
+ReadTo(machine, log, end) ==
+  LET records == machine.records \o Data(SubSeq(log, machine.next + 1, end))
+      ends == {i \in (machine.next + 1)..end : Data(<<log[i]>>) # <<>>}
+      last == IF ends = {} THEN 0 ELSE CHOOSE i \in ends : \A j \in ends : j <= i
+  IN [next |-> end, records |-> records,
+      stable |-> IF last <= machine.stable.endOffset THEN machine.stable
+                 ELSE [endOffset |-> last, records |-> records]]
+
+(* V29.  Who is active no more goes back; then all that is committed is     *)
+(* read.                                                                    *)
+MachineAfter(old, new) ==
+  LET watermark == new.voter.quorum.highWatermark
+      kept == IF IsActive(old) /\ ~IsActive(new)
+              THEN [old.machine EXCEPT !.records = old.machine.stable.records]
+              ELSE old.machine
+      begun == IF BeginsWithSnapshot(new, kept.next) THEN FromSnapshot(Latest(new.snapshots))
+               ELSE kept
+  IN CASE ~StateMachines \/ ~Running(new) -> NoMachine
+       [] watermark <= begun.next -> begun
+       [] OTHER -> ReadTo(begun, LogOfRow(new), watermark)
+
 (* A download ends with its role.                                           *)
 Kept(row, outcomes) ==
   LET follows(quorum) == /\ quorum.role = "Follower" /\ quorum.epoch = row.voter.quorum.epoch
                          /\ quorum.leader = row.voter.quorum.leader
-      after(o) == [row EXCEPT !.voter = o.row,
-                              !.download = IF follows(o.row.quorum) THEN @ ELSE NoId]
+      with(o) == [row EXCEPT !.voter = o.row,
+                             !.download = IF follows(o.row.quorum) THEN @ ELSE NoId]
+      after(o) == [with(o) EXCEPT !.machine = MachineAfter(row, with(o))]
   IN {[row |-> after(o), sent |-> {Outgoing(after(o), m) : m \in o.sent},
        ignored |-> o.ignored] : o \in outcomes}
 

@@ -10,8 +10,8 @@
 (* Not modelled here: snapshots, directory ids but for a disk that is       *)
 (* replaced (a node is a voter's key), the ApiVersions exchange of an Add,  *)
 (* clocks (a node that was caught up once in an epoch remains so, V15).     *)
-(* Every node begins with the bootstrap set, so the first leader need not   *)
-(* write it (V22); nor does one that has moved to other listeners.          *)
+(* Where every node begins with the bootstrap set, the first leader need    *)
+(* not write it (V22); nor does one that has moved to other listeners.      *)
 (***************************************************************************)
 EXTENDS VoterRules
 
@@ -37,7 +37,8 @@ Running(row) == InForce({})!Running(row.quorum)
 (***************************************************************************)
 InitialRow(n) ==
   [quorum |-> InForce(Nodes)!InitialRow(n),
-   history |-> <<[offset |-> Undefined, voters |-> FirstVoters]>>, historyEnd |-> 0,
+   history |-> <<[offset |-> Undefined,
+                  voters |-> IF n \in Unformatted THEN {} ELSE FirstVoters]>>, historyEnd |-> 0,
    caughtUp |-> {}, change |-> Undefined, moved |-> FALSE, asks |-> "",
    hasUpdatedLeader |-> FALSE, heard |-> {}]
 
@@ -74,16 +75,31 @@ Noted(before, quorum) ==
         !.hasUpdatedLeader = follows /\ @,
         !.heard = IF leads THEN @ ELSE {}]
 
+(* V22.  What a new leader has: its first record, and the set.              *)
+Opened(n, before, outcome) ==
+  LET now == Noted(before, outcome.row)
+      quorum == now.quorum
+      entry == [epoch |-> quorum.epoch, value |-> VotersRecord, voters |-> VotersOf(now),
+                moved |-> {}]
+      longer == [quorum EXCEPT !.log = Append(@, entry)]
+  IN IF /\ quorum.role = "Leader" /\ WritesBootstrapSet(now)
+        /\ ~InForce({})!LeadsSameEpoch(before.quorum, quorum)
+     THEN {[written EXCEPT !.row = Noted(now, @), !.sent = @ \cup outcome.sent] :
+             written \in InForce(VotersOf(now))!Finish(n, quorum, longer, {})}
+     ELSE {[outcome EXCEPT !.row = now]}
+
 (* The high watermark, a change that it completes and a leader that leaves  *)
 (* with it are one step (V20).                                              *)
-After(n, before, outcome) ==
-  LET now == Noted(before, outcome.row)
+Settled(n, outcome) ==
+  LET now == outcome.row
       done == [now EXCEPT !.change = IF @ < now.quorum.highWatermark THEN Undefined ELSE @]
   IN IF LeavesAfterRemoval(n, now)
      THEN {[row |-> Noted(done, left.row), sent |-> outcome.sent \cup left.sent,
             ignored |-> outcome.ignored] :
              left \in InForce(VotersOf(now))!Resign(n, now.quorum)}
      ELSE {[outcome EXCEPT !.row = done]}
+
+After(n, before, outcome) == UNION {Settled(n, o) : o \in Opened(n, before, outcome)}
 
 Changed(n, before, outcomes) == UNION {After(n, before, o) : o \in outcomes}
 

@@ -70,9 +70,21 @@ OneChangeAtATime ==
                      /\ i > MaxOf(Len(committed), rows[n].quorum.highWatermark)
                      /\ rows[n].quorum.log[i].value = VotersRecord}) <= 1
 
+(* Who was formatted without the bootstrap snapshot does not know its set.  *)
+KnownTo(n, sets) ==
+  IF n \in Unformatted /\ sets # <<>> /\ sets[1].offset = Undefined
+  THEN [sets EXCEPT ![1].voters = {}] ELSE sets
+
 (* A node knows the sets of its log, and no others.                         *)
 HistorySound ==
-  \A n \in Nodes : Running(rows[n]) => rows[n].history = SetsOf(rows[n].quorum.log)
+  \A n \in Nodes : Running(rows[n]) => rows[n].history = KnownTo(n, SetsOf(rows[n].quorum.log))
+
+(* V22.  Who has more than first records of leaders has read a set.         *)
+VotersAreKnown ==
+  \A n \in Nodes :
+    (Running(rows[n]) /\ \E i \in DOMAIN rows[n].quorum.log :
+                          rows[n].quorum.log[i].value # LeaderChange)
+      => rows[n].history[Len(rows[n].history)].voters # {}
 
 (* What nodes know to be committed of the sets is one line.                 *)
 CommittedSetsOneLine ==
@@ -82,7 +94,8 @@ CommittedSetsOneLine ==
   IN \A n \in Nodes :
        LET k == known(n) IN
        Running(rows[n]) =>
-         k = SelectSeq(line, LAMBDA s : s.offset < MaxOf(rows[n].quorum.highWatermark, 0))
+         k = KnownTo(n, SelectSeq(line,
+               LAMBDA s : s.offset < MaxOf(rows[n].quorum.highWatermark, 0)))
 
 (* As QuorumRules has it, of two logs.                                      *)
 LogOf(n) == rows[n].quorum.log

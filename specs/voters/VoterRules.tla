@@ -17,7 +17,8 @@ CONSTANTS
   FetchMaxRecords,    \* as in QuorumRules
   KraftVersion,       \* 0 or 1: that of the bootstrap set (V23)
   AutoJoin,           \* controller.quorum.auto.join.enable (V24)
-  ListenersChange     \* a controller may come back with other listeners (V17)
+  ListenersChange,    \* a controller may come back with other listeners (V17)
+  Unformatted         \* who was formatted without the bootstrap snapshot, and observes (V12)
 
 VotersRecord == -1    \* value of the control record that has a set of voters
 
@@ -47,6 +48,10 @@ MovedOf(row) ==
 (* record of version 1, in one batch.                                       *)
 KraftVersionOf(row) ==
   IF KraftVersion = 0 /\ LastOf(row.history).offset = Undefined THEN 0 ELSE 1
+
+(* V22.  Where the set in force is that of the bootstrap snapshot, a new    *)
+(* leader writes it, for those who were formatted without it.               *)
+WritesBootstrapSet(row) == Unformatted # {} /\ LastOf(row.history).offset = Undefined
 
 (* V11.  What the node's log has now has been read.                         *)
 HistoryAfterAppend(row, quorum) ==

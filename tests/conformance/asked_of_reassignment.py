@@ -13,6 +13,7 @@ from reference.reassignment.types import (
     CONTROLLER,
     GONE,
     BrokerRegistration,
+    LeaderNotes,
     MovingPartition,
     TopicRow,
 )
@@ -70,6 +71,10 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield from (("DirectoryOnline", (registration, each)) for each in (0, 1, 2))
     for taken, b in itertools.product(([1], [1, 2], [1, 3]), (2, 3)):
         yield from (("TakesTurns", (of, (1, 2, 3), taken, b)) for of in ((1,), (1, 2, 3)))
+    for ends, epoch in itertools.product(((1, -1, 0), (1, 1, -1)), (0, 1)):
+        known = LeaderNotes(1, epoch, 0, 1, ends)
+        yield "KeepsEndOffsets", (known, first_row().partitions[0])
+        yield from (("JoinsIsr", (known, b)) for b in (2, 3))
     for partition in partitions():
         yield from (("CancelRefused", (partition,)),)
         for leader in (-1, 1):

@@ -44,8 +44,11 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(rule, arguments)."""
     for end in range(4):
         yield "HistoryAfterSnapshot", (following(LONG).history, end)
+        yield "StableAfterSnapshot", (end,)
     for row in rows_of_nodes():
         yield "MayStart", (row,)
+        yield "IsActive", (row,)
+        yield from (("BeginsWithSnapshot", (row, next)) for next in range(4))
         yield from (("SnapshotAllowed", (row, end)) for end in range(4))
         yield from (("PrefixDeletable", (row, offset)) for offset in range(4))
         log = row.voter.quorum.log

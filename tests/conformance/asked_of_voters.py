@@ -52,6 +52,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for row in rows_of_nodes():
         for rule in ("VotersOf", "FlushesAsObserver", "OwnEpochCommitted", "LastSetCommitted"):
             yield rule, (row,)
+        yield "WritesBootstrapSet", (row,)
         yield from (("ChangeRefused", (row,)), ("MayReturnEmpty", (row,)))
         yield from (("MovedOf", (row,)), ("KraftVersionOf", (row,)), ("ChangesVoters", (row,)))
         yield from (("MovedAfter", (row, (1, 3), told)) for told in ((), (2,), (3,)))
@@ -74,6 +75,6 @@ PLAIN: Final = Plain(
     ("NoIllegalJoin",),
     variables,
     questions,
-    (THREE,),
+    (THREE, replace(THREE, unformatted=(3,))),
     ("Z114", {"ChangeRefused", "AddRefused", "RemoveRefused", "UpdateRefused"}),
 )

@@ -107,14 +107,17 @@ V_ONE = "voters-one"
 V_REMOVE = "voters-remove"
 V_CRASH = "voters-crash"
 V_DISK = "voters-disk"
+V_BOOTSTRAP = "voters-bootstrap"
 # And of snapshots of the metadata log.
 S_ONE = "snapshots-one"
 S_OBSERVER = "snapshots-observer"
+S_STANDBY = "snapshots-standby"
 # And of reassignments.
 R_TWO = "reassignment-two"
 R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
 R_RACKS = "reassignment-racks"
+R_NOTES = "reassignment-notes"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
@@ -270,6 +273,7 @@ TABLES = (
             Forced("VotersOf", "row", "Nodes", V_ONE),
             Forced("HistoryAfterAppend", "row, quorum", AS_READ, V_ONE),
             Forced("HistoryAfterTruncation", "row, offset", AS_READ, V_REMOVE),
+            Forced("WritesBootstrapSet", "row", "FALSE", V_BOOTSTRAP),
             Forced("MayStand", "n, row", "TRUE", V_ONE),
             Forced("CountsItself", "n, row", "TRUE", V_REMOVE),
             Forced("FlushesAsObserver", "row", "FALSE", V_CRASH),
@@ -309,12 +313,16 @@ TABLES = (
             Forced("ReplacesLog", "row, snapshot", "FALSE", S_ONE),
             Forced("LogAfterSnapshot", "row, snapshot", "<<>>", S_OBSERVER),
             Forced("MayStart", "row", "FALSE", S_ONE),
+            Forced("IsActive", "row", "FALSE", S_STANDBY),
+            Forced("BeginsWithSnapshot", "row, next", "FALSE", S_STANDBY),
+            Forced("StableAfterSnapshot", "end", "0", S_STANDBY),
         ),
         # Words; and what a leader needs whose followers are on disk before it is, which takes three
         # voters: its rule is asked on both sides (tests/conformance/test_plain.py).
         frozenset(
             {
                 "SnapshotIsAhead",
+                "Data",
                 "NoId",
                 "NoSnapshot",
                 "IdOf",
@@ -349,6 +357,8 @@ TABLES = (
             Forced("BaseOfSecond", "before, first", "before", R_DIRECTORIES),
             Forced("TakesTurns", "active, usable, taken, b", "FALSE", R_RACKS),
             Forced("PlacerChooses", "row, replicas", "FALSE", R_RACKS),
+            Forced("KeepsEndOffsets", "known, partition", "TRUE", R_NOTES),
+            Forced("JoinsIsr", "known, b", "FALSE", R_NOTES),
         ),
         frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),
         Forced(

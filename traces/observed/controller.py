@@ -43,6 +43,7 @@ from traces.observed import moves
 from traces.observed.image import LISTS, NEVER, Image, Key, changed, moved
 from traces.observed.records import Record
 from traces.observed.verdicts import Finding
+from traces.observed.voters import Voters
 
 CHANGE = "PARTITION_CHANGE_RECORD"
 REGISTER = "REGISTER_BROKER_RECORD"
@@ -136,6 +137,7 @@ class _Replay:
     def __init__(self, defaults: Mapping[str, str] | None, rules: type[PartitionRules]) -> None:
         self.image = Image(defaults)
         self.report = Report()
+        self.voters = Voters()
         self._rules = rules
         self._known_handlers: dict[PartitionConstants, PartitionControllerHandlers] = {}
 
@@ -332,6 +334,13 @@ class _Replay:
                 image.elr = record.data["featureLevel"] > 0
         elif record.kind == "LEADER_CHANGE":
             self.report.steps[FAILOVER] += 1
+            self.voters.led(record)
+            return
+        elif record.kind == "KRAFT_VOTERS":
+            step, reason = self.voters.changed(record)
+            if reason:
+                self._find(record, "voters", reason)
+            self.report.steps[step] += 1
             return
         self.report.unjudged[record.kind] += 1
 

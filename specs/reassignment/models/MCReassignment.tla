@@ -18,6 +18,7 @@ CONSTANTS
   MaxFailures,   \* directories that fail
   MaxTopics,     \* topics and partitions that are made
   MaxPlaced,     \* those that are made as the placer chooses
+  MaxRecords,    \* acknowledged, where the leader's notes are told
   Elections      \* those that an administrator asks for: "PREFERRED", "UNCLEAN"
 
 Two == <<b1, b2>>
@@ -32,7 +33,10 @@ mcVars == <<controller, holders, spent>>
 WithoutEpochs(r) ==
   [r EXCEPT !.topicsMade = 0,
             !.partitions = [i \in DOMAIN @ |->
-               [@[i] EXCEPT !.leaderEpoch = 0, !.partitionEpoch = 0]]]
+               [@[i] EXCEPT !.leaderEpoch = 0, !.partitionEpoch = 0]],
+            !.leaders = [i \in DOMAIN @ |->
+               [@[i] EXCEPT !.leaderEpoch = r.partitions[i].leaderEpoch - @,
+                            !.partitionEpoch = r.partitions[i].partitionEpoch - @]]]
 View == <<WithoutEpochs(controller), holders, spent>>
 
 Targets == {SelectSeq(Listed, LAMBDA b : b \in s) :
@@ -52,17 +56,27 @@ Proposal(i, isr) ==
   IN [type |-> "AlterPartition", partition |-> i, source |-> p.leader, isr |-> isr,
       leaderEpoch |-> p.leaderEpoch, partitionEpoch |-> p.partitionEpoch]
 
+(* A replica joins the ISR: as the leader's notes say, or when it will.     *)
+Joins(i, b) ==
+  LET p == controller.partitions[i]
+  IN IF LeaderNotes
+     THEN Becomes(Step_HandleSendAlterPartition(0, controller, [partition |-> i, broker |-> b]))
+     ELSE /\ p.leader # Nobody /\ b \in RangeOf(p.replicas) \ p.isr
+          /\ Becomes(Step_HandleAlterPartition(0, controller, Proposal(i, p.isr \cup {b})))
+
+HearsAndCopies(i) ==
+  \/ Becomes(Step_HandleMetadataUpdate(0, controller, [partition |-> i]))
+  \/ \E b \in Brokers :
+       Becomes(Step_HandleReplicaFetch(0, controller, [partition |-> i, broker |-> b]))
+
 Free ==
   \/ \E b \in Brokers, failed \in {f \in Failing : f = {} \/ MaxFailures > 0} :
        /\ \/ failed = {} /\ UNCHANGED spent
           \/ failed # {} /\ Spend("failures", MaxFailures)
        /\ Becomes(Step_HandleUnfenceBroker(0, controller, [broker |-> b, failed |-> failed]))
-  \/ /\ UNCHANGED spent
-     /\ \E i \in DOMAIN controller.partitions :
-          /\ controller.partitions[i].leader # Nobody
-          /\ \E b \in RangeOf(controller.partitions[i].replicas) \ controller.partitions[i].isr :
-               Becomes(Step_HandleAlterPartition(0, controller,
-                 Proposal(i, controller.partitions[i].isr \cup {b})))
+  \/ /\ UNCHANGED spent /\ \E i \in DOMAIN controller.partitions, b \in Brokers : Joins(i, b)
+  \/ /\ LeaderNotes /\ UNCHANGED spent
+     /\ \E i \in DOMAIN controller.partitions : HearsAndCopies(i)
   \/ /\ UNCHANGED spent
      /\ \E b \in Brokers :
           /\ controller.registrations[b].state = "Fenced"
@@ -92,6 +106,9 @@ Budgeted ==
        /\ Spend("lagging", MaxLagging)
        /\ \E b \in p.isr \ {p.leader} :
             Becomes(Step_HandleAlterPartition(0, controller, Proposal(i, p.isr \ {b})))
+  \/ \E i \in DOMAIN controller.partitions :
+       /\ Spend("records", MaxRecords)
+       /\ Becomes(Step_HandleProduce(0, controller, [partition |-> i]))
   \/ \E b \in Brokers, d \in Directories :
        /\ Spend("failures", MaxFailures)
        /\ Becomes(Step_HandleDirectoryFailure(0, controller, [broker |-> b, directory |-> d]))
@@ -119,7 +136,7 @@ MCInit ==
   /\ controller = InitialRow(0)
   /\ holders = <<RangeOf(FirstReplicas)>>
   /\ spent = [reassigns |-> 0, cancels |-> 0, gone |-> 0, unclean |-> 0, lagging |-> 0,
-              failures |-> 0, topics |-> 0]
+              failures |-> 0, topics |-> 0, records |-> 0]
 
 MCNext ==
   /\ Free \/ Budgeted
@@ -127,6 +144,54 @@ MCNext ==
   /\ holders' = HoldersAfter(controller, controller', holders)
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
+
+-----------------------------------------------------------------------------
+(* Liveness: faults and requests are budgets; after them brokers that are   *)
+(* fenced come back, leaders hear of the metadata, replicas copy and join.  *)
+
+CONSTANT Fair    \* "Unfence", "Join": what goes on
+
+RowsOf(outcomes) == {o.row : o \in outcomes} \ {controller}
+
+Unfenced ==
+  UNION {RowsOf(Step_HandleUnfenceBroker(0, controller, [broker |-> b, failed |-> {}])) :
+           b \in Brokers}
+JoinedOrCopied ==
+  UNION {LET p == controller.partitions[i]
+             others == RangeOf(p.replicas) \ p.isr
+             ask(b) == [partition |-> i, broker |-> b]
+         IN CASE p.leader = Nobody -> {}
+              [] ~LeaderNotes ->
+                   UNION {RowsOf(Step_HandleAlterPartition(0, controller,
+                            Proposal(i, p.isr \cup {b}))) : b \in others}
+              [] OTHER ->
+                   RowsOf(Step_HandleMetadataUpdate(0, controller, [partition |-> i])) \cup
+                   UNION {RowsOf(Step_HandleSendAlterPartition(0, controller, ask(b))) \cup
+                          RowsOf(Step_HandleReplicaFetch(0, controller, ask(b))) : b \in others} :
+         i \in DOMAIN controller.partitions}
+
+(* Weak fairness of a step to one of these rows.  Of ENABLED TLC would ask  *)
+(* more than it can.                                                        *)
+CanUnfence == Unfenced # {}
+CanJoin == JoinedOrCopied # {}
+UnfenceStep == controller' \in Unfenced /\ UNCHANGED spent
+JoinStep == controller' \in JoinedOrCopied /\ UNCHANGED spent
+
+LiveSpec ==
+  /\ MCInit /\ [][MCNext]_mcVars
+  /\ "Unfence" \in Fair => ([]<>(~CanUnfence) \/ []<><<UnfenceStep>>_mcVars)
+  /\ "Join" \in Fair => ([]<>(~CanJoin) \/ []<><<JoinStep>>_mcVars)
+
+(* R3.  A target of whom all are active in the end, under a leader, is      *)
+(* reached in the end.                                                      *)
+Targeted == RangeOf(controller.targets[1].replicas)
+Served ==
+  /\ controller.partitions[1].leader # Nobody
+  /\ \A b \in Targeted : controller.registrations[b].state = "Active"
+TargetReachedInTheEnd ==
+  <>[]Served =>
+    []<>(~Reassigning(controller.partitions[1])
+         /\ controller.partitions[1].replicas = controller.targets[1].replicas)
 
 ReassignmentKeepsMinIsr == [][ReassignmentKeepsMinIsrStep]_mcVars
 EpochsGrow == [][EpochsGrowStep]_mcVars
@@ -161,4 +226,8 @@ NoOfflineProbe == \A b \in Brokers : controller.registrations[b].directories = D
 NoSecondTopicProbe == controller.topicId < 2
 NoPlacedInOneRackProbe ==
   \A i \in DOMAIN controller.partitions \ {1} : ~(RangeOf(Of(i).replicas) \cap SecondRack = {})
+(* A replica that left and came back is in the ISR again.                   *)
+NoJoinsAgainProbe ==
+  ~(/\ spent.reassigns = 2 /\ controller.partitions[1].isr = RangeOf(FirstReplicas)
+    /\ controller.partitions[1].leaderEpoch > 0 /\ controller.targets[1].replicas = FirstReplicas)
 =============================================================================

@@ -21,11 +21,12 @@ Symmetry == MC!Symmetry
 None == MC!None
 Leads(n) == MC!Leads(n)
 
-(* Where no snapshot is left to be made, a follower needs no high watermark.*)
+(* Where no snapshot is left to be made, a follower needs no high           *)
+(* watermark, unless it reads up to it.                                     *)
 Normal(row) ==
   LET voter == MC!Normal(row.voter)
   IN [row EXCEPT !.voter =
-       IF spent.snapshots = MaxSnapshots THEN voter
+       IF spent.snapshots = MaxSnapshots /\ ~StateMachines THEN voter
        ELSE [voter EXCEPT !.quorum.highWatermark = row.voter.quorum.highWatermark]]
 
 Becomes(n, outcomes) == {[rows EXCEPT ![n] = Normal(o.row)] : o \in outcomes}
@@ -164,4 +165,10 @@ NoSnapshotNotFoundProbe ==
        ~(/\ rows[n].download # NoId /\ rows'[n].download = NoId
          /\ rows'[n].voter.quorum.role = "Follower"
          /\ rows'[n].logStart = rows[n].logStart)]_mcVars
+NoDeposedAfterSnapshotProbe ==
+  [][\A n \in Nodes :
+       LET deposed == IsActive(rows[n]) /\ Running(rows'[n]) /\ ~IsActive(rows'[n])
+           end == Latest(rows[n].snapshots).endOffset
+       IN ~(deposed /\ spent.crashes > 0 /\ rows[n].snapshots # {}
+            /\ rows[n].machine.stable.endOffset > end)]_mcVars
 =============================================================================

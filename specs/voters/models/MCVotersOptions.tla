@@ -68,4 +68,5 @@ NoJoinByItselfProbe ==
 NoUpgradeCommittedProbe == KraftVersion = 1 \/ CommittedSets = 0
 NoUpdateCommittedProbe ==
   \A i \in 1..Len(committed) : committed[i].moved = {}
+NoUnformattedVotesProbe == LastVoters(committed) \cap Unformatted = {}
 =============================================================================

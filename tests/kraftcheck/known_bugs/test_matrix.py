@@ -70,7 +70,7 @@ def test_a_cell_says_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (invariants.state, invariants.said) == (EXPECTED, "no run yet; seeds not measured")
     assert (progress.state, progress.said) == (BESIDES, "seed 1, run 2")
     assert "a machine, today; partial, 0 of " in matrix.matrix().measured
-    assert {cell.state for cell in line_of("Z47").cells} == {NONE}
+    assert {cell.state for cell in line_of("Z57").cells} == {NONE}
     assert line_of("Z54").cells[3].said == "told apart"
 
 

@@ -10,7 +10,7 @@ COMPARED = compared(
     REASSIGNMENT,
     modules=("Reassignments",),
     handlers=(ReassignmentHandlers,),
-    models=("reassignment",),
+    models=("reassignment", "reassignment-notes"),
     properties=PROPERTIES,
     rows={"[registrations |-> brokers, topicId": TopicRow},
     words=("Nobody", "Unassigned", "RangeOf", "Without"),

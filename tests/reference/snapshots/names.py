@@ -10,8 +10,8 @@ COMPARED = compared(
     SNAPSHOTS,
     modules=("Snapshots",),
     handlers=(SnapshotHandlers,),
-    models=("snapshots",),
+    models=("snapshots", "snapshots-standby"),
     properties=PROPERTIES,
     rows={"InitialRow(n) ==": SnapshotRow},
-    words=("NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest"),
+    words=("NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest", "Data"),
 )

@@ -11,7 +11,15 @@ from msgspec.structs import replace
 from reference.kit.protocol import HISTORY
 from reference.snapshots.properties import committed_next
 from reference.snapshots.protocol import SNAPSHOTS
-from reference.snapshots.types import NO_ID, Constants, Snapshot, SnapshotId, SnapshotRow
+from reference.snapshots.types import (
+    NO_ID,
+    Constants,
+    Machine,
+    Snapshot,
+    SnapshotId,
+    SnapshotRow,
+    Stable,
+)
 from reference.voters.properties import OF_OPTIONS
 from reference.voters.types import VoterRow, VotersEntry
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
@@ -21,6 +29,7 @@ from tests.reference.voters.plants import ALL, LOG, OPENED, following, leading
 THREE: Final = Constants((1, 2, 3), (1, 2), 2)
 ONE: Final = Snapshot(1, 1, LOG[:1])
 BOTH: Final = Snapshot(2, 1, LOG)
+TOLD: Final = VotersEntry(1, 7)
 
 
 def first_rows() -> Rows:
@@ -66,6 +75,9 @@ def plants() -> tuple[Plant, ...]:
         "SnapshotIsPrefix": {3: with_voter(following(), snapshots=(Snapshot(1, 1, LOG),))},
         "PrefixKeepsCommitted": {3: with_voter(following(), log_start=1)},
         "LogStartCovered": {3: with_voter(following(), log_start=1, snapshots=(BOTH,))},
+        "ControllerStateIsReplay": {
+            3: with_voter(following(high_watermark=2), machine=Machine(2, (TOLD,), Stable(0, ())))
+        },
     }
     found = [
         Plant(name, before, state({**before, **rows}, before)) for name, rows in changed.items()

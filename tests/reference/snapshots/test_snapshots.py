@@ -7,7 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.kit.log import LEADER_CHANGE
-from reference.quorum.messages import Crash, Restart
+from reference.quorum.messages import Crash, Resign, Restart
+from reference.snapshots.bugs.z128_end_taken_for_last import Z128EndTakenForLast
 from reference.snapshots.handlers import SnapshotHandlers
 from reference.snapshots.messages import (
     CleanSnapshots,
@@ -18,11 +19,12 @@ from reference.snapshots.messages import (
 )
 from reference.snapshots.rules import SnapshotRules
 from reference.snapshots.types import NO_SNAPSHOT, SnapshotId, SnapshotRow
-from reference.voters.types import VotersEntry
+from reference.voters.types import VotersAt, VotersEntry
 from tests.reference.snapshots.plants import BOTH, ONE, THREE, loaded, with_voter
 from tests.reference.voters.plants import LOG, following, leading, voters
 
 HANDLERS = SnapshotHandlers(THREE)
+ALONE = (VotersAt(-1, (1,)),)
 ASKING = ("Awaiting", "Ready", "Ready")
 
 
@@ -114,3 +116,19 @@ def test_a_log_without_its_beginning_is_not_started() -> None:
     down, _ = step(1, with_voter(leading(), log_start=1), Crash(2))
     up, _ = step(1, replace(down, snapshots=()), Restart())
     assert up.voter.quorum.role == "Halted"
+
+
+def test_a_deposed_controller_goes_back_to_all_that_is_committed() -> None:
+    """Z128: a batch of one record just behind the snapshot that it began with."""
+    machines = replace(THREE, first_voters=(1,), state_machines=True)
+    told = (*LOG, VotersEntry(1, 7))
+    for rules, left in ((None, told[2:]), (Z128EndTakenForLast(machines), ())):
+        handlers = SnapshotHandlers(machines, rules)
+        row = with_voter(
+            replace(leading((*told, VotersEntry(2, LEADER_CHANGE)), 4), history=ALONE),
+            snapshots=(BOTH,),
+            machine=handlers.read_to(handlers.from_snapshot(BOTH), told, 3),
+        )
+        assert row.machine.records == told[2:]
+        outcome = handlers.step(1, row, Resign())
+        assert outcome is not None and outcome.row.machine.records == left

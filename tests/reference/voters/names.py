@@ -10,7 +10,7 @@ COMPARED = compared(
     VOTERS,
     modules=("VoterChanges",),
     handlers=(VoterHandlers,),
-    models=("voters",),
+    models=("voters", "voters-bootstrap"),
     properties=PROPERTIES,
     rows={"InitialRow(n) ==": VoterRow},
     words=("VotersRecord", "SetsIn", "LastOf"),

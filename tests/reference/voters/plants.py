@@ -90,6 +90,7 @@ def plants() -> tuple[Plant, ...]:
         "EpochCacheSound": {3: following(epoch_cache=(CacheEntry(1, 1),))},
         "AdjacentSets": {3: following((*LOG, voters(1)))},
         "OneChangeAtATime": {1: leading((*ours, voters(1, 2, 3)))},
+        "VotersAreKnown": {3: replace(following(), history=(VotersAt(-1, ()),))},
         "HistorySound": {3: replace(following(), history=before[3].history[:1])},
         "CommittedSetsOneLine": {
             3: replace(following(high_watermark=2), history=before[3].history[:1])

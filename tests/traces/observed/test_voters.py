@@ -1,0 +1,48 @@
+"""Sets of voters in a metadata log: which change is allowed, and which is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from traces.observed.controller import judge
+from traces.observed.records import Record
+
+
+def led(offset: int, epoch: int) -> Record:
+    return Record(offset, epoch, 0, "LEADER_CHANGE", 0, {"leaderId": 5}, offset + 1)
+
+
+def told(offset: int, epoch: int, *voters: int, end: int = -1, disk: str = "d") -> Record:
+    data: dict[str, Any] = {
+        "voters": [{"voterId": v, "voterDirectoryId": f"{disk}{v}"} for v in voters]
+    }
+    return Record(offset, epoch, 0, "KRAFT_VOTERS", 0, data, max(end, offset + 1))
+
+
+BEGUN = (Record(0, 1, 0, "LEADER_CHANGE", 0, {"leaderId": 5}, 3), told(2, 1, 5, 6, 7, end=3))
+
+
+def test_sets_that_follow_each_other_by_one_voter_are_allowed() -> None:
+    changes = (told(3, 1, 5, 6), led(4, 2), told(5, 2, 5, 6, 7), told(6, 2, 5, 6, 7))
+    report = judge([*BEGUN, *changes])
+    assert not report.findings
+    assert report.steps["a voter removed"] == report.steps["a voter added"] == 1
+    assert report.steps["voters as they were"] == report.steps["a voter updated"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (told(3, 1, 5), "more than one change"),
+        (told(3, 1, 5, 6, 8), "more than one change"),
+        (told(3, 1, 5, 6, 7, disk="e"), "more than one change"),
+        (told(3, 2, 5, 6), "no leader has written before"),
+        (told(3, 1, 5, 6, 6), "an id twice"),
+        (told(2, 1, 5, 6, end=3), "with the first record of a leader"),
+    ],
+)
+def test_others_are_not(change: Record, reason: str) -> None:
+    [finding] = judge([*BEGUN, change]).findings
+    assert finding.subject == "voters" and reason in finding.reason
