@@ -199,7 +199,9 @@ def witness_bugs(protocol: str, kafka: Any, **options: Any) -> int:
 @witness.command("cover")
 @click.argument("names", metavar="[GRAPH]...", nargs=-1)
 @click.option("--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated.")
-@click.option("--out", type=FOLDER, help="A folder for witness.json.")
+@click.option(
+    "--out", type=FOLDER, help="A folder for witness.json and, by graph, the edges not taken."
+)
 @SPECS_OPTION
 @kafka
 @JAR

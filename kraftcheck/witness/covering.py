@@ -22,6 +22,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol as Interface
 
+import msgspec
+
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
@@ -92,8 +94,8 @@ class Parted(NamedTuple):
 class OnKafka:
     """taken: edges that were taken as in the model, on some way. parted: where Kafka does not, by
     edge, on some way. passed: those of them behind which it was brought to where the model is.
-    moves: how many were told. why: for edges that were not taken, how many by reason; of entries of
-    a profile, by name. wrong: what no entry allows, in words.
+    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
+    by its name. wrong: what no entry allows, in words.
     """
 
     edges: int
@@ -103,8 +105,13 @@ class OnKafka:
     moves: int = 0
     walks: int = 0
     seconds: float = 0.0
-    why: Counter[str] = field(default_factory=Counter)
+    reasons: dict[int, str] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
+
+    @property
+    def why(self) -> Counter[str]:
+        """How many edges were not taken, by reason."""
+        return Counter(self.reasons.values())
 
 
 def drive(
@@ -187,20 +194,13 @@ def explain(
     found: OnKafka, matcher: Matcher, walker: Walker, profile: Profile | None, by: str
 ) -> None:
     """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
-    judged = {parted.edge: parted for parted in found.parted.values() if parted.text}
-    found.why.update(
-        parted.why for parted in found.parted.values() if parted.why and _is_left(found, parted)
-    )
+    judged = [parted for parted in found.parted.values() if parted.text]
+    told = {parted.edge: parted.why for parted in found.parted.values() if parted.why}
     if judged:
-        _judge(found, matcher, walker, list(judged.values()), profile, by)
-    behind = found.edges - len(found.taken | found.parted.keys())
-    if behind:
-        found.why[BEHIND] += behind
-
-
-def _is_left(found: OnKafka, parted: Parted) -> bool:
-    """Whether the edge was not taken on another way either."""
-    return parted.edge not in found.taken
+        told |= _judge(found, matcher, walker, judged, profile, by)
+    # An edge that parts on one way may have been taken on another.
+    left = (edge for edge in range(found.edges) if edge not in found.taken)
+    found.reasons = {edge: told.get(edge, BEHIND) for edge in left}
 
 
 def _judge(
@@ -210,7 +210,8 @@ def _judge(
     parted: Sequence[Parted],
     profile: Profile | None,
     by: str,
-) -> None:
+) -> dict[int, str]:
+    """Of each of these edges, why Kafka takes it otherwise."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "parted.jsonl"
         head = header(matcher.composition.constants, by)
@@ -221,17 +222,17 @@ def _judge(
         judged = witnessed(read_foreign(trace), profile, [])
     refused = {each.run: each for each in judged.found.rejections}
     known = {run: met.name for met in judged.met for run in met.runs}
+    told = {}
     for run, each in enumerate(parted):
-        left = int(_is_left(found, each))
         if run in refused:
-            found.why[WRONG] += left
-            told = "; ".join(refused[run].differences)
-            found.wrong.append(f"{each.action}: {told}")
+            told[each.edge] = WRONG
+            found.wrong.append(f"{each.action}: {'; '.join(refused[run].differences)}")
         elif run in known:
-            found.why[known[run]] += left
+            told[each.edge] = known[run]
         else:
             model = matcher.moves.steps[matcher.moves.step[each.edge]].before
-            found.why[walker.allowed(model)] += left
+            told[each.edge] = walker.allowed(model)
+    return told
 
 
 # -- The verb
@@ -259,9 +260,9 @@ def cover(
     screen.line(columns.head)
     codes, documents = [], []
     for model in chosen:
-        found = _covered(
-            dump_graph(model, specs, note=screen.note), walkers, kafka, profile, screen
-        )
+        dumped = dump_graph(model, specs, note=screen.note)
+        matcher = Matcher(dumped.dump, dumped.composition)
+        found = _covered(dumped, matcher, walkers, kafka, profile, screen)
         code = exits.VIOLATED if found.wrong else exits.HOLDS
         minute = round(60 * len(found.taken) / found.seconds)
         cells: list[Any] = [model.states, model.edges, len(found.taken)]
@@ -271,6 +272,8 @@ def cover(
             screen.line(f"  not taken: {edges:,}, {why}")
         for told in found.wrong[:LISTED]:
             screen.line(f"  refused: {told}")
+        if place is not None:
+            _write_gap(place / f"{model.name}.gap.jsonl", matcher, found)
         codes.append(code)
         documents.append(_of_graph(model, found, code))
     code = exits.worst(codes)
@@ -282,9 +285,13 @@ def cover(
 
 
 def _covered(
-    dumped: Dumped, walkers: Walkers, kafka: Kafka, profile: Profile | None, screen: Screen
+    dumped: Dumped,
+    matcher: Matcher,
+    walkers: Walkers,
+    kafka: Kafka,
+    profile: Profile | None,
+    screen: Screen,
 ) -> OnKafka:
-    matcher = Matcher(dumped.dump, dumped.composition)
     matcher.explore()
     if matcher.mismatches:
         raise BadInput(f"{dumped.model.name}: the reference is not the model: run kraftcheck cover")
@@ -301,6 +308,20 @@ def _covered(
     found = tried(work)
     explain(found, matcher, walkers(matcher, speech), profile, producer(kafka, protocol))
     return found
+
+
+def _write_gap(path: Path, matcher: Matcher, found: OnKafka) -> None:
+    """A line for each edge that was not taken: its states by their number in TLC's dump, the input
+    in the words of a trace, and why. No line: all were.
+    """
+    moves, speech = matcher.moves, Speech(matcher.composition.constants)
+    lines = []
+    for edge, why in found.reasons.items():
+        step = moves.steps[moves.step[edge]]
+        said = {"from": moves.source[edge], "to": moves.target[edge], "action": step.action}
+        said |= {"node": step.node, "input": msgspec.Raw(speech.text(step.input).encode())}
+        lines.append(msgspec.json.encode(said | {"why": why}))
+    artifacts.write_whole(path, b"".join(line + b"\n" for line in lines).decode())
 
 
 def _of_graph(model: CoverModel, found: OnKafka, code: int) -> dict[str, Any]:
