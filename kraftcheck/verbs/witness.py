@@ -199,7 +199,17 @@ def witness_bugs(protocol: str, kafka: Any, **options: Any) -> int:
 @witness.command("cover")
 @click.argument("names", metavar="[GRAPH]...", nargs=-1)
 @click.option("--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated.")
-@click.option("--out", type=FOLDER, help="A folder for witness.json.")
+@click.option(
+    "--out", type=FOLDER, help="A folder for witness.json and, by graph, the edges not taken."
+)
+@click.option(
+    "--mutants",
+    type=click.IntRange(-1),
+    default=1000,
+    show_default=True,
+    help="Of a controller, which can be brought to any row: how many mutated messages to attempt "
+    "besides all that it may get; -1: attempt no refusals.",
+)
 @SPECS_OPTION
 @kafka
 @JAR

@@ -14,21 +14,24 @@ TLC's to say, of Kafka's step.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol as Interface
 
+import msgspec
+
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.witness.departures import witnessed
+from kraftcheck.witness import asking
+from kraftcheck.witness.asking import Asked
+from kraftcheck.witness.departures import reasons_of
 from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_jar
 from kraftcheck.witness.kafka import Kafka, tried
-from kraftcheck.witness.speech import Outcome, Speech, Taken, header
+from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import Host
 from reference.kit.cover import Result
 from reference.protocols import protocol_of
@@ -37,21 +40,21 @@ from tla_utils.dump import shortest_ways
 from traces.cover.matching import ABSENT, Matcher, Step
 from traces.cover.models import CoverModel, Dumped, dump_graph
 from traces.foreign.profiles import Profile
-from traces.foreign.reading import read_foreign
 
-NO_USE = "Kafka has no use for that input, or nobody has sent it"
 OTHER_OUTCOME = "of several outcomes that the specs allow, Kafka has another"
-ALLOWED = "the specs allow what Kafka does in the row that it is in"
-WRONG = "refused"
 BEHIND = "only reached through such edges"
 GRAPH_HEADS = (
     *("graph", ">states", ">edges", ">by Kafka", ">moves", ">seconds"),
-    *(">edges/min", "result"),
+    *(">edges/min", ">refusals", "result"),
 )
 
 
 class Walker(Interface):
     """Tells the nodes of a protocol one walk."""
+
+    @property
+    def loads(self) -> Collection[int]:
+        """Those that can be brought to any row."""
 
     def first(self) -> Sequence[str]:
         """Moves that lead to the model's first state."""
@@ -92,8 +95,8 @@ class Parted(NamedTuple):
 class OnKafka:
     """taken: edges that were taken as in the model, on some way. parted: where Kafka does not, by
     edge, on some way. passed: those of them behind which it was brought to where the model is.
-    moves: how many were told. why: for edges that were not taken, how many by reason; of entries of
-    a profile, by name. wrong: what no entry allows, in words.
+    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
+    by its name. wrong: what no entry allows, in words.
     """
 
     edges: int
@@ -103,8 +106,13 @@ class OnKafka:
     moves: int = 0
     walks: int = 0
     seconds: float = 0.0
-    why: Counter[str] = field(default_factory=Counter)
+    reasons: dict[int, str] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
+
+    @property
+    def why(self) -> Counter[str]:
+        """How many edges were not taken, by reason."""
+        return Counter(self.reasons.values())
 
 
 def drive(
@@ -187,51 +195,18 @@ def explain(
     found: OnKafka, matcher: Matcher, walker: Walker, profile: Profile | None, by: str
 ) -> None:
     """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
-    judged = {parted.edge: parted for parted in found.parted.values() if parted.text}
-    found.why.update(
-        parted.why for parted in found.parted.values() if parted.why and _is_left(found, parted)
-    )
+    judged = [parted for parted in found.parted.values() if parted.text]
+    told = {parted.edge: parted.why for parted in found.parted.values() if parted.why}
     if judged:
-        _judge(found, matcher, walker, list(judged.values()), profile, by)
-    behind = found.edges - len(found.taken | found.parted.keys())
-    if behind:
-        found.why[BEHIND] += behind
-
-
-def _is_left(found: OnKafka, parted: Parted) -> bool:
-    """Whether the edge was not taken on another way either."""
-    return parted.edge not in found.taken
-
-
-def _judge(
-    found: OnKafka,
-    matcher: Matcher,
-    walker: Walker,
-    parted: Sequence[Parted],
-    profile: Profile | None,
-    by: str,
-) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "parted.jsonl"
-        head = header(matcher.composition.constants, by)
-        head = f'{head[:-1]},"start":"any","order":"by node"}}\n'
-        # Each in a run of its own, so that only the step itself is judged.
-        lines = [f'{each.text[:-1]},"run":{run}}}\n' for run, each in enumerate(parted)]
-        trace.write_text(head + "".join(lines), encoding="utf-8")
-        judged = witnessed(read_foreign(trace), profile, [])
-    refused = {each.run: each for each in judged.found.rejections}
-    known = {run: met.name for met in judged.met for run in met.runs}
-    for run, each in enumerate(parted):
-        left = int(_is_left(found, each))
-        if run in refused:
-            found.why[WRONG] += left
-            told = "; ".join(refused[run].differences)
-            found.wrong.append(f"{each.action}: {told}")
-        elif run in known:
-            found.why[known[run]] += left
-        else:
-            model = matcher.moves.steps[matcher.moves.step[each.edge]].before
-            found.why[walker.allowed(model)] += left
+        reasons, found.wrong = reasons_of(
+            [each.text for each in judged], matcher.composition.constants, profile, by
+        )
+        for each, why in zip(judged, reasons, strict=True):
+            before = matcher.moves.steps[matcher.moves.step[each.edge]].before
+            told[each.edge] = why or walker.allowed(before)
+    # An edge that parts on one way may have been taken on another.
+    left = (edge for edge in range(found.edges) if edge not in found.taken)
+    found.reasons = {edge: told.get(edge, BEHIND) for edge in left}
 
 
 # -- The verb
@@ -244,35 +219,42 @@ def cover(
     specs: Path,
     *,
     kafka: Kafka,
+    mutants: int,
     out: Path | None,
     jar: str | None,
     screen: Screen,
 ) -> int:
-    """Takes every edge of these graphs, which are of one protocol. rules: by whose Kafka is judged
-    otherwise. Raises as driving.by_chance.
+    """Takes every edge of these graphs, which are of one protocol, and attempts what they do not
+    have. rules: by whose Kafka is judged otherwise. mutants: how many of messages are attempted;
+    below 0: nothing is. Raises as driving.by_chance.
     """
     use_jar(jar)
     profile = kafka.allowed(rules)
     place = artifacts.claim(out) if out else None
-    widest = [(m.name, m.states, m.edges, m.edges, *[""] * 4) for m in chosen]
+    widest = [(m.name, m.states, m.edges, m.edges, *[""] * 5) for m in chosen]
     columns = Columns(GRAPH_HEADS, widest)
     screen.line(columns.head)
     codes, documents = [], []
     for model in chosen:
-        found = _covered(
-            dump_graph(model, specs, note=screen.note), walkers, kafka, profile, screen
-        )
-        code = exits.VIOLATED if found.wrong else exits.HOLDS
+        dumped = dump_graph(model, specs, note=screen.note)
+        matcher = Matcher(dumped.dump, dumped.composition)
+        found, asked = _covered(dumped, matcher, walkers, kafka, profile, mutants, screen)
+        wrong = found.wrong + asked.wrong
+        code = exits.VIOLATED if wrong else exits.HOLDS
         minute = round(60 * len(found.taken) / found.seconds)
         cells: list[Any] = [model.states, model.edges, len(found.taken)]
-        cells += [found.moves, found.seconds, minute]
+        cells += [found.moves, found.seconds, minute, asked.attempts or ""]
         screen.line(columns.row([model.name, *cells, exits.VERDICTS[code]]))
         for why, edges in found.why.most_common():
             screen.line(f"  not taken: {edges:,}, {why}")
-        for told in found.wrong[:LISTED]:
+        for why, attempts in asked.reasons.most_common():
+            screen.line(f"  refusals: {attempts:,} otherwise, {why}")
+        for told in wrong[:LISTED]:
             screen.line(f"  refused: {told}")
+        if place is not None:
+            _write_gap(place / f"{model.name}.gap.jsonl", matcher, found)
         codes.append(code)
-        documents.append(_of_graph(model, found, code))
+        documents.append(_of_graph(model, found, asked, code))
     code = exits.worst(codes)
     document = {"verdict": exits.VERDICTS[code], "kafka": kafka.version, "graphs": documents}
     if place is not None:
@@ -282,28 +264,51 @@ def cover(
 
 
 def _covered(
-    dumped: Dumped, walkers: Walkers, kafka: Kafka, profile: Profile | None, screen: Screen
-) -> OnKafka:
-    matcher = Matcher(dumped.dump, dumped.composition)
+    dumped: Dumped,
+    matcher: Matcher,
+    walkers: Walkers,
+    kafka: Kafka,
+    profile: Profile | None,
+    mutants: int,
+    screen: Screen,
+) -> tuple[OnKafka, Asked]:
     matcher.explore()
     if matcher.mismatches:
         raise BadInput(f"{dumped.model.name}: the reference is not the model: run kraftcheck cover")
     constants = dumped.composition.constants
     protocol, speech = protocol_of(constants), Speech(constants)
+    walker, by = walkers(matcher, speech), producer(kafka, protocol)
 
-    def work() -> OnKafka:
-        with (
-            host_of(kafka, protocol, constants, answers="content") as host,
-            screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter,
-        ):
-            return drive(matcher, host, speech, walkers, meter.update)
+    def work() -> tuple[OnKafka, Asked]:
+        with host_of(kafka, protocol, constants, answers="content") as host:
+            with screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter:
+                found = drive(matcher, host, speech, walkers, meter.update)
+            if not (attempts := asking.attempts(matcher, walker, mutants)):
+                return found, Asked()
+            with screen.progress(f"{dumped.model.name}: refusals", len(attempts)) as meter:
+                return found, asking.ask(attempts, matcher, host, speech, walker, meter.update)
 
-    found = tried(work)
-    explain(found, matcher, walkers(matcher, speech), profile, producer(kafka, protocol))
-    return found
+    found, asked = tried(work)
+    explain(found, matcher, walker, profile, by)
+    asking.explain(asked, constants, profile, by)
+    return found, asked
 
 
-def _of_graph(model: CoverModel, found: OnKafka, code: int) -> dict[str, Any]:
+def _write_gap(path: Path, matcher: Matcher, found: OnKafka) -> None:
+    """A line for each edge that was not taken: its states by their number in TLC's dump, the input
+    in the words of a trace, and why. No line: all were.
+    """
+    moves, speech = matcher.moves, Speech(matcher.composition.constants)
+    lines = []
+    for edge, why in found.reasons.items():
+        step = moves.steps[moves.step[edge]]
+        said = {"from": moves.source[edge], "to": moves.target[edge], "action": step.action}
+        said |= {"node": step.node, "input": msgspec.Raw(speech.text(step.input).encode())}
+        lines.append(msgspec.json.encode(said | {"why": why}))
+    artifacts.write_whole(path, b"".join(line + b"\n" for line in lines).decode())
+
+
+def _of_graph(model: CoverModel, found: OnKafka, asked: Asked, code: int) -> dict[str, Any]:
     return {
         "graph": model.name,
         "states": model.states,
@@ -313,6 +318,9 @@ def _of_graph(model: CoverModel, found: OnKafka, code: int) -> dict[str, Any]:
         "walks": found.walks,
         "moves": found.moves,
         "seconds": round(found.seconds, 3),
-        "refused": found.wrong,
+        "attempts": asked.attempts,
+        "as_the_reference": dict(sorted(asked.alike.items())),
+        "otherwise": dict(sorted(asked.reasons.items())),
+        "refused": found.wrong + asked.wrong,
         "verdict": exits.VERDICTS[code],
     }

@@ -8,15 +8,24 @@ Law of this file: TLC judges. A step is a known departure only if it is accepted
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.witness.speech import header
 from reference.protocols import protocol_of
 from traces.foreign.batch import judge_batch, judge_steps, needed_entries
 from traces.foreign.profiles import Profile
-from traces.foreign.reading import ForeignStep, ForeignTrace
+from traces.foreign.reading import ForeignStep, ForeignTrace, read_foreign
 from traces.foreign.verdicts import VIOLATED, Finding, ForeignVerdict
+
+NO_USE: Final = "Kafka has no use for that input, or nobody has sent it"
+ALLOWED: Final = "the specs allow what Kafka does in the row that it is in"
+WRONG: Final = "refused"
+"""Why Kafka does something else than the reference; else an entry of a profile."""
 
 
 class Met(msgspec.Struct, frozen=True):
@@ -92,3 +101,24 @@ def _met(
             runs = sorted({step.run for step in known if step.line in lines})
             met.append(Met(entry.name, entry.of, entry.says, entry.source, sorted(lines), runs))
     return met
+
+
+def reasons_of(
+    texts: Sequence[str], constants: Any, profile: Profile | None, by: str
+) -> tuple[list[str], list[str]]:
+    """Of each of these steps of Kafka, lines of a trace, the entry of the profile that it needs,
+    or WRONG; "": the specs allow it. And what is wrong, in words.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "parted.jsonl"
+        head = header(constants, by)
+        head = f'{head[:-1]},"start":"any","order":"by node"}}\n'
+        # Each in a run of its own, so that only the step itself is judged.
+        lines = [f'{text[:-1]},"run":{run}}}\n' for run, text in enumerate(texts)]
+        trace.write_text(head + "".join(lines), encoding="utf-8")
+        judged = witnessed(read_foreign(trace), profile, [])
+    refused = {each.run: each for each in judged.found.rejections}
+    known = {run: met.name for met in judged.met for run in met.runs}
+    reasons = [WRONG if run in refused else known.get(run, "") for run in range(len(texts))]
+    wrong = [f"{each.action}: {'; '.join(each.differences)}" for each in refused.values()]
+    return reasons, wrong

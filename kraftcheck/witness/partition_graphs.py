@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kraftcheck.witness.covering import ALLOWED, NO_USE
+from kraftcheck.witness.departures import ALLOWED, NO_USE
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN
 from reference.kit.cover import Result
@@ -52,6 +52,8 @@ def _clears_unsent(step: Step) -> bool:
 
 class Walk:
     """See covering.Walker."""
+
+    loads = (CONTROLLER,)
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         assert isinstance(matcher.composition, PartitionComposition), matcher.composition

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kraftcheck.witness.covering import ALLOWED, NO_USE
+from kraftcheck.witness.departures import ALLOWED, NO_USE
 from kraftcheck.witness.schedule import WHOLE
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT
@@ -27,6 +27,8 @@ NOTHING_TO_LOSE = "nothing to lose in that crash: flushed in the step that appen
 
 class Walk:
     """See covering.Walker. Messages are those that Kafka has sent."""
+
+    loads = ()
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         self._speech = speech

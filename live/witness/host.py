@@ -28,6 +28,9 @@ OPTIONS: Final = (
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
     "-Xshare:auto",
+    # The jars of Kafka's tests have a configuration that logs each step of a role.
+    "-Dlog4j2.loggerContextFactory=org.apache.logging.log4j.simple.SimpleLoggerContextFactory",
+    "-Dorg.apache.logging.log4j.simplelog.level=OFF",
 )
 
 REFUSED: Final = "!"

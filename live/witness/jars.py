@@ -56,11 +56,13 @@ COMPONENTS: Final = {
     "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
     "transactions": Component("kafka.coordinator.transaction.Coordinators", ("transactions",)),
     "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
-    "groups": Component("org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",)),
+    "groups": Component(
+        "org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",), all_versions=True
+    ),
 }
 """By protocol or composition, and the log on disk."""
 
-_MOCKS_OF: Final = {"4.4.0": "4.3.1"}
+_MOCKS_OF: Final = {"4.2.2": "4.2.1", "4.4.0": "4.3.1"}
 """Of a release without jars of its tests: the one from the sources of whose tests its mocks are."""
 _MOCKS: Final = (
     "common/utils/MockTime",

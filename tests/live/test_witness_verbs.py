@@ -199,6 +199,10 @@ def test_every_edge_of_a_graph_of_a_partition() -> None:
     # Its controller is brought to where the model is, so that nothing is behind.
     [graph] = run(HOLDS, "cover", "partition-unclean")["graphs"]
     assert (graph["taken"], graph["not_taken"]) == (1117, {"forgets-metadata-offset": 460})
+    # And what the graph does not have was attempted there.
+    assert sum(graph["as_the_reference"].values()) + sum(graph["otherwise"].values()) == 1680
+    assert {"disabled", "error", "accepted"} <= graph["as_the_reference"].keys()
+    assert graph["otherwise"].keys() == {"forgets-metadata-offset", "session-of-unfenced"}
 
 
 def test_a_fault_in_kafka_is_refused_at_edges(tmp_path: Path) -> None:
@@ -208,4 +212,4 @@ def test_a_fault_in_kafka_is_refused_at_edges(tmp_path: Path) -> None:
     [classes] = compiled([plant], texts, tmp_path, "partition")
     [graph] = run(VIOLATED, "cover", "partition-isr", "--jars", str(classes))["graphs"]
     assert {each.split(":")[0] for each in graph["refused"]} == {plant.action}
-    assert graph["not_taken"]["refused"] > 0
+    assert graph["not_taken"]["refused"] > 0 and graph["otherwise"]["refused"] > 0

@@ -2,8 +2,10 @@ package kraftcheck.witness;
 
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -65,10 +67,32 @@ public final class Mirror {
                 .anyMatch(m -> m.getName().equals(name) && m.getParameterCount() == arguments);
     }
 
+    /** Whether an object has a public method of this name whose only argument is of this type. */
+    public static boolean takes(Object owner, String name, Class<?> what) {
+        return Arrays.stream(owner.getClass().getMethods()).anyMatch(m ->
+                m.getName().equals(name) && Arrays.equals(m.getParameterTypes(), new Class<?>[] {what}));
+    }
+
+    /** The constants of a type that are of this one. */
+    public static <T> List<T> constants(Class<?> type, Class<T> what) {
+        return Arrays.stream(type.getFields()).filter(each -> each.getType() == what)
+                .map(each -> what.cast(tried(() -> each.get(null)))).toList();
+    }
+
     /** Whether the public methods of this name return something of this type. */
     public static boolean returns(Class<?> type, String name, Class<?> what) {
         return Arrays.stream(type.getMethods())
                 .allMatch(m -> !m.getName().equals(name) || what.isAssignableFrom(m.getReturnType()));
+    }
+
+    /** Calls the one public method that there is of these, which have one argument, and are called otherwise elsewhere. */
+    public static <T> T callOne(Object owner, Object argument, String... names) {
+        for (String name : names) {
+            if (has(owner, name, 1)) {
+                return call(owner, name, argument);
+            }
+        }
+        throw new Unknown(owner.getClass().getName() + " has no method " + String.join(" or ", names));
     }
 
     /** What a public method returns, which is the only one of its name with so many arguments. */
@@ -135,6 +159,12 @@ public final class Mirror {
             return unsafe.getMethod("allocateInstance", Class.class)
                     .invoke(field(unsafe, "theUnsafe").get(null), type);
         });
+    }
+
+    /** What stands for an object of an interface, whose methods have other arguments in other versions. */
+    public static <T> T standIn(Class<?> type, InvocationHandler called) {
+        return (T) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, in) ->
+                method.getName().equals("equals") ? (Object) (self == in[0]) : called.invoke(self, method, in));
     }
 
     private static Class<?> boxed(Class<?> type) {

@@ -4,8 +4,6 @@ import kraftcheck.witness.Mirror;
 
 import org.apache.kafka.common.network.ListenerName;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.Proxy;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +21,7 @@ final class Wire {
     private static final ListenerName LISTENER = ListenerName.normalised("LISTENER");
     private static final boolean STAGES = Mirror.returns(KafkaRaftClient.class, "handle", CompletionStage.class);
 
-    final RaftMessageQueue inbox = made(RaftMessageQueue.class, (self, method, in) -> switch (method.getName()) {
+    final RaftMessageQueue inbox = Mirror.standIn(RaftMessageQueue.class, (self, method, in) -> switch (method.getName()) {
         case "add" -> add((RaftMessage) in[0]);
         case "poll" -> poll();
         case "isEmpty" -> isEmpty();
@@ -34,7 +32,7 @@ final class Wire {
     private List<RaftRequest.Outbound> sent = new ArrayList<>();
 
     Wire(AtomicInteger numbers) {
-        channel = made(NetworkChannel.class, (self, method, in) -> switch (method.getName()) {
+        channel = Mirror.standIn(NetworkChannel.class, (self, method, in) -> switch (method.getName()) {
             case "newCorrelationId" -> numbers.getAndIncrement();
             case "listenerName" -> LISTENER;
             case "send" -> {
@@ -71,18 +69,12 @@ final class Wire {
             return null;
         }
         CompletableFuture<Object> answer = new CompletableFuture<>();
-        arrived.add(made(Mirror.type("org.apache.kafka.raft.RaftMessageQueue$QueueEntry"), (self, method, in) ->
+        arrived.add(Mirror.standIn(Mirror.type("org.apache.kafka.raft.RaftMessageQueue$QueueEntry"), (self, method, in) ->
                 method.getName().equals("message") ? message : answer));
         return answer;
     }
 
     private Object poll() {
         return STAGES ? Optional.ofNullable(arrived.poll()) : arrived.poll();
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <T> T made(Class<?> type, InvocationHandler called) {
-        return (T) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, in) ->
-                method.getName().equals("equals") ? (Object) (self == in[0]) : called.invoke(self, method, in));
     }
 }

@@ -20,7 +20,6 @@ import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.coordinator.group.GroupMetadataManager;
-import org.apache.kafka.coordinator.group.TargetAssignmentMetadata;
 import org.apache.kafka.coordinator.group.modern.Assignment;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember;
@@ -54,6 +53,7 @@ import java.util.stream.Stream;
 public final class Coordinator extends Node {
     private static final int ID = 0;
     private static final String GROUP = "g";
+    private static final int FIRST_EPOCH = 1;
     private static final int REBALANCE_MS = 300_000;
     /** What the specification has words for; all else ends the step without an answer, and is told. */
     private static final Set<Errors> TOLD = EnumSet.of(Errors.NONE, Errors.FENCED_MEMBER_EPOCH,
@@ -137,8 +137,11 @@ public final class Coordinator extends Node {
         inputs.put("GroupHeartbeat", in -> () -> heartbeat(in));
         inputs.put("GroupSessionTimeout", in -> tenure.timer(
                 GroupMetadataManager.groupSessionTimeoutKey(GROUP, name(in.get("member").asInt()))));
+        // Until 4.0 of consumer groups only.
+        String toRebalance = Mirror.has(GroupMetadataManager.class, "groupRebalanceTimeoutKey", 2)
+                ? "groupRebalanceTimeoutKey" : "consumerGroupRebalanceTimeoutKey";
         inputs.put("RebalanceTimeout", in -> tenure.timer(
-                GroupMetadataManager.groupRebalanceTimeoutKey(GROUP, name(in.get("member").asInt()))));
+                Mirror.called(GroupMetadataManager.class, toRebalance, GROUP, name(in.get("member").asInt()))));
         inputs.put("GroupCommit", in -> leader.isEmpty() ? null : this::commit);
         inputs.put("MoveCoordinator", in -> {
             List<Batch> tail = tails.stream().filter(each -> form(each).equals(in.get("tail"))).findFirst().orElse(null);
@@ -151,7 +154,7 @@ public final class Coordinator extends Node {
         Set<String> given = new HashSet<>();
         in.get("given").forEach(each -> given.add(each.asText()));
         ConsumerGroupHeartbeatRequestData request = new ConsumerGroupHeartbeatRequestData()
-                .setGroupId(GROUP).setMemberId(name(member)).setMemberEpoch(in.get("epoch").asInt())
+                .setGroupId(GROUP).setMemberId(name(member)).setMemberEpoch(kafkas(in.get("epoch").asInt()))
                 .setInstanceId(instances.get(member));
         if (given.contains("RebalanceTimeout")) {
             request.setRebalanceTimeoutMs(REBALANCE_MS);
@@ -284,12 +287,21 @@ public final class Coordinator extends Node {
         return found;
     }
 
-    private static Map<String, Object> form(JsonNode asked, ConsumerGroupHeartbeatResponseData answer) {
+    /** Epochs begin with 1, as in Kafka since 4.3; before, with 0. What is no epoch is the same. */
+    private int epoch(int kafkas) {
+        return kafkas > 0 ? kafkas + FIRST_EPOCH - tenure.firstEpoch : kafkas;
+    }
+
+    private int kafkas(int epoch) {
+        return epoch > 0 ? epoch - FIRST_EPOCH + tenure.firstEpoch : epoch;
+    }
+
+    private Map<String, Object> form(JsonNode asked, ConsumerGroupHeartbeatResponseData answer) {
         List<Integer> assigned = answer.assignment() == null ? List.of() : answer.assignment().topicPartitions()
                 .stream().map(each -> number(each.topicId())).sorted().toList();
         return Json.fields("type", "GroupHeartbeatResponse", "source", ID, "destination", asked.get("source"),
                 "correlation", asked.get("correlation"), "error", Errors.forCode(answer.errorCode()).name(),
-                "epoch", answer.memberEpoch(), "tells", answer.assignment() != null, "assigned", assigned);
+                "epoch", epoch(answer.memberEpoch()), "tells", answer.assignment() != null, "assigned", assigned);
     }
 
     private static int number(Uuid topic) {
@@ -306,11 +318,19 @@ public final class Coordinator extends Node {
         ConsumerGroup known = group;
         Map<Integer, Object> byMember = new TreeMap<>();
         members.forEach(each -> byMember.put(each, member(known, each, offset)));
-        return Json.fields("epoch", known == null ? 1 : Mirror.<TimelineInteger>get(known, "groupEpoch").get(offset),
-                "targetEpoch", known == null ? 1 : Mirror.<TimelineObject<TargetAssignmentMetadata>>get(
-                        known, "targetAssignmentMetadata").get(offset).assignmentEpoch(),
+        return Json.fields("epoch", known == null ? FIRST_EPOCH
+                        : epoch(Mirror.<TimelineInteger>get(known, "groupEpoch").get(offset)),
+                "targetEpoch", known == null ? FIRST_EPOCH : epoch(targetEpoch(known, offset)),
                 "members", byMember, "held", known == null ? List.of() : held(known, offset), "grown", List.of(),
                 "gone", List.of());
+    }
+
+    /** With what is said of the assignment besides, since 4.3. */
+    private static int targetEpoch(ConsumerGroup group, long offset) {
+        return Mirror.has(group, "targetAssignmentEpoch")
+                ? Mirror.<TimelineInteger>get(group, "targetAssignmentEpoch").get(offset)
+                : Mirror.<Integer>call(Mirror.<TimelineObject<?>>get(group, "targetAssignmentMetadata").get(offset),
+                        "assignmentEpoch");
     }
 
     private List<Integer> held(ConsumerGroup group, long offset) {
@@ -319,7 +339,7 @@ public final class Coordinator extends Node {
                 && epochs.get(id(each), offset).get(0, offset) != null).toList();
     }
 
-    private static Map<String, Object> member(ConsumerGroup group, int member, long offset) {
+    private Map<String, Object> member(ConsumerGroup group, int member, long offset) {
         ConsumerGroupMember known = group == null ? null
                 : Mirror.<TimelineHashMap<String, ConsumerGroupMember>>get(group, "members").get(name(member), offset);
         if (known == null) {
@@ -333,7 +353,7 @@ public final class Coordinator extends Node {
             case UNREVOKED_PARTITIONS -> "Unrevoked";
             case UNRELEASED_PARTITIONS -> "Unreleased";
             default -> known.state().name();
-        }, "epoch", known.memberEpoch(), "previousEpoch", known.previousMemberEpoch(),
+        }, "epoch", epoch(known.memberEpoch()), "previousEpoch", epoch(known.previousMemberEpoch()),
                 "subscribed", known.subscribedTopicNames().stream().map(each -> Integer.valueOf(each.substring(1)))
                         .sorted().toList(),
                 "target", numbers(target == null ? List.of() : target.partitions().keySet()),

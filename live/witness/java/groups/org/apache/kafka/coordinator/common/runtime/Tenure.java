@@ -4,6 +4,7 @@ import kraftcheck.witness.Mirror;
 
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.internals.Topic;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.record.internal.MemoryRecords;
@@ -11,13 +12,13 @@ import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.MockTime;
 import org.apache.kafka.common.utils.Utils;
-import org.apache.kafka.server.util.PartitionMetadataClient;
 import org.apache.kafka.coordinator.group.GroupConfigManager;
 import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
 import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.GroupCoordinatorService;
 import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
+import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
@@ -27,10 +28,11 @@ import org.apache.kafka.server.util.timer.TimerTask;
 import org.apache.kafka.server.util.timer.TimerTaskEntry;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.timeline.SnapshotRegistry;
 
 import com.yammer.metrics.core.MetricsRegistry;
 
-import java.lang.reflect.Proxy;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -43,6 +45,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * A broker while it leads the group's partition: GroupCoordinatorService and CoordinatorRuntime over
@@ -50,15 +53,18 @@ import java.util.function.Consumer;
  * timers those go off that are told to. An append is one batch, which is what it had to write for an
  * operation.
  */
-final class Tenure implements PartitionWriter, CoordinatorEventProcessor, CoordinatorLoader<CoordinatorRecord>, Timer {
+final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<CoordinatorRecord>, Timer {
     private static final TopicPartition PARTITION = new TopicPartition(Topic.GROUP_METADATA_TOPIC_NAME, 0);
     private static final long START_MS = 1_700_000_000_000L;
     private static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
-    /** The specification has no interval between assignments. */
-    private static final Map<String, ?> SETTINGS =
-            Map.of(GroupCoordinatorConfig.CONSUMER_GROUP_ASSIGNMENT_INTERVAL_MS_CONFIG, 0);
+    /** The specification has no interval between assignments, nor has Kafka before 4.3. */
+    private static final Map<String, ?> SETTINGS = Map.of("group.consumer.assignment.interval.ms", 0);
+    private static final Class<?> SHOWN = Mirror.type("org.apache.kafka.server.util.PartitionMetadataClient",
+            "org.apache.kafka.coordinator.group.PartitionMetadataClient", "java.lang.Runnable");
 
     final GroupCoordinatorService service;
+    /** Of a group that has no member yet. */
+    final int firstEpoch;
     private final CoordinatorRuntime<GroupCoordinatorShard, CoordinatorRecord> runtime;
     private final MockTime time = new MockTime(0, START_MS, START_MS * 1_000_000);
     private final Deque<CoordinatorEvent> events = new ArrayDeque<>();
@@ -67,7 +73,7 @@ final class Tenure implements PartitionWriter, CoordinatorEventProcessor, Coordi
     private final Consumer<List<CoordinatorRecord>> appended;
     /** Hears of each event that waits for its turn. */
     private Consumer<CoordinatorEvent> heard = event -> { };
-    private Listener listener;
+    private PartitionWriter.Listener listener;
     private long end;
 
     /** log: its batches, of which so many records are committed. appended: hears of what is written. */
@@ -77,35 +83,66 @@ final class Tenure implements PartitionWriter, CoordinatorEventProcessor, Coordi
         this.committed = committed;
         this.appended = appended;
         end = log.stream().mapToLong(List::size).sum();
-        AbstractConfig given = new AbstractConfig(
-                Utils.mergeConfigs(List.of(GroupCoordinatorConfig.CONFIG_DEF, ShareGroupConfig.CONFIG_DEF)), SETTINGS, false);
+        AbstractConfig given = new AbstractConfig(Utils.mergeConfigs(definitions()), SETTINGS, false);
         GroupCoordinatorConfig config = new GroupCoordinatorConfig(given);
-        GroupConfigManager groups = new GroupConfigManager(Map.of(), config, new ShareGroupConfig(given));
+        GroupConfigManager groups =
+                Mirror.made(GroupConfigManager.class, Map.of(), config, Mirror.made(ShareGroupConfig.class, given));
         GroupCoordinatorMetrics metrics = new GroupCoordinatorMetrics(new MetricsRegistry(), new Metrics());
         LogContext logs = new LogContext();
-        runtime = new CoordinatorRuntime.Builder<GroupCoordinatorShard, CoordinatorRecord>()
+        SnapshotRegistry nowhere = new SnapshotRegistry(logs);
+        ConsumerGroup anew = Mirror.made(ConsumerGroup.class, logs, nowhere, PARTITION.topic(),
+                metrics.newMetricsShard(nowhere, PARTITION));
+        firstEpoch = anew.groupEpoch();
+        var builder = new CoordinatorRuntime.Builder<GroupCoordinatorShard, CoordinatorRecord>()
                 .withTime(time).withTimer(this).withLogContext(logs).withEventProcessor(this)
-                .withPartitionWriter(this).withLoader(this)
-                .withCoordinatorShardBuilderSupplier(() ->
-                        new GroupCoordinatorShard.Builder(config, groups).withAuthorizerPlugin(Optional.empty()))
-                .withWriteTimeout(Duration.ofMillis(config.offsetCommitTimeoutMs()))
+                .withPartitionWriter(Mirror.standIn(PartitionWriter.class, this::asked)).withLoader(this)
+                .withCoordinatorShardBuilderSupplier(() -> Mirror.callOne(new GroupCoordinatorShard.Builder(config, groups),
+                        Optional.empty(), "withAuthorizerPlugin", "withAuthorizer"))
                 .withCoordinatorRuntimeMetrics(idle(CoordinatorRuntimeMetrics.class))
-                .withCoordinatorMetrics(metrics).withSerializer(SERDE).withAppendLingerMs(OptionalInt.of(0))
+                .withCoordinatorMetrics(metrics).withSerializer(SERDE)
                 // Regular expressions are resolved by it; no member has one.
-                .withExecutorService(idle(ExecutorService.class))
-                .withCachedBufferMaxBytesSupplier(() -> 1 << 20).build();
+                .withExecutorService(idle(ExecutorService.class));
+        Mirror.callOne(builder, Duration.ofMillis(config.offsetCommitTimeoutMs()), "withWriteTimeout", "withDefaultWriteTimeOut");
+        boolean fixed = Mirror.takes(builder, "withAppendLingerMs", int.class);
+        Mirror.callOne(builder, fixed ? (Object) 0 : OptionalInt.of(0), "withAppendLingerMs");
+        if (Mirror.has(builder, "withCachedBufferMaxBytesSupplier", 1)) {
+            Supplier<Integer> most = () -> 1 << 20;
+            Mirror.call(builder, "withCachedBufferMaxBytesSupplier", most);
+        }
+        runtime = builder.build();
         service = Mirror.made(GroupCoordinatorService.class, logs, config, runtime, metrics, groups,
-                idle(Persister.class), this, idle(PartitionMetadataClient.class));
+                idle(Persister.class), this, idle(SHOWN), Optional.empty(), time);
         service.startup(() -> 1);
-        service.onMetadataUpdate(new MetadataDelta.Builder().setImage(image).build(), image);
+        publish(new MetadataDelta.Builder().setImage(image).build(), image);
         service.onElection(PARTITION.partition(), epoch);
         run();
     }
 
+    /** All settings of groups: in one list since 4.1. */
+    private static List<ConfigDef> definitions() {
+        List<ConfigDef> found = new ArrayList<>(List.of(ShareGroupConfig.CONFIG_DEF));
+        found.addAll(Mirror.constants(GroupCoordinatorConfig.class, ConfigDef.class));
+        return found;
+    }
+
     /** What is there, and is not asked anything here. */
-    private static <T> T idle(Class<T> type) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type},
-                (proxy, method, arguments) -> method.getName().equals("equals") ? proxy == arguments[0] : null));
+    private static <T> T idle(Class<?> type) {
+        return Mirror.standIn(type, (self, method, in) -> null);
+    }
+
+    /** Of metadata: in 4.2 as CoordinatorMetadataImage has it, and before 4.3 the image first. */
+    private void publish(MetadataDelta delta, MetadataImage image) {
+        if (Mirror.has(service, "onMetadataUpdate", 2)) {
+            Mirror.call(service, "onMetadataUpdate", delta, image);
+        } else {
+            Mirror.call(service, "onNewMetadataImage", shown(image, "Image"), shown(delta, "Delta"));
+        }
+    }
+
+    private static Object shown(Object metadata, String what) {
+        Class<?> type = Mirror.type(
+                Tenure.class.getPackageName() + ".KRaftCoordinatorMetadata" + what, metadata.getClass().getName());
+        return type.isInstance(metadata) ? metadata : Mirror.made(type, metadata);
     }
 
     // --- What is told to it
@@ -170,7 +207,7 @@ final class Tenure implements PartitionWriter, CoordinatorEventProcessor, Coordi
         List<Object> found = new ArrayList<>();
         Map<Long, List<Object>> pending = Mirror.get(context().deferredEventQueue, "pending");
         pending.values().forEach(all -> all.forEach(each -> {
-            if (each instanceof DeferredEventCollection) {
+            if (each.getClass().getSimpleName().equals("DeferredEventCollection")) {
                 found.addAll(Mirror.<List<Object>>get(each, "events"));
             } else {
                 found.add(each);
@@ -207,8 +244,21 @@ final class Tenure implements PartitionWriter, CoordinatorEventProcessor, Coordi
         return CompletableFuture.completedFuture(new LoadSummary(START_MS, START_MS, 0, offset, 0));
     }
 
-    @Override
-    public long append(TopicPartition partition, VerificationGuard guard, MemoryRecords records, short version) {
+    private Object asked(Object self, Method method, Object[] in) {
+        return switch (method.getName()) {
+            case "append" -> append((MemoryRecords) in[2]);
+            case "registerListener" -> {
+                listener = (PartitionWriter.Listener) in[1];
+                yield null;
+            }
+            case "config" -> new LogConfig(Map.of());
+            case "maybeStartTransactionVerification" -> CompletableFuture.completedFuture(VerificationGuard.SENTINEL);
+            case "deregisterListener" -> null;
+            default -> throw new AssertionError("a group's coordinator asks its partition for " + method);
+        };
+    }
+
+    private long append(MemoryRecords records) {
         List<CoordinatorRecord> batch = new ArrayList<>();
         for (Record record : records.records()) {
             batch.add(SERDE.deserialize(record.key(), record.value()));
@@ -216,30 +266,6 @@ final class Tenure implements PartitionWriter, CoordinatorEventProcessor, Coordi
         end += batch.size();
         appended.accept(batch);
         return end;
-    }
-
-    @Override
-    public void registerListener(TopicPartition partition, Listener listener) {
-        this.listener = listener;
-    }
-
-    @Override
-    public void deregisterListener(TopicPartition partition, Listener listener) { }
-
-    @Override
-    public LogConfig config(TopicPartition partition) {
-        return new LogConfig(Map.of());
-    }
-
-    @Override
-    public CompletableFuture<VerificationGuard> maybeStartTransactionVerification(
-            TopicPartition partition, String id, long producer, short epoch, int version) {
-        return CompletableFuture.completedFuture(VerificationGuard.SENTINEL);
-    }
-
-    @Override
-    public CompletableFuture<Void> deleteRecords(TopicPartition partition, long before) {
-        return CompletableFuture.completedFuture(null);
     }
 
     // --- Its queue and its timers

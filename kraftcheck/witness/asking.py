@@ -1,0 +1,109 @@
+"""What a graph does not have, asked of Kafka: refusals, from any row.
+
+A node that can be brought to a row (`Walker.loads`) is brought to each that the graph has, and is
+given there what `kraftcheck cover` attempts of the reference (traces/cover/refusals.py): every
+input that is no message, every message to it that occurs anywhere, and mutants of those. What Kafka
+makes of it is held against the reference; where they differ, TLC is asked about Kafka's step.
+
+Law of this file: an attempt says something only if Kafka's row before it is the one that was meant.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from kraftcheck.witness.departures import ALLOWED, NO_USE, reasons_of
+from kraftcheck.witness.speech import Speech
+from live.witness.host import REFUSED, THROWN, Host
+from reference.kit.cover import Result
+from traces.cover.matching import Matcher
+from traces.cover.refusals import attempts_of, sort_of
+from traces.foreign.profiles import Profile
+
+if TYPE_CHECKING:
+    from kraftcheck.witness.covering import Walker
+
+NOT_THERE: Final = "Kafka cannot be brought to that row"
+STOPS: Final = "Kafka throws what ends its process"
+TOGETHER: Final = 500
+"""Attempts that are told before the answers are read."""
+
+
+@dataclass
+class Asked:
+    """attempts: so many rows and inputs. alike: in how many Kafka does what the reference does, by
+    what came of it ("disabled", "error", ...). reasons: of the others, by reason; an entry of a
+    profile by its name. differing: Kafka's steps of which TLC is to say the reason, as lines of a
+    trace. wrong: what no entry allows, in words.
+    """
+
+    attempts: int = 0
+    alike: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    differing: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def attempts(matcher: Matcher, walker: Walker, limit: int) -> list[tuple[int, Any, Any]]:
+    """Node, row and input of each attempt. limit: of mutants; below 0: there is no attempt."""
+    if limit < 0 or not walker.loads:
+        return []
+    return [each for each in attempts_of(matcher, limit)[0] if each[0] in walker.loads]
+
+
+def ask(
+    attempts: Sequence[tuple[int, Any, Any]],
+    matcher: Matcher,
+    host: Host,
+    speech: Speech,
+    walker: Walker,
+    told: Callable[[int], None] = lambda done: None,
+) -> Asked:
+    """Makes these attempts. Raises WitnessError."""
+    found = Asked()
+    for at in range(0, len(attempts), TOGETHER):
+        some = attempts[at : at + TOGETHER]
+        lines = [line for each in some for line in _lines(speech, *each)]
+        # A run of its own, so that nothing that was sent before counts as what is asked.
+        said = iter(host.ask(["new", *lines])[1:])
+        for node, row, input in some:
+            found.attempts += 1
+            brought, answer = next(said), next(said)
+            if not brought or speech.taken(brought).outcome.row != row:
+                found.reasons[NOT_THERE] += 1
+                continue
+            reference = next(iter(matcher.composition.outcomes(node, row, input)), None)
+            why = _differs(reference, answer, speech, walker)
+            if why is None:
+                found.alike[sort_of(row, reference)] += 1
+            elif why:
+                found.reasons[why] += 1
+            else:
+                found.differing.append(answer)
+        told(found.attempts)
+    return found
+
+
+def _lines(speech: Speech, node: int, row: Any, input: Any) -> tuple[str, str]:
+    there = speech.step_text(input, Result(row, (), ""))
+    return f"{node} follow {there}", f"{node} {speech.text(input)}"
+
+
+def _differs(reference: Result | None, answer: str, speech: Speech, walker: Walker) -> str | None:
+    """None: Kafka does what the reference does; a reason why it does not; "": TLC is to say it."""
+    if not answer or answer.startswith(REFUSED):
+        return None if reference is None else NO_USE
+    if THROWN in answer.split("\t")[-1][:1]:
+        return STOPS
+    kafka = speech.taken(answer).outcome
+    return None if reference is not None and walker.same(reference, kafka) else ""
+
+
+def explain(found: Asked, constants: Any, profile: Profile | None, by: str) -> None:
+    """Says of the steps that differ why. by: who took them. Raises ToolError as witnessed."""
+    if found.differing:
+        reasons, found.wrong = reasons_of(found.differing, constants, profile, by)
+        found.reasons.update(why or ALLOWED for why in reasons)
