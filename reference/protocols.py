@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias
 
 from reference.classic.protocol import CLASSIC
 from reference.cluster.types import ClusterConstants
+from reference.commits.protocol import COMMITS
 from reference.groups.protocol import GROUPS
 from reference.hosting.protocol import HOSTING
 from reference.kit.fields import has_form
@@ -119,6 +120,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         PARTITION,
         TRANSACTIONS,
         GROUPS,
+        COMMITS,
         CLASSIC,
         VOTERS,
         SNAPSHOTS,

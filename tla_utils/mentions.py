@@ -27,9 +27,12 @@ class Mentions(NamedTuple):
     constants: frozenset[str]
 
 
-def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
+def mentions(
+    operator: str, modules: Mapping[str, ModuleSource], replaced: Mapping[str, str] | None = None
+) -> Mentions:
     """What the operator mentions, in modules that build on each other. Who mentions an instance of
-    a module mentions all that it defines.
+    a module mentions all that it defines; who mentions an operator in whose place another one
+    stands (`replaced`) mentions both.
 
     Raises ToolError: no module defines it; or one of them has an INSTANCE without a name, whose
     operators are reached in ways that are not followed here.
@@ -56,6 +59,8 @@ def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
         name = waiting.pop()
         if name in found:
             continue
+        if replaced and name in replaced:
+            waiting.append(replaced[name])
         if name in modules:
             found.add(name)
             waiting += [*modules[name].definitions, *modules[name].extends]

@@ -59,8 +59,8 @@ COVERAGE_OPTION = click.option(
 @click.argument("file", metavar="[FILE]", type=FOLDER, required=False)
 @click.option(
     "--scenario",
-    help="quorum, partition, transactions, groups, classic, voters, snapshots, reassignment, "
-    "hosting or cluster; no file.",
+    help="quorum, partition, transactions, groups, commits, classic, voters, snapshots, "
+    "reassignment, hosting or cluster; no file.",
 )
 @click.option("--runs", type=RUNS, help="How many runs of each configuration.")
 @click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")

@@ -16,8 +16,8 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, 
 @click.command()
 @click.option(
     "--scenario",
-    help="quorum (default), partition, transactions, groups, classic, voters, snapshots, "
-    "reassignment, hosting or cluster.",
+    help="quorum (default), partition, transactions, groups, commits, classic, voters, "
+    "snapshots, reassignment, hosting or cluster.",
 )
 @click.option("--runs", type=RUNS, required=True, help="How many runs.")
 @SEED

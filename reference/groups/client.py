@@ -7,6 +7,8 @@ drops everything and rejoins in one step.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec.structs import replace
 
 from reference.groups.messages import (
@@ -41,6 +43,7 @@ class MemberHandlers:
     """The handlers, for one set of rules."""
 
     __slots__ = ("_handlers", "_max_correlation", "rules")
+    initial: ClassVar[GroupMember] = INITIAL_MEMBER
 
     def __init__(self, rules: GroupRules) -> None:
         self.rules = rules
@@ -65,7 +68,7 @@ class MemberHandlers:
         """It waits until no heartbeat is in flight."""
         if not is_member(row) or row.awaiting:
             return None
-        left = replace(INITIAL_MEMBER, correlation=self._next_correlation(row))
+        left = replace(self.initial, correlation=self._next_correlation(row))
         epoch = self.rules.epoch_of_leaving(n)
         return Outcome(left, (self._said(n, row, (), epoch),))
 
@@ -96,7 +99,7 @@ class MemberHandlers:
         if not self.rules.is_awaited(row, m):
             return Outcome(row, ignored="Late")
         if m.error in ("UNRELEASED_INSTANCE_ID", "FENCED_INSTANCE_ID"):
-            given_up = replace(INITIAL_MEMBER, state="Fatal", correlation=row.correlation)
+            given_up = replace(self.initial, state="Fatal", correlation=row.correlation)
             return Outcome(given_up)
         if m.error != "NONE":
             return Outcome(self._fenced(row))
@@ -106,7 +109,7 @@ class MemberHandlers:
     def _fenced(self, row: GroupMember) -> GroupMember:
         """G25."""
         return replace(
-            INITIAL_MEMBER,
+            self.initial,
             state="Joining",
             subscribed=row.subscribed,
             correlation=row.correlation,

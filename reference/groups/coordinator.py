@@ -7,6 +7,7 @@ the rules. Where the spec leaves the choice of a target, one is taken by the gro
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -42,6 +43,11 @@ def answer(
     return GroupHeartbeatResponse(
         COORDINATOR, m.source, m.correlation, error, epoch, assigned is not None, assigned or ()
     )
+
+
+def with_waiting(waiting: tuple[Any, ...], told: Any) -> tuple[Any, ...]:
+    """Sorted: those of a type are compared with each other only."""
+    return tuple(sorted({*waiting, told}, key=lambda each: (type(each).__name__, each)))
 
 
 def revoking(
@@ -149,7 +155,7 @@ class CoordinatorHandlers:
         self, row: GroupCoordinator, group: GroupRecord, told: GroupHeartbeatResponse
     ) -> Outcome:
         """The operation has made `group` of what was newest."""
-        waiting = tuple(sorted({*row.waiting, told}))
+        waiting = with_waiting(row.waiting, told)
         if group != newest(row.log):
             return Outcome(replace(row, log=appended(row.log, group), waiting=waiting))
         if self.rules.waits_for_written(row):
@@ -214,7 +220,7 @@ class CoordinatorHandlers:
         waiting = self.rules.waiting_after_move(row.waiting)
         log = loaded(row.log, input.tail)
         epoch = row.leader_epoch + 1
-        return Outcome(GroupCoordinator(leader_epoch=epoch, log=log, waiting=waiting))
+        return Outcome(replace(row, leader_epoch=epoch, log=log, waiting=waiting))
 
     # --- Changes of a group ---
 

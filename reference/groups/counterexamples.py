@@ -21,8 +21,8 @@ from traces.counterexamples.readings import Reading, Shown
 
 ALONE: Final = {"loader": LOADER, "offsets": OFFSETS, "migration": MIGRATION}
 """The variables of models that have one row."""
-FORGOTTEN: Final = "waiting"
-"""Of the coordinator's row: there are answers in it that the models have forgotten."""
+FORGOTTEN: Final = frozenset({"waiting"})
+"""Fields of rows. Of the coordinator's: there are answers in it that the models have forgotten."""
 
 
 def _constants(texts: Mapping[str, str]) -> Constants:
@@ -45,30 +45,33 @@ def _places(of: Sequence[str], some: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted(of.index(each) + 1 for each in some))
 
 
-def _shown(value: Value, called: Mapping[str, int]) -> Value:
+def _shown(value: Value, called: Mapping[str, int], forgotten: frozenset[str]) -> Value:
     """Without what the models forget."""
+    inner = partial(_shown, called=called, forgotten=forgotten)
     match value:
         case ModelValue():
             return called[value.name]
         case tuple():
-            return tuple([_shown(each, called) for each in value])
+            return tuple([inner(each) for each in value])
         case frozenset():
-            return frozenset(_shown(each, called) for each in value)
+            return frozenset(inner(each) for each in value)
         case Record():
-            return Record({k: _shown(v, called) for k, v in value.items() if k != FORGOTTEN})
+            return Record({k: inner(v) for k, v in value.items() if k not in forgotten})
         case Function():
-            return function((_shown(k, called), _shown(v, called)) for k, v in value.items())
+            return function((inner(k), inner(v)) for k, v in value.items())
     return value
 
 
-def _seen(constants: Constants) -> list[Callable[[Mapping[str, Value]], Shown]]:
+def _seen(
+    constants: Constants, apart: Callable[[Any], Sequence[int]], forgotten: frozenset[str]
+) -> list[Callable[[Mapping[str, Value]], Shown]]:
     """In each order of the members and of the partitions: a target is any in the models, and in the
     reference one that depends on their order.
     """
     return [
-        partial(_state, {**_called("m", members), **_called("p", partitions)})
+        partial(_state, {**_called("m", members), **_called("p", partitions)}, forgotten)
         for members in _orders(constants.members, *constants.static)
-        for partitions in _orders(constants.partitions, constants.growing)
+        for partitions in _orders(constants.partitions, apart(constants))
     ]
 
 
@@ -82,13 +85,33 @@ def _called(letter: str, numbers: Sequence[int]) -> dict[str, int]:
     return {f"{letter}{at}": number for at, number in enumerate(numbers, 1)}
 
 
-def _state(called: Mapping[str, int], values: Mapping[str, Value]) -> Shown:
+def _state(
+    called: Mapping[str, int], forgotten: frozenset[str], values: Mapping[str, Value]
+) -> Shown:
+    def shown(name: str) -> Any:
+        return _shown(values[name], called, forgotten)
+
     for name, node in ALONE.items():
         if name in values:
-            return {node: _shown(values[name], called)}, None
-    clients: Any = _shown(values["clients"], called)
-    rows: dict[int, Value | None] = {COORDINATOR: _shown(values["coordinator"], called)}
-    return rows | dict(enumerate(clients, 1)), _shown(values["network"], called)
+            return {node: shown(name)}, None
+    rows: dict[int, Value | None] = {COORDINATOR: shown("coordinator")}
+    return rows | dict(enumerate(shown("clients"), 1)), shown("network")
 
 
-READING: Final = Reading(_constants, _seen, lambda value: _shown(value, {}), moves=2, loses=True)
+def reading(
+    constants: Callable[[Mapping[str, str]], Any],
+    apart: Callable[[Any], Sequence[int]],
+    forgotten: frozenset[str],
+) -> Reading:
+    """constants: as of a reading. apart: under these, the partitions that are known from others.
+    forgotten: fields of rows that are not compared."""
+    return Reading(
+        constants,
+        partial(_seen, apart=apart, forgotten=forgotten),
+        partial(_shown, called={}, forgotten=forgotten),
+        moves=2,
+        loses=True,
+    )
+
+
+READING: Final = reading(_constants, lambda constants: constants.growing, FORGOTTEN)

@@ -18,7 +18,12 @@ def newest(log: OffsetsLog) -> GroupRecord:
 
 def appended(log: OffsetsLog, group: GroupRecord) -> OffsetsLog:
     leader = (*log.leader, group)
-    return replace(log, leader=leader, tails=tuple(sorted({*log.tails, GroupTail(leader)})))
+    return replace(log, leader=leader, tails=tuple(sorted({*log.tails, _tail(log, leader)})))
+
+
+def _tail(log: OffsetsLog, records: tuple[GroupRecord, ...]) -> GroupTail:
+    """As the tails that there are; there always is one."""
+    return type(log.tails[0])(records)
 
 
 def initial_log(group: GroupRecord) -> OffsetsLog:
@@ -29,7 +34,7 @@ def committed(log: OffsetsLog) -> OffsetsLog:
     """The high watermark reaches the end of the leader's log: nobody who may be elected holds
     anything else any more.
     """
-    return initial_log(newest(log))
+    return replace(log, committed=newest(log), leader=(), tails=(_tail(log, ()),))
 
 
 def loaded(log: OffsetsLog, tail: GroupTail) -> OffsetsLog:

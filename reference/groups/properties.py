@@ -64,7 +64,8 @@ class State(NamedTuple):
 def state_of(constants: Constants, rows: Rows) -> State:
     members = {n: rows[n] for n in constants.members}
     coordinator = rows[COORDINATOR]
-    alone = (rows[LOADER], rows[OFFSETS], rows[MIGRATION])
+    # Protocols that extend this one may lack these.
+    alone: tuple[Any, Any, Any] = (rows.get(LOADER), rows.get(OFFSETS), rows.get(MIGRATION))
     # A record is in many tails.
     records = tuple({id(group): group for group in prefixes(coordinator)}.values())
     return State(constants, coordinator, members, *alone, records)
@@ -592,38 +593,38 @@ def replaced_has_left(old: State, new: State) -> str | None:
     return None
 
 
-_named = of_state(state_of)
+named: Final = of_state(state_of)
 
 PROPERTIES: Final = (
-    _named("GroupTypeInv", group_type_inv, "coordinator", "members"),
-    _named("HeldIsAssigned", held_is_assigned, "coordinator"),
-    _named("ServerSingleOwner", server_single_owner, "coordinator"),
-    _named("EpochsBounded", epochs_bounded, "coordinator"),
-    _named("AssignedIsSubscribed", assigned_is_subscribed, "coordinator"),
-    _named("TargetIsWhole", target_is_whole, "coordinator"),
-    _named("StaticIdentity", static_identity, "coordinator"),
-    _named("AssignedIsTarget", assigned_is_target, "coordinator"),
-    _named("SingleOwner", single_owner, "coordinator", "members"),
-    _named("OwnedIsHeld", owned_is_held, "coordinator", "members"),
-    _named("EpochIsCommitted", epoch_is_committed, "coordinator", "members"),
-    _named("AckIsHeard", ack_is_heard, "coordinator", "members"),
-    _named("NobodyGivesUp", nobody_gives_up, "coordinator", "members"),
-    _named("KeptIsNotFetched", kept_is_not_fetched, "coordinator", "members"),
-    _named("Coordinated", coordinated, "loader"),
-    _named("LoadSucceeds", load_succeeds, "loader"),
-    _named("ReplayEqual", replay_equal, "loader"),
-    _named("CommitsHandedOut", commits_handed_out, "offsets"),
-    _named("GivenUpIsCommitted", given_up_is_committed, "offsets"),
-    _named("StartAtCommitted", start_at_committed, "offsets"),
-    _named("HandoverNoRegress", handover_no_regress, "offsets"),
-    _named("OffsetsKept", offsets_kept, "offsets"),
-    _named("NothingOfDeleted", nothing_of_deleted, "offsets"),
-    _named("PendingByOwnMarker", pending_by_own_marker, "offsets"),
-    _named("RecordedOnce", recorded_once, "migration"),
-    _named("OneOwnerInMigration", one_owner_in_migration, "migration"),
-    _named("NoOrphan", no_orphan, "migration"),
-    _named("GenerationKept", generation_kept, "migration"),
-    _named("EpochsMonotonic", epochs_monotonic, "coordinator"),
-    _named("Withheld", withheld, "coordinator"),
-    _named("ReplacedHasLeft", replaced_has_left, "coordinator"),
+    named("GroupTypeInv", group_type_inv, "coordinator", "members"),
+    named("HeldIsAssigned", held_is_assigned, "coordinator"),
+    named("ServerSingleOwner", server_single_owner, "coordinator"),
+    named("EpochsBounded", epochs_bounded, "coordinator"),
+    named("AssignedIsSubscribed", assigned_is_subscribed, "coordinator"),
+    named("TargetIsWhole", target_is_whole, "coordinator"),
+    named("StaticIdentity", static_identity, "coordinator"),
+    named("AssignedIsTarget", assigned_is_target, "coordinator"),
+    named("SingleOwner", single_owner, "coordinator", "members"),
+    named("OwnedIsHeld", owned_is_held, "coordinator", "members"),
+    named("EpochIsCommitted", epoch_is_committed, "coordinator", "members"),
+    named("AckIsHeard", ack_is_heard, "coordinator", "members"),
+    named("NobodyGivesUp", nobody_gives_up, "coordinator", "members"),
+    named("KeptIsNotFetched", kept_is_not_fetched, "coordinator", "members"),
+    named("Coordinated", coordinated, "loader"),
+    named("LoadSucceeds", load_succeeds, "loader"),
+    named("ReplayEqual", replay_equal, "loader"),
+    named("CommitsHandedOut", commits_handed_out, "offsets"),
+    named("GivenUpIsCommitted", given_up_is_committed, "offsets"),
+    named("StartAtCommitted", start_at_committed, "offsets"),
+    named("HandoverNoRegress", handover_no_regress, "offsets"),
+    named("OffsetsKept", offsets_kept, "offsets"),
+    named("NothingOfDeleted", nothing_of_deleted, "offsets"),
+    named("PendingByOwnMarker", pending_by_own_marker, "offsets"),
+    named("RecordedOnce", recorded_once, "migration"),
+    named("OneOwnerInMigration", one_owner_in_migration, "migration"),
+    named("NoOrphan", no_orphan, "migration"),
+    named("GenerationKept", generation_kept, "migration"),
+    named("EpochsMonotonic", epochs_monotonic, "coordinator"),
+    named("Withheld", withheld, "coordinator"),
+    named("ReplacedHasLeft", replaced_has_left, "coordinator"),
 )

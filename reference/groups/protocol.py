@@ -177,15 +177,15 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
 
 def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
     alone: dict[int, Callable[[Constants, Any], Iterable[Input]]] = {
-        COORDINATOR: _of_coordinator,
+        COORDINATOR: of_coordinator,
         LOADER: _of_loader,
         OFFSETS: _of_offsets,
         MIGRATION: _of_migration,
     }
-    return alone.get(node, _of_member)(constants, row)
+    return alone.get(node, of_member)(constants, row)
 
 
-def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Input]:
+def of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Input]:
     if row.log.leader:
         yield GroupCommit()
     group = newest(row.log)
@@ -203,7 +203,7 @@ def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Inp
         yield from map(MoveCoordinator, row.log.tails)
 
 
-def _of_member(constants: Constants, row: GroupMember) -> Iterator[Input]:
+def of_member(constants: Constants, row: GroupMember) -> Iterator[Input]:
     topics = _some(constants.partitions)[1:]
     if row.state != "Fatal":
         yield from (Subscribe(some) for some in topics if some != row.subscribed)
@@ -318,7 +318,7 @@ def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
 # --- Runs
 
 
-def _unpromised(options: Any) -> Collection[str]:
+def unpromised(options: Any) -> Collection[str]:
     """What the second coordinator answers without a record may be undone by the first one, if it
     comes back (groups-failovers of the models).
     """
@@ -359,7 +359,7 @@ GROUPS: Final = Protocol(
         local=_local,
         properties=PROPERTIES,
         moves=(300, 600),
-        unpromised=_unpromised,
+        unpromised=unpromised,
         at_once=lambda message: isinstance(message, GroupHeartbeat),
         disturbances={
             GroupSessionTimeout: (0, 20, 100),

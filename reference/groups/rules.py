@@ -11,6 +11,7 @@ come and go as sorted tuples.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from reference.groups.messages import (
     ALL_FIELDS,
@@ -36,11 +37,17 @@ from reference.groups.types import (
     GroupOffsets,
     MigratedMember,
     PendingOffset,
-    RequestedCommit,
 )
 
 RETENTION = 2
 """How long offsets are kept."""
+
+
+class InEpoch(Protocol):
+    """A consumer, or what it was asked for."""
+
+    @property
+    def epoch(self) -> int: ...
 
 
 def as_set(of: Iterable[int]) -> tuple[int, ...]:
@@ -246,7 +253,7 @@ class GroupRules:
         """G28. What is reset of those without a position: what was asked for, and had no offset."""
         return as_set({*row.asked} & {*rest})
 
-    def stamped_epoch(self, row: GroupOffsets, request: RequestedCommit) -> int:
+    def stamped_epoch(self, row: InEpoch, request: InEpoch) -> int:
         """G29. Kafka stamps a commit when it is sent, also a member that was fenced since it was
         asked for, and joined again.
         """

@@ -3,8 +3,9 @@
 A run is a sequence of moves. Each delivers a message that is under way, whichever, perhaps again
 later, or gives a node an input of its own, any that its protocol says may come (`World.local`).
 Messages are lost, doubled and overtaken, which needs no step of any node
-(specs/common/Network.tla). There is no clock: a move takes a millisecond. So nothing is asked of
-progress, and a run that violates nothing has done what it must.
+(specs/common/Network.tla). There is no clock: a move takes a millisecond. In the end nothing
+disturbs any more, where the protocol says what must then have come about (`World.calm`); of others
+nothing is asked of progress, and a run that violates nothing has done what it must.
 
 Law of this file: nothing here knows of a protocol; each choice is the simplest one at 0.
 """
@@ -16,6 +17,7 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from reference.bugs.catalog import handlers_for, replayable
 from reference.clients.promises import Configuration
@@ -50,6 +52,9 @@ FATES: Final[Mapping[str, tuple[int, ...]]] = {
 messages. doubled: of the deliveries, after which the message is under way still."""
 
 
+ROUNDS: Final = 50
+"""In so many rounds of a calm end everything comes to rest: in each, what is under way comes, and
+each node does what it can."""
 TRIES: Final = 8
 """So many inputs are drawn for a move, where one does not come."""
 LATE: Final = "late"
@@ -209,7 +214,8 @@ class PlainSimulation(Circular):
 
     def __init__(self, options: Any, chooser: Chooser, memo: PlainMemo, recorder: Recorder) -> None:
         protocol = memo.protocol
-        self._world = _world(protocol)
+        self._world, self._protocol = _world(protocol), protocol
+        self._moves = 0
         self.clients = PlainClients(self._world.promises)
         self._options, self._chooser, self._recorder = options, chooser, recorder
         self._network, self._faults = chooser.stream("network"), chooser.stream("faults")
@@ -242,10 +248,62 @@ class PlainSimulation(Circular):
         return left(self._options) if left and not getattr(self._options, STRICT) else ()
 
     def execute(self) -> None:
-        for move in range(self._options.moves * self._options.stretch):
+        while self._moves < self._options.moves * self._options.stretch:
             step = self._moved()
-            if step is not None and not self._take(move * MOVE_US, step):
+            if not self._goes_on(step):
                 return
+        self._options = replace(self._options, lost=0)
+        missing = self.progress()
+        if missing and self.verdict != STOPPED:
+            self.verdict = missing
+
+    def _goes_on(self, step: Step | None) -> bool:
+        """A move is made, of which a step came or none. Whether the run goes on."""
+        time = self._moves * MOVE_US
+        self._moves += 1
+        return step is None or self._take(time, step)
+
+    # --- The end
+
+    def progress(self) -> str:
+        """What is missing when nothing disturbs any more, in words; or empty."""
+        calm = self._world.calm
+        if calm is None:
+            return ""
+        for _ in range(ROUNDS):
+            before = self._rows
+            for _ in range(len(self._under_way)):
+                if not self.deliver_first():
+                    return ""
+            for node, input in self.own():
+                if isinstance(input.value, calm.inputs) and not self.take_turn(node, input):
+                    return ""
+            if self._rows is before and not self._under_way:
+                break
+        return calm.missing(self.constants, self._rows)
+
+    def own(self, quiet: Sequence[str] = ()) -> list[tuple[int, KnownInput]]:
+        """What may come to nodes by itself. quiet: to those of these kinds nothing does."""
+        kind_of, constants = self._protocol.kind_of, self.constants
+        return [
+            (node, self._machine.interner.input(input))
+            for node, state in self._states.items()
+            if not quiet or kind_of(constants, node).name not in quiet
+            for input in state.local
+            if self._comes(node, input)
+        ]
+
+    def deliver_first(self) -> bool:
+        """The message that waits longest comes. Whether the run goes on."""
+        node, message = self._under_way.pop(0)
+        able = self._states[node].running and self._comes(node, message.value)
+        return self._goes_on(self._step(node, message) if able else None)
+
+    def take_turn(self, node: int, input: KnownInput) -> bool:
+        """A node does something by itself, if it can. Whether the run goes on."""
+        return self._goes_on(self._step(node, input))
+
+    # --- Moves
 
     def _moved(self) -> Step | None:
         if self._held and chance(self._network, self._late):
@@ -360,8 +418,7 @@ class PlainSimulation(Circular):
         return True
 
     def statistics(self) -> dict[str, int]:
-        moves = self._options.moves * self._options.stretch
-        return {**self._counts, "duration": moves * MOVE_US}
+        return {**self._counts, "duration": self._moves * MOVE_US}
 
 
 PLAIN_LEGEND = """\
@@ -439,7 +496,7 @@ def family_of(protocol: Protocol) -> Family:
         memo=lambda bug, enabled: PlainMemo(protocol, bug, enabled),
         key=protocol.name,
         simulation=lambda _, *given: PlainSimulation(*given),
-        manner=Manner(PLAIN_LEGEND, "row", _columns, heals=False),
+        manner=Manner(PLAIN_LEGEND, "row", _columns, heals=_world(protocol).calm is not None),
         log=ClientLog(lambda _: Configuration(), objects=lambda: (object_of(protocol),)),
         fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
     )

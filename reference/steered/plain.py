@@ -11,7 +11,7 @@ Law of this file: no choice is made here, and nothing knows of a protocol.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -30,9 +30,6 @@ from reference.steered.moves import Move, NodeStep, recorded_steps
 LOST: Final = ", and nobody hears what it sends"
 AGAIN: Final = ", which comes again"
 HELD: Final = " late"
-ROUNDS: Final = 50
-"""In so many rounds of a calm end everything comes to rest: in each, what is under way comes, and
-each node does what it can."""
 
 memos = Memos()
 """By protocol and bug."""
@@ -68,22 +65,11 @@ class PlainSchedule(PlainSimulation):
         memo = memo or memos.of((protocol.name, bug), lambda: PlainMemo(protocol, bug))
         # What may be lost is asked about.
         super().__init__(replace(options, lost=1), self._fate, memo, self.recorder)
-        self._protocol = protocol
         self._sentences = {each.name: each for each in self._world.properties}
         self.moves: list[str] = []
         self.sound = True
 
     # --- What there is
-
-    def own(self, quiet: Sequence[str] = ()) -> list[tuple[int, KnownInput]]:
-        """What may come to nodes by itself. quiet: to those of these kinds nothing does."""
-        return [
-            (node, self._machine.interner.input(input))
-            for node, state in self._states.items()
-            if not quiet or self._protocol.kind_of(self.constants, node).name not in quiet
-            for input in state.local
-            if self._comes(node, input)
-        ]
 
     def mail(self) -> list[tuple[int, KnownInput]]:
         """Messages that may come now, the one that waits longest first."""
@@ -173,20 +159,13 @@ class PlainSchedule(PlainSimulation):
     def _own_move(self, node: int, input: KnownInput, lost: bool) -> None:
         self.act(node, input, lost)
 
-    def progress(self) -> str:
-        calm = self._world.calm
-        if calm is None:
-            return ""
-        for _ in range(ROUNDS):
-            before = self._rows
-            for _ in range(len(self._under_way)):
-                self.deliver(*self.mail()[0])
-            for offer in self.own():
-                if isinstance(offer[1].value, calm.inputs):
-                    self.act(*offer)
-            if self._rows is before and not self._under_way:
-                break
-        return calm.missing(self.constants, self._rows)
+    def deliver_first(self) -> bool:
+        self.deliver(*self.mail()[0])
+        return True
+
+    def take_turn(self, node: int, input: KnownInput) -> bool:
+        self.act(node, input)
+        return True
 
     def steps(self) -> Iterator[NodeStep]:
         return recorded_steps(self.recorder)

@@ -20,6 +20,7 @@ from reference.runner.run import simulate_run
 from reference.voters.types import VotersAt
 from tests.conformance import (
     asked_of_classic,
+    asked_of_commits,
     asked_of_groups,
     asked_of_hosting,
     asked_of_reassignment,
@@ -38,8 +39,8 @@ pytestmark = pytest.mark.tlc
 EACH = tuple(
     each.PLAIN
     for each in (
-        *(asked_of_groups, asked_of_classic, asked_of_transactions, asked_of_voters),
-        *(asked_of_snapshots, asked_of_reassignment, asked_of_hosting),
+        *(asked_of_groups, asked_of_commits, asked_of_classic, asked_of_transactions),
+        *(asked_of_voters, asked_of_snapshots, asked_of_reassignment, asked_of_hosting),
     )
 )
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.planted.protocol.name)

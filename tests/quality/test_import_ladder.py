@@ -27,7 +27,8 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.groups", "reference.classic", "reference.voters"),
+    *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
+    "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
     "reference.cluster",
     "reference.protocols",
@@ -70,6 +71,7 @@ RULES = {
     "reference.partition.*": _pure(),
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
+    "reference.commits.*": _pure("reference.groups"),
     "reference.classic.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
     "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
@@ -84,7 +86,8 @@ RULES = {
     "reference.protocols.*": Rule(
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
-            *("reference.transactions", "reference.groups", "reference.voters"),
+            *("reference.transactions", "reference.groups", "reference.commits"),
+            "reference.voters",
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
             *("reference.quorum41", "reference.hosting", "reference.cluster", "system"),
         )
@@ -97,6 +100,7 @@ RULES = {
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
+    "reference.commits.bugs.*": _pure("reference.groups", "reference.commits", "reference.bugs"),
     "reference.classic.bugs.*": _pure("reference.classic", "reference.bugs"),
     "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
@@ -189,6 +193,7 @@ RULES = {
     ),
     "reference.transactions.counterexamples.*": _pure("reference.transactions", *TOLD),
     "reference.groups.counterexamples.*": _pure("reference.groups", *TOLD),
+    "reference.commits.counterexamples.*": _pure("reference.commits", "reference.groups", *TOLD),
     "reference.classic.counterexamples.*": _pure(
         "reference.classic", "reference.groups.counterexamples", *TOLD
     ),

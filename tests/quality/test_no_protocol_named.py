@@ -19,7 +19,7 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 # The folders of protocols, and the places where they are listed.
 FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
-    *("reference.groups", "reference.classic", "reference.voters"),
+    *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
     *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
     *("reference.hosting", "reference.cluster"),
 )

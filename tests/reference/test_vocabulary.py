@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.reference.classic.names import COMPARED as CLASSIC
+from tests.reference.commits.names import COMPARED as COMMITS
 from tests.reference.groups.names import COMPARED as GROUPS
 from tests.reference.hosting.names import COMPARED as HOSTING
 from tests.reference.partition.names import COMPARED as PARTITION
@@ -21,7 +22,7 @@ from tests.reference.vocabulary import Names, differences
 from tests.reference.voters.names import COMPARED as VOTERS
 
 EACH = (
-    *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),
+    *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),
     HOSTING,
 )
 of_each = pytest.mark.parametrize(

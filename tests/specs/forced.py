@@ -86,6 +86,7 @@ T_INSTANCES = "transactions-instances"
 T_EPOCHS = "transactions-epochs-one"
 T_REPLICAS = "transactions-replicas"
 T_OFFSETS = "transactions-offsets-v1"
+G_COMMITS = "groups-commits-failover"
 G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
@@ -239,6 +240,19 @@ TABLES = (
             | {"Retention", "ReleasedEpoch"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
+    ),
+    Table(
+        "commits",
+        "CommitRules",
+        False,
+        (
+            Forced("AcceptsCommit", "group, member, epoch", "FALSE", G_COMMITS),
+            Forced("IsAnswered", "row", "TRUE", G_COMMITS),
+            Forced("Beginning", "group", "0", G_COMMITS),
+            Forced("TellsOffset", "member, epoch", "FALSE", G_COMMITS),
+        ),
+        frozenset(),
+        Forced("Beginning", "group", "0 + group.offset", G_COMMITS),
     ),
     Table(
         "classic",

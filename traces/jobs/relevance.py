@@ -10,9 +10,10 @@ built from (tla_utils/mentions.py reads the modules). Rows are made from rows wi
 outcome of the spec has in f what was there before, and is otherwise a function of the other fields.
 A step that left f alone is therefore allowed with one value of f iff it is allowed with any other.
 A step that changed f keeps what it had, and TLC refuses it. A handler that builds rows in another
-way, by mentioning the first row, is judged on all fields. A record within a row (the image of
-metadata) is treated alike where it was left as it was, and where the definitions mention it only on
-the way to fields of its own: then it is nowhere read or replaced as a whole.
+way, by mentioning the first row, is judged on all fields. Where an operator stands in the place of
+another one (`NodeKind.replaces`), who mentions the one mentions both. A record within a row (the
+image of metadata) is treated alike where it was left as it was, and where the definitions mention
+it only on the way to fields of its own: then it is nowhere read or replaced as a whole.
 
 Likewise for constants: what no definition mentions may have any value, so the step is judged under
 the one in `Protocol.unmentioned`, together with steps of runs that had others. The nodes stay.
@@ -61,7 +62,8 @@ def mentions_of(kind: str, action: str, specs: Path) -> Mentions:
     """
     of = kind_named(kind)
     operator = first_row(of) if action == INIT else f"{of.operators}{action}"
-    return mentions(operator, _modules(kind, specs))
+    replaced = {old: new.rpartition(" ")[2] for old, new in of.replaces}
+    return mentions(operator, _modules(kind, specs), replaced)
 
 
 def first_row(kind: NodeKind) -> str:

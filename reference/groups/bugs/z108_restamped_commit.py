@@ -8,12 +8,11 @@ does so (docs/finds/Z108.md).
 from __future__ import annotations
 
 from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import GroupOffsets, RequestedCommit
+from reference.groups.rules import GroupRules, InEpoch
 
 
 class Z108RestampedCommit(GroupRules):
-    def stamped_epoch(self, row: GroupOffsets, request: RequestedCommit) -> int:
+    def stamped_epoch(self, row: InEpoch, request: InEpoch) -> int:
         return row.epoch
 
 

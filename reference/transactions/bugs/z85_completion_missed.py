@@ -26,5 +26,4 @@ BUG = declared(
     nodes=1,
     detectors=("tlc",),
     field="pending of the coordinator",
-    alone="a step that never comes is in no recording; steered runs ask for it in the end",
 )

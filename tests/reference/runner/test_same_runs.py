@@ -34,6 +34,7 @@ EXTENTS = {
     "cluster": Extent(3, (2, 4), 4, 1),
     "transactions": Extent(4, (3, 5), 6, 1),
     "groups": Extent(4, (3, 5), 6, 1),
+    "commits": Extent(4, (3, 5), 6, 1),
     "classic": Extent(4, (3, 5), 6, 1),
     "voters": Extent(4, (3, 5), 6, 1),
     "snapshots": Extent(4, (3, 5), 6, 1),

@@ -26,6 +26,7 @@ SEEN_IN = {
 }
 """By graph, a bug that has other edges there."""
 WITHOUT = {
+    "commits": "its coordinator's log grows with each commit: the graph of groups, and no end",
     "classic": "a request to join that is handled again begins a generation more: without an end",
 }
 """Protocols that have no graph, and why."""

@@ -221,6 +221,7 @@ def test_mentions_follow_what_definitions_build_on() -> None:
     assert found.whole == {"b", "c", "d", "f"}
     assert found.paths == {("a", "b"), ("e", "f")}
     assert mentions("Makes", modules).whole == {"g"}
+    assert mentions("Reads", modules, {"Deeper": "Apart"}).fields == found.fields | {"h"}
 
 
 def test_all_of_an_instance_is_mentioned(tmp_path: Path) -> None:

@@ -2,23 +2,23 @@
 (***************************************************************************)
 (* What is promised of the offsets that members of a group commit, as named *)
 (* properties, beside those of GroupProperties.  Law of this file: no       *)
-(* decision of GroupRules or GroupCommits is used.                          *)
+(* decision of GroupRules or CommitRules is used.                           *)
 (***************************************************************************)
 EXTENDS GroupCommits
 
-commitVars == <<vars, positions, commit>>
-
 CommitsTypeInv ==
-  /\ \A n \in Members : positions[n] # NoPosition => Watched \in clients[n].owned
-  /\ commit.state = "Appended" => coordinator.log.leader # <<>>
+  /\ \A n \in Members : clients[n].position # NoPosition => Followed \in clients[n].owned
   /\ \A group \in Prefixes(coordinator) :
-       (group.since # 0) = (\E n \in Members : Watched \in Has(group.members[n]))
+       (group.since # 0) = (\E n \in Members : Followed \in Has(group.members[n]))
 
 (* A commit is accepted only of who has the partition.                      *)
 IsCommitted == ~IsFailOver /\ Now(coordinator').offset # Now(coordinator).offset
+Committing(n) == {r \in clients[n].requested : r.offset = Now(coordinator').offset}
 CommitByOwnerStep ==
-  IsCommitted => Watched \in Has(Now(coordinator).members[commit.member])
-CommitByOwner == [][CommitByOwnerStep]_commitVars
+  IsCommitted =>
+    \E n \in Members :
+      Committing(n) # {} /\ Followed \in Has(Now(coordinator).members[n])
+CommitByOwner == [][CommitByOwnerStep]_vars
 
 (* What is committed goes back only for who has had the partition ever      *)
 (* since it asked.  (A member that was refused by a coordinator whose log   *)
@@ -26,20 +26,22 @@ CommitByOwner == [][CommitByOwnerStep]_commitVars
 (* each other.)                                                             *)
 HandoverNoRegressStep ==
   ~IsFailOver /\ Now(coordinator').offset < Now(coordinator).offset
-    => /\ Watched \in Has(Now(coordinator).members[commit.member])
-       /\ Now(coordinator).since <= commit.epoch
-HandoverNoRegress == [][HandoverNoRegressStep]_commitVars
+    => \E n \in Members : \E r \in Committing(n) :
+         /\ Followed \in Has(Now(coordinator).members[n])
+         /\ Now(coordinator).since <= r.epoch
+HandoverNoRegress == [][HandoverNoRegressStep]_vars
 
 (* What was answered is committed.                                          *)
 CommitDurableStep ==
-  commit.state # "None" /\ commit' = NoCommit /\ Now(coordinator') # Now(coordinator)
-    => coordinator'.log.committed.offset = commit.offset
-CommitDurable == [][CommitDurableStep]_commitVars
+  \A n \in Members : \A r \in clients[n].requested :
+    clients'[n].requested = {} /\ Now(coordinator') # Now(coordinator)
+      => coordinator'.log.committed.offset = r.offset
+CommitDurable == [][CommitDurableStep]_vars
 
 (* Who may fetch a partition begins where it is committed.                  *)
 StartAtCommittedStep ==
   \A n \in Members :
-    positions[n] = NoPosition /\ positions'[n] # NoPosition
-      => positions'[n] = coordinator.log.committed.offset
-StartAtCommitted == [][StartAtCommittedStep]_commitVars
+    clients[n].position = NoPosition /\ clients'[n].position # NoPosition
+      => clients'[n].position = coordinator.log.committed.offset
+StartAtCommitted == [][StartAtCommittedStep]_vars
 =============================================================================

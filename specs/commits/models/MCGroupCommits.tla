@@ -5,37 +5,36 @@
 EXTENDS GroupCommitsProperties
 
 CONSTANTS
+  MaxOffset,     \* of the partition's records
   MaxEpoch,      \* of the group
   MaxTimeouts,   \* answers that are lost
   MaxExpiries    \* sessions that time out
 
 VARIABLE spent
 
-mcVars == <<commitVars, spent>>
+mcVars == <<vars, spent>>
 
-Symmetry == Permutations(Members) \cup Permutations(Partitions \ {Watched})
+Symmetry == Permutations(Members) \cup Permutations(Partitions \ {Followed})
 
 MCInit == CommitsInit /\ spent = [timeouts |-> 0, expiries |-> 0]
 
-(* Of membership: nothing of it touches a commit in flight.                 *)
-Free(Action) == WithPositions(Action) /\ UNCHANGED <<commit, spent>>
+Free(Action) == Action /\ UNCHANGED spent
 Paid(what, most, Action) ==
-  /\ spent[what] < most /\ WithPositions(Action) /\ UNCHANGED commit
+  /\ spent[what] < most /\ Action
   /\ spent' = [spent EXCEPT ![what] = @ + 1]
 
 MemberActions(n) ==
   \/ Free(SendGroupHeartbeat(n))
   \/ Free(StartReconciliation(n)) \/ Free(CompleteReconciliation(n))
   \/ Paid("timeouts", MaxTimeouts, HeartbeatTimeout(n))
-  \/ HearOffset(n) /\ UNCHANGED spent
-  \/ \E offset \in 1..MaxOffset : AskCommit(n, offset) /\ UNCHANGED spent
+  \/ Free(AskOffset(n)) \/ Free(CommitOffsets(n))
+  \/ \E offset \in 1..MaxOffset : Free(RequestCommit(n, offset))
 
 MCNext ==
   \/ \E n \in Members : MemberActions(n)
   \/ \E m \in network : Free(HearAnswer(m))
   \/ \E n \in Members : Paid("expiries", MaxExpiries, GroupSessionTimeout(n))
-  \/ HandleCommit /\ UNCHANGED spent
-  \/ \E tail \in coordinator.log.tails : FailOver(tail) /\ UNCHANGED spent
+  \/ \E tail \in coordinator.log.tails : Free(FailOver(tail))
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
@@ -45,16 +44,14 @@ WithinEpochs == Now(coordinator).epoch <= MaxEpoch
 (* What must be reached: an earlier epoch's commit is accepted (KIP-1251);  *)
 (* a commit is lost with its coordinator.                                   *)
 NoEarlierEpochProbe ==
-  [][IsCommitted => commit.epoch = Now(coordinator).members[commit.member].epoch]_mcVars
+  [][IsCommitted =>
+       \A n \in Members : \A r \in Committing(n) :
+         r.epoch = Now(coordinator).members[n].epoch]_mcVars
 NoLostCommitProbe ==
-  [][IsFailOver /\ commit.state = "Appended"
+  [][IsFailOver /\ (\E n \in Members : \E r \in clients[n].requested : r.sent)
        => Now(coordinator').offset = Now(coordinator).offset]_mcVars
 
-(* Twins, in which a property fails: the epoch of the moment in which a     *)
-(* commit is sent; an answer before it is committed; everybody begins with  *)
-(* the first record; any earlier epoch is accepted.                         *)
+(* A twin, in which a property fails: the epoch of the moment in which a    *)
+(* commit is sent.                                                          *)
 Restamped(row, request) == row.epoch
-AtOnce(row) == TRUE
-FromTheFirst(group) == 0
-AnyEarlierEpoch(group, member, epoch) == epoch <= member.epoch
 =============================================================================

@@ -1,0 +1,1 @@
+"""Known bugs of offsets that members commit: one file, one replaced rule each."""

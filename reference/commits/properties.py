@@ -1,0 +1,108 @@
+"""What is promised of the offsets that members commit: the twin of GroupCommitsProperties.tla.
+
+Law of this file: no rule is asked. That what was answered is committed (CommitDurable) is about
+messages: TLC asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+from reference.commits.types import NO_POSITION
+from reference.groups import properties as groups
+from reference.groups.properties import has, members_of, named, now
+
+State: TypeAlias = Any
+"""That of groups, with the rows of types.py."""
+
+OF_MEMBERSHIP: Final = (
+    *("GroupTypeInv", "HeldIsAssigned", "ServerSingleOwner", "EpochsBounded"),
+    *("AssignedIsSubscribed", "AssignedIsTarget", "SingleOwner", "OwnedIsHeld"),
+    *("EpochIsCommitted", "AckIsHeard", "NobodyGivesUp", "EpochsMonotonic", "Withheld"),
+)
+"""Those of groups that are promised here as well."""
+
+
+def _group(state: State) -> Any:
+    return now(state.coordinator)
+
+
+def _has_it(state: State, n: int) -> bool:
+    has_it: bool = state.constants.followed in has(state.now(n))
+    return has_it
+
+
+def _committing(old: State, new: State) -> Iterator[tuple[int, Any]]:
+    """Who has asked for what is committed now."""
+    offset = _group(new).offset
+    for n, row in old.members.items():
+        yield from ((n, each) for each in row.requested if each.offset == offset)
+
+
+def _is_move(old: State, new: State) -> bool:
+    is_move: bool = new.coordinator.leader_epoch != old.coordinator.leader_epoch
+    return is_move
+
+
+def commits_type_inv(state: State) -> str | None:
+    """Who has a position may fetch the partition; since when somebody has it is known.
+
+    Misses: a wrong epoch.
+    """
+    followed: int = state.constants.followed
+    for n, row in state.members.items():
+        if row.position != NO_POSITION and followed not in row.owned:
+            return f"member {n} is at {row.position}, and may not fetch"
+    for group in state.records:
+        members = members_of(state.constants, group).values()
+        if (group.since != 0) != any(followed in has(member) for member in members):
+            return f"it belongs to somebody since epoch {group.since}"
+    return None
+
+
+def commit_by_owner(old: State, new: State) -> str | None:
+    """A commit is accepted only of who has the partition.
+
+    Misses: which of two that ask for the same offset it is of.
+    """
+    if _is_move(old, new) or _group(new).offset == _group(old).offset:
+        return None
+    if any(_has_it(old, n) for n, _ in _committing(old, new)):
+        return None
+    return f"{_group(new).offset} is committed, and nobody asked for it who has the partition"
+
+
+def handover_no_regress(old: State, new: State) -> str | None:
+    """What is committed goes back only for who has had the partition ever since it asked.
+
+    Misses: who has it, and goes back.
+    """
+    before, after = _group(old), _group(new)
+    if _is_move(old, new) or after.offset >= before.offset:
+        return None
+    if any(_has_it(old, n) and before.since <= each.epoch for n, each in _committing(old, new)):
+        return None
+    return f"what is committed goes back from {before.offset} to {after.offset}"
+
+
+def start_at_committed(old: State, new: State) -> str | None:
+    """Who may fetch the partition begins where it is committed.
+
+    Misses: a commit that is itself wrong.
+    """
+    offset: int = old.coordinator.log.committed.offset
+    for n, row in new.members.items():
+        begins = old.members[n].position == NO_POSITION != row.position
+        if begins and row.position != offset:
+            return f"member {n} begins at {row.position}, and {offset} is committed"
+    return None
+
+
+PROPERTIES: Final = (
+    *[each for each in groups.PROPERTIES if each.name in OF_MEMBERSHIP],
+    named("CommitsTypeInv", commits_type_inv, "coordinator", "members"),
+    named("CommitByOwner", commit_by_owner, "coordinator"),
+    named("HandoverNoRegress", handover_no_regress, "coordinator"),
+    named("StartAtCommitted", start_at_committed, "members"),
+)

@@ -1,0 +1,158 @@
+"""A consumer group whose members commit offsets, as one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from reference.commits.handlers import CommitsCoordinatorHandlers, CommittingMemberHandlers
+from reference.commits.messages import (
+    COORDINATOR_INPUTS,
+    MEMBER_INPUTS,
+    MESSAGES,
+    AskOffset,
+    CommitOffsets,
+    CommitTimeout,
+    MoveCoordinator,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+    RequestCommit,
+)
+from reference.commits.properties import PROPERTIES
+from reference.commits.rules import CommitRules
+from reference.commits.types import (
+    NO_POSITION,
+    CommitsCoordinator,
+    CommittingMember,
+    Constants,
+    first_member,
+    initial_coordinator,
+)
+from reference.groups import protocol as groups
+from reference.groups.messages import (
+    COORDINATOR,
+    GroupHeartbeat,
+    GroupSessionTimeout,
+    HeartbeatTimeout,
+    MoveCoordinator as GroupMove,
+    RebalanceTimeout,
+    Subscribe,
+    Unsubscribe,
+)
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+
+MOST_RECORDS: Final = 40
+"""Of the partition, in a run."""
+
+COORDINATOR_KIND: Final = NodeKind(
+    name="committing-coordinator",
+    module="CommitHandlers",
+    row=CommitsCoordinator,
+    inputs=COORDINATOR_INPUTS,
+    initial=initial_coordinator,
+    first_row="InitialCommitsCoordinator",
+    role=groups.COORDINATOR_KIND.role,
+    replaces=(("WithMember", "[GroupHandlers] WithMemberSince"),),
+)
+MEMBER_KIND: Final = NodeKind(
+    name="committing-member",
+    module="CommitHandlers",
+    row=CommittingMember,
+    inputs=MEMBER_INPUTS,
+    initial=first_member,
+    first_row="FirstMember",
+    role=groups.MEMBER_KIND.role,
+    replaces=(
+        ("InitialMember", "[MembershipClient] InitialCommittingMember"),
+        ("Doing", "[MembershipClient] DoingWithPosition"),
+        ("Fenced", "[MembershipClient] FencedCommitting"),
+    ),
+)
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    rules: CommitRules = of(CommitRules)(constants)
+    coordinator, members = CommitsCoordinatorHandlers(rules), CommittingMemberHandlers(rules)
+
+    def step(n: int, row: Any, input: Any) -> Any:
+        return coordinator.step(row, input) if n == COORDINATOR else members.step(n, row, input)
+
+    return step
+
+
+# --- What comes to nodes by itself
+
+
+def _local(constants: Constants, node: int, row: Any) -> Iterable[Any]:
+    return _of_coordinator(constants, row) if node == COORDINATOR else _of_member(constants, row)
+
+
+def _of_coordinator(constants: Constants, row: CommitsCoordinator) -> Iterator[Any]:
+    for each in groups.of_coordinator(constants, row):
+        if isinstance(each, GroupMove):
+            tail: Any = each.tail
+            each = MoveCoordinator(tail)
+        yield each
+
+
+def _of_member(constants: Constants, row: CommittingMember) -> Iterator[Any]:
+    """All subscribe to all: who subscribes to something else has partitions taken in the epoch that
+    it is in, and Kafka looks at nothing but the epoch of a commit."""
+    if row.state == "Unsubscribed":
+        yield Subscribe(constants.partitions)
+    yield from (each for each in groups.of_member(constants, row) if type(each) is not Subscribe)
+    if constants.followed in row.owned and row.position == NO_POSITION:
+        yield AskOffset()
+    elif not row.requested and NO_POSITION != row.position < MOST_RECORDS:
+        yield RequestCommit(row.position + 1)
+    for each in row.requested:
+        yield CommitTimeout() if each.sent else CommitOffsets()
+
+
+COMMITS: Final = Protocol(
+    name="commits",
+    sentence="a group's members commit what they were handed out, also when partitions move",
+    constants=Constants,
+    kinds=(COORDINATOR_KIND, MEMBER_KIND),
+    messages=MESSAGES,
+    alike="members",
+    peers=lambda constants: constants.members,
+    nodes=lambda constants: (COORDINATOR, *constants.members),
+    kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
+    handlers=_handlers,
+    rules=(CommitRules,),
+    extends=groups.GROUPS.name,
+    world=World(
+        constants={
+            "members": ((1, 2), (1, 2, 3)),
+            "partitions": ((1, 2), (1, 2, 3)),
+            "max_coordinators": (2, 4),
+            "max_correlation": (1000,),
+            "static": ((),),
+            "growing": ((), (2,)),
+            "followed": (1,),
+        },
+        local=_local,
+        properties=PROPERTIES,
+        moves=(300, 600),
+        unpromised=groups.unpromised,
+        at_once=lambda message: isinstance(
+            message,
+            GroupHeartbeat
+            | OffsetFetch
+            | OffsetFetchResponse
+            | OffsetCommit
+            | OffsetCommitResponse,
+        ),
+        disturbances={
+            GroupSessionTimeout: (0, 20, 100),
+            RebalanceTimeout: (0, 50, 200),
+            MoveCoordinator: (0, 20, 100),
+            Unsubscribe: (0, 20, 100),
+            HeartbeatTimeout: (0, 50, 200),
+            CommitTimeout: (50, 200),
+        },
+    ),
+)

@@ -1,0 +1,26 @@
+"""What is compared of the names of groups whose members commit offsets."""
+
+from reference.commits import messages, types
+from reference.commits.handlers import CommitsCoordinatorHandlers, CommittingMemberHandlers
+from reference.commits.properties import PROPERTIES
+from reference.commits.protocol import COMMITS
+from reference.groups.client import MemberHandlers
+from reference.groups.coordinator import CoordinatorHandlers
+from tests.reference.vocabulary import compared
+
+COMPARED = compared(
+    COMMITS,
+    modules=("GroupHandlers", "MembershipClient", "CommitHandlers"),
+    handlers=(
+        *(CoordinatorHandlers, MemberHandlers),
+        *(CommitsCoordinatorHandlers, CommittingMemberHandlers),
+    ),
+    models=("groups-commits",),
+    properties=PROPERTIES,
+    rows={
+        "InitialCommitsCoordinator ==": types.CommitsCoordinator,
+        "InitialCommittingMember ==": types.CommittingMember,
+        "!.requested = {": messages.AskedCommit,
+    },
+    messages_alone=("AnswerAfterCommit", "CommitDurable"),
+)
