@@ -40,7 +40,6 @@ from experiments.late_marker import (
     REASONS,
     SETTINGS,
     sends_again_in,
-    transaction,
 )
 from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, TRANSACT
@@ -61,7 +60,8 @@ def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
     with Program(cluster.tool(CLIENT, str(TRANSACT), cluster.bootstrap, TOPIC, ID)) as writer:
         writer.answer()
         partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
-        transaction(writer, "send 0")  # b1 and b2 are connected
+        for step in ("begin", "send 0", "commit"):  # b1 and b2 are connected
+            writer.do(step)
         until(lambda: partition.batches(LEADER) == 2, "its marker is written")
         writer.do("begin")
         writer.do("send 1")
