@@ -21,7 +21,7 @@ from kraftcheck.serve.logs import Promise
 
 GroupState: TypeAlias = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
 SESSION_MS: Final = (500, 1_800_000)
-"""What a session timeout may be. Kafka's least is 6,000 unless it is told otherwise, as clusters for
+"""What a session timeout may be. Kafka's least is 6,000 unless it is told otherwise, as those for
 tests are.
 """
 
