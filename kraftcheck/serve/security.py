@@ -339,7 +339,7 @@ class Security:
             for each in gone:
                 del self.denied[each]
             told = [
-                {"resource_type": _KINDS[each.kind], "resource_name": each.name, **_acl_of(each)}
+                _acl_of(each) | {"resource_type": _KINDS[each.kind], "resource_name": each.name}
                 for each in gone
             ]
             results.append({"error_code": ERRORS["NONE"], "matching_acls": told})
