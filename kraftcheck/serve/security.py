@@ -306,7 +306,7 @@ class Security:
         return {"error_code": ERRORS["NONE"], "resources": told}
 
     def _create_acls(self, request: Request) -> Message:
-        results = []
+        results: list[Message] = []
         for asked in request.body["creations"]:
             found = self._created(asked)
             if isinstance(found, Denied):
