@@ -18,6 +18,8 @@ import msgspec
 
 SETTLES_S: Final = 10.0
 """For so long a fault is waited for until its effect is there."""
+ANSWERED_S: Final = 120.0
+"""For so long any command but the end may take."""
 _LOOK_S: Final = 0.005
 
 
@@ -48,11 +50,13 @@ class Cluster:
     def __init__(self, host: str, admin_port: int, bootstrap: str) -> None:
         self.bootstrap_servers = bootstrap
         """For the clients' setting of this name."""
-        self._socket = socket.create_connection((host, admin_port), timeout=120)
+        self._socket = socket.create_connection((host, admin_port), timeout=ANSWERED_S)
         self._file = self._socket.makefile("rw", encoding="utf-8")
 
     def command(self, do: str, **said: Any) -> dict[str, Any]:
         """Anything that the admin port understands (docs/serve.md)."""
+        # The end is judged, for as long as that takes.
+        self._socket.settimeout(None if do == "end" else ANSWERED_S)
         self._file.write(json.dumps({"do": do, **said}) + "\n")
         self._file.flush()
         line = self._file.readline()

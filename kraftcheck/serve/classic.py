@@ -20,8 +20,10 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.logs import Promise
 
 GroupState: TypeAlias = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
-SESSION_MS: Final = (10, 1_800_000)
-"""What a session timeout may be. Kafka's least is 6,000 unless it is told otherwise."""
+SESSION_MS: Final = (500, 1_800_000)
+"""What a session timeout may be. Kafka's least is 6,000 unless it is told otherwise, as those for
+tests are.
+"""
 
 
 class KnownMember(msgspec.Struct, frozen=True):

@@ -45,6 +45,8 @@ tick are lost.
 """
 _SIZE: Final = struct.Struct(">i")
 STEP_MAX_MS: Final = 3_600_000
+MADE_STEP_MS: Final = 1000
+"""Where time goes on by command, a topic that is made has so much, for its leaders to be known."""
 _AT_THE_END: Final = "heal is for the end"
 
 
@@ -186,6 +188,8 @@ class Front:
             if wrong or said.get("do") == "heal":
                 wrong = wrong or _AT_THE_END
                 raise BadInput(f"the plan: {wrong}, in {json.dumps(said, default=str)}")
+        if self._setup.speed == 0:
+            self._clock.leap_to(self._clock.now() + 1000 * MADE_STEP_MS)
         self._tick()
 
     def end(self) -> judging.Judged:
@@ -370,4 +374,6 @@ class Front:
             return {"error": "restore is none of a client's"}
         wrong = self._taped.command(self._clock.now(), said)
         self.run(*self._leave())
+        if do == "create" and not wrong and self._setup.speed == 0:
+            self._step(MADE_STEP_MS)
         return {"error": wrong}

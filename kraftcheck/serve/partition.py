@@ -193,8 +193,14 @@ class ServedPartition(PartitionSimulation):
         if self._progress is not None:
             self._see_probe(step)
         super().stepped(step)
-        if step.notable & (WATERMARK | LEADERSHIP | STATUS):
+        notable = step.notable
+        if notable & (LEADERSHIP | STATUS):
             self.world.has_news(self)
+        elif notable & WATERMARK:
+            # Of followers nobody waits for more than where their logs begin.
+            before, after = step.before.row, step.after.row
+            if after.role == "Leader" or after.log_start != before.log_start:
+                self.world.has_news(self)
 
     def _see_probe(self, step: Step) -> None:
         """The record by which a healed partition shows its progress is a marker that ends nothing:

@@ -14,9 +14,10 @@ from kraftcheck.serve import world
 from kraftcheck.serve.apis import ERRORS, SERVED, versions
 from kraftcheck.serve.codec import Message, description
 from kraftcheck.serve.data import Produce
+from kraftcheck.serve.pace import ServedPace
 from kraftcheck.serve.topics import SETTINGS
 from tests.kraftcheck.serve.test_codec import made
-from tests.kraftcheck.serve.wire import PORTS, Wire, answer, bases, batch, frame
+from tests.kraftcheck.serve.wire import PORTS, SECOND, Wire, answer, bases, batch, frame
 
 NONE, NOT_LEADER = ERRORS["NONE"], ERRORS["NOT_LEADER_OR_FOLLOWER"]
 
@@ -163,6 +164,44 @@ def test_a_fetch_waits_for_records(wire: Wire) -> None:
     wire.taped.arrive("frame", wire.now, 9, sent)
     wire.wait(0.1)
     assert [e.connection for e in wire.taped.left()] == [9, leader]
+
+
+def steps_of_batches(wire: Wire, batches: int) -> int:
+    """Each as soon as the one before it is answered."""
+    partition = wire.core.world.partition("t", 0)
+    assert partition is not None
+    before = partition.handler_calls
+    topics = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
+    data = frame("Produce", 9, {"acks": -1, "timeout_ms": 5000, "topic_data": topics})
+    for _ in range(batches):
+        now = wire.core.world.now
+        wire.taped.arrive("frame", now, wire.leader(), data)
+        wire.core.leap(now + SECOND)
+        assert len(wire.taped.left()) == 1
+    return partition.handler_calls - before
+
+
+def test_a_batch_is_nine_steps(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fetches wait at the leader. Planted: they do not, and each batch is asked for anew."""
+    steps_of_batches(wire, 1)
+    assert steps_of_batches(wire, 40) <= 9.2 * 40
+    monkeypatch.setattr(ServedPace, "parks", lambda *_: False)
+    steps_of_batches(wire, 1)
+    assert steps_of_batches(wire, 40) > 11 * 40
+
+
+def test_a_fetch_that_waits_at_a_leader_that_dies_is_given_up(wire: Wire) -> None:
+    """And not only after its timeout: the connection ends."""
+    partition = wire.core.world.partition("t", 0)
+    assert partition is not None
+    wire.produce(batch(b"v"))
+    wire.wait(1)
+    old = wire.leader()
+    others = [broker for broker in partition.brokers if broker != old]
+    assert all(partition.row(broker).fetching for broker in others)
+    wire.do("kill", broker=old)
+    wire.wait(0.1)
+    assert not any(partition.row(broker).fetching for broker in others)
 
 
 def test_each_waits_for_as_long_as_it_said(wire: Wire) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import front
+from kraftcheck.serve import admin, front
 from kraftcheck.serve.admin import Cluster, CommandError, Process
 from kraftcheck.serve.world import Setup
 from live.witness.jars import class_path
@@ -713,3 +713,27 @@ def test_the_plugin_fails_a_test_with_the_promise_and_the_tape(tmp_path: Path) -
     assert "2 passed, 1 error" in done.stdout, done.stdout
     assert "NoDuplicate is violated in t-0" in done.stdout
     assert "again: kraftcheck serve --replay" in done.stdout
+
+
+def test_time_by_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader that stands still is replaced when the test says that so much time has passed. And
+    the end is waited for, however long it is judged.
+    """
+    process = Process("--judge", "0", "--speed", "0")
+    try:
+        cluster = process.cluster
+        cluster.create_topic("t")
+        now, old = cluster.describe()["time"], cluster.leader_of("t", 0)
+        cluster.command("pause", broker=old)
+        time.sleep(0.1)
+        assert (cluster.describe()["time"], cluster.leader_of("t", 0)) == (now, old)
+        cluster.command("step", ms=3000)
+        assert cluster.describe()["time"] == now + 3_000_000
+        assert cluster.leader_of("t", 0) != old
+        with pytest.raises(CommandError, match="step: ms above 0"):
+            cluster.command("step", ms=-1)
+        with monkeypatch.context() as short:
+            short.setattr(admin, "ANSWERED_S", 1e-6)
+            assert cluster.end().verdict == "holds"
+    finally:
+        process.close()

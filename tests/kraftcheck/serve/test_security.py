@@ -235,3 +235,38 @@ def test_credentials_are_altered_described_and_believed(wire: Wire) -> None:
         wire.connect(0)
         assert scram(wire, "512", password, user)[0]["error_code"] == error
         wire.taped.arrive("closed", wire.now, 0)
+
+
+def test_what_is_denied_is_told_and_changed_by_requests_about_acls(wire: Wire) -> None:
+    """KIP-140, where there are users: only what denies."""
+    assert handshake(wire, "PLAIN") == NONE
+    assert told(wire, b"\0ann\0secret")[0]["error_code"] == NONE
+    acl = {"resource_type": 2, "resource_name": "t", "principal": "User:ann", "host": "*"}
+    acl |= {"operation": 3, "permission_type": 2}
+    wanted = {"resource_type_filter": 2, "resource_name_filter": None, "principal_filter": None}
+    wanted |= {"host_filter": None, "operation": 1, "permission_type": 1}
+
+    def described(**more: object) -> list[Message]:
+        found = wire.ask(0, "DescribeAcls", 3, **wanted, pattern_type_filter=1, **more)
+        return found["resources"]  # type: ignore[no-any-return]
+
+    def fetched() -> int:
+        asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+        topics = [{"topic": "t", "partitions": [asked]}]
+        body = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 0, "topics": topics}
+        (topic,) = wire.ask(0, "Fetch", 11, **body)["responses"]
+        error: int = topic["partitions"][0]["error_code"]
+        return error
+
+    refused = [acl | {"permission_type": 3}, acl | {"resource_type": 4}, acl | {"principal": "ann"}]
+    answer = wire.ask(0, "CreateAcls", 3, creations=[*refused, acl])["results"]
+    assert [each["error_code"] for each in answer] == [ERRORS["INVALID_REQUEST"]] * 3 + [NONE]
+    assert wire.do("deny", user="bob", operation="Write", kind="topic", name="u") == ""
+    assert [each["resource_name"] for each in described()] == ["t", "u"]
+    assert described()[0]["acls"] == [{key: acl[key] for key in described()[0]["acls"][0]}]
+    assert fetched() == ERRORS["TOPIC_AUTHORIZATION_FAILED"]
+    filters = [wanted | {"pattern_type_filter": 3, "resource_name_filter": "t"}]
+    (gone,) = wire.ask(0, "DeleteAcls", 3, filters=filters)["filter_results"]
+    assert [each["resource_name"] for each in gone["matching_acls"]] == ["t"]
+    assert [each["resource_name"] for each in described()] == ["u"]
+    assert fetched() != ERRORS["TOPIC_AUTHORIZATION_FAILED"]
