@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -148,7 +149,9 @@ def select(
     known_tiers = {model.tier for model in models.values()}
     for name in names:
         if name not in models:
-            raise ToolError(f"there is no graph {name!r}; there are {', '.join(models)}")
+            near = get_close_matches(name, models, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(models)}"
+            raise ToolError(f"there is no graph {name!r}; {hint}")
     for tier in tiers:
         if tier not in known_tiers:
             raise ToolError(f"no graph is of tier {tier!r}; there are {', '.join(known_tiers)}")

@@ -53,8 +53,10 @@ def test_a_list_that_is_not_in_order_is_refused(specs: Path, old: str, new: str,
 
 
 def test_an_empty_list_and_unknown_names_are_refused(specs: Path) -> None:
-    with pytest.raises(ToolError, match="there is no graph 'x'"):
+    with pytest.raises(ToolError, match="there is no graph 'x'; there are quorum-few-votes, "):
         select(read_covers(specs), ["x"], [])
+    with pytest.raises(ToolError, match="no graph 'quorum-vote'; did you mean quorum-votes"):
+        select(read_covers(specs), ["quorum-vote"], [])
     with pytest.raises(ToolError, match="no graph is of tier 'x'"):
         select(read_covers(specs), [], ["x"])
     (specs / "quorum" / "cover" / "covers.toml").write_text("")
