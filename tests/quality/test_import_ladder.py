@@ -193,7 +193,9 @@ RULES = {
     ),
     "reference.transactions.counterexamples.*": _pure("reference.transactions", *TOLD),
     "reference.groups.counterexamples.*": _pure("reference.groups", *TOLD),
-    "reference.commits.counterexamples.*": _pure("reference.commits", "reference.groups", *TOLD),
+    "reference.commits.counterexamples.*": _pure(
+        "reference.commits", "reference.groups.counterexamples", *TOLD
+    ),
     "reference.classic.counterexamples.*": _pure(
         "reference.classic", "reference.groups.counterexamples", *TOLD
     ),

@@ -14,6 +14,7 @@ from reference.bugs.bug import BASES, Bug, Detector
 from reference.bugs.catalog import CATALOG, OutOfScope, UnknownBug, bug, bugs_of, rules_for
 from reference.bugs.probing import Consulted
 from reference.classic.properties import PROPERTIES as OF_CLASSIC
+from reference.commits.properties import PROPERTIES as OF_COMMITS
 from reference.groups.properties import PROPERTIES as OF_GROUPS
 from reference.hosting.properties import PROPERTIES as OF_HOSTING
 from reference.partition.broker import BrokerHandlers
@@ -39,6 +40,7 @@ INVARIANTS = {
     "partition": PARTITION_INVARIANT_NAMES,
     "transactions": tuple([each.name for each in OF_TRANSACTIONS]),
     "groups": tuple([each.name for each in OF_GROUPS]),
+    "commits": tuple([each.name for each in OF_COMMITS]),
     "classic": tuple([each.name for each in OF_CLASSIC]),
     "voters": tuple([each.name for each in OF_VOTERS]),
     "snapshots": tuple([each.name for each in OF_SNAPSHOTS]),
@@ -62,7 +64,7 @@ LIVENESS = {
 """What must happen in the end, and that a leader is not given up without need."""
 OF_HISTORIES = {"AckedSurvives"}
 """What only clients can miss: nobody promised it."""
-OF_MESSAGES = {"AnswerAfterCommit"}
+OF_MESSAGES = {"AnswerAfterCommit", "CommitDurable"}
 """What is said of messages under way, which TLC alone sees."""
 
 REPLACED = [each for each in CATALOG if each.replacement is not None]
@@ -80,6 +82,8 @@ def test_every_bug_is_here_once_in_order() -> None:
     groups = [each.id for each in bugs_of("groups")]
     numbers = (*range(90, 99), *range(100, 110), 180, 181, 210, *range(215, 222))
     assert groups == [f"Z{n}" for n in numbers]
+    commits = [each.id for each in bugs_of("commits")]
+    assert commits == ["Z182", "Z183", "Z184"]
     classic = [each.id for each in bugs_of("classic")]
     assert classic == ["Z99"]
     voters = [each.id for each in bugs_of("voters")]
@@ -99,6 +103,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *partition,
         *transactions,
         *groups,
+        *commits,
         *classic,
         *voters,
         *snapshots,
