@@ -66,6 +66,7 @@ _MOCKS_OF: Final = {"4.2.2": "4.2.1", "4.4.0": "4.3.1"}
 """Of a release without jars of its tests: the one from the sources of whose tests its mocks are."""
 _MOCKS: Final = (
     "common/utils/MockTime",
+    "raft/MockExpirationService",
     "raft/MockLog",
     "raft/MockQuorumStateStore",
     "snapshot/MockRawSnapshotReader",
