@@ -323,7 +323,7 @@ def test_a_profile_that_is_not_there_is_named() -> None:
 
 def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.0", "kafka-4.3"]
-    assert profile_of("4.2.1", "quorum41") == PROFILE
+    assert profile_of("4.4.0", "quorum41") == PROFILE
     protocols = ["groups", "partition", "quorum41", "transactions"]
     assert [part.protocol for part in PROFILE.parts] == protocols
     of_40 = profile_of("4.0.2", "partition")
