@@ -1,9 +1,9 @@
 """What a graph does not have, asked of Kafka: refusals, from any row.
 
-A node that can be brought to a row (`covering.Walker.loads`) is brought to each that the graph has, and is
-given there what `kraftcheck cover` attempts of the reference (traces/cover/refusals.py): every
-input that is no message, every message to it that occurs anywhere, and mutants of those. What Kafka
-makes of it is held against the reference; where they differ, TLC is asked about Kafka's step.
+A node that can be brought to a row (`covering.Walker.loads`) is brought to each that the graph has,
+and is given there what `kraftcheck cover` attempts of the reference (traces/cover/refusals.py):
+every input that is no message, every message to it that occurs anywhere, and mutants of those. What
+Kafka makes of it is held against the reference; where they differ, TLC is asked about Kafka's step.
 
 Law of this file: an attempt says something only if Kafka's row before it is the one that was meant.
 """
@@ -82,6 +82,8 @@ def ask(
                 found.alike[sort_of(row, reference)] += 1
             elif why:
                 found.reasons[why] += 1
+                if why == STOPS:
+                    found.wrong.append(f"{type(input).__name__}: {STOPS}: {answer}")
             else:
                 found.differing.append(answer)
         told(found.attempts)
@@ -97,7 +99,7 @@ def _differs(reference: Result | None, answer: str, speech: Speech, same: Same) 
     """None: Kafka does what the reference does; a reason why it does not; "": TLC is to say it."""
     if not answer or answer.startswith(REFUSED):
         return None if reference is None else NO_USE
-    if THROWN in answer.split("\t")[-1][:1]:
+    if answer.split("\t")[-1].startswith(THROWN):
         return STOPS
     kafka = speech.taken(answer).outcome
     return None if reference is not None and same(reference, kafka) else ""
@@ -106,5 +108,6 @@ def _differs(reference: Result | None, answer: str, speech: Speech, same: Same) 
 def explain(found: Asked, constants: Any, profile: Profile | None, by: str) -> None:
     """Says of the steps that differ why. by: who took them. Raises ToolError as witnessed."""
     if found.differing:
-        reasons, found.wrong = reasons_of(found.differing, constants, profile, by)
+        reasons, wrong = reasons_of(found.differing, constants, profile, by)
+        found.wrong += wrong
         found.reasons.update(why or ALLOWED for why in reasons)
