@@ -43,9 +43,7 @@ class Component(NamedTuple):
 
 
 _VOTER: Final = Component("org.apache.kafka.raft.Voter", ("quorum",), since="4.0")
-_BROKER: Final = Component(
-    "kafka.cluster.Broker", ("partition",), since="4.0", instead="single"
-)
+_BROKER: Final = Component("kafka.cluster.Broker", ("partition",), since="4.0", instead="single")
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
