@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.AbstractConfig;
@@ -133,7 +134,7 @@ public final class RemovedLeader {
     }
 
     private static Endpoints endpoints(int id) {
-        return Endpoints.fromInetSocketAddresses(Map.of(MockNetworkChannel.LISTENER_NAME, address(id)));
+        return Endpoints.fromInetSocketAddresses(Map.of(Wire.listener(), address(id)));
     }
 
     private static InetSocketAddress address(int id) {
@@ -146,8 +147,8 @@ public final class RemovedLeader {
             new TopicPartition("__cluster_metadata", 0), Uuid.METADATA_TOPIC_ID, new LogContext());
         final MockQuorumStateStore store = new MockQuorumStateStore();
         KafkaRaftClient<String> client;
-        private MockNetworkChannel channel;
-        private MockMessageQueue inbox;
+        private final AtomicInteger numbers = new AtomicInteger();
+        private Wire wire;
         private int started;
 
         Voter(int id) throws Exception {
@@ -163,10 +164,9 @@ public final class RemovedLeader {
         }
 
         void start() {
-            channel = new MockNetworkChannel();
-            inbox = new MockMessageQueue();
+            wire = new Wire(numbers);
             client = new KafkaRaftClient<>(
-                OptionalInt.of(id), new Uuid(7, id), new StringSerde(), channel, inbox, log,
+                OptionalInt.of(id), new Uuid(7, id), new StringSerde(), wire.channel, wire.inbox, log,
                 new BatchMemoryPool(5, 8 * 1024 * 1024), time, expiration, 500, true, CLUSTER,
                 List.of(address(1), address(2)), endpoints(id), SUPPORTED, new LogContext(),
                 new Random(31L * id + started++), CONFIG);
@@ -191,11 +191,11 @@ public final class RemovedLeader {
         void turn() {
             do {
                 client.poll();
-            } while (!inbox.isEmpty());
-            for (RaftRequest.Outbound request : channel.drainSendQueue()) {
+            } while (!wire.isEmpty());
+            for (RaftRequest.Outbound request : wire.drain()) {
                 Voter peer = voters.get(place(request));
                 if (!still.contains(peer.id)) {
-                    MockMessageQueue waits = inbox;
+                    RaftMessageQueue waits = wire.inbox;
                     peer.ask(request.data()).thenAccept(response -> waits.add(new RaftResponse.Inbound(
                         request.correlationId(), response.data(), request.destination())));
                 }
@@ -209,10 +209,9 @@ public final class RemovedLeader {
 
         private CompletableFuture<RaftResponse.Outbound> ask(ApiMessage data) {
             var request = new RaftRequest.Inbound(
-                channel.listenerName(), 0, ApiKeys.forId(data.apiKey()).latestVersion(), (ApiMessage) data.duplicate(),
+                Wire.listener(), 0, ApiKeys.forId(data.apiKey()).latestVersion(), (ApiMessage) data.duplicate(),
                 time.milliseconds());
-            client.handle(request);
-            return request.completion;
+            return Wire.ask(client, request);
         }
     }
 

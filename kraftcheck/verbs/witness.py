@@ -233,7 +233,9 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
 @click.option("--runs", type=RUNS, default=6, show_default=True, help="How many, of each kind.")
 @SEED
 @click.option("--moves", type=RUNS, default=120, show_default=True, help="Of each run.")
-@click.option("--out", type=FOLDER, required=True, help="The folder for steps and versions.json.")
+@click.option(
+    "--out", type=FOLDER, required=True, help="The folder for steps, versions.json and versions.md."
+)
 @JAR
 @shown
 def witness_versions(**options: Any) -> int:

@@ -1,9 +1,9 @@
 """What a graph does not have, asked of Kafka: refusals, from any row.
 
-A node that can be brought to a row (`Walker.loads`) is brought to each that the graph has, and is
-given there what `kraftcheck cover` attempts of the reference (traces/cover/refusals.py): every
-input that is no message, every message to it that occurs anywhere, and mutants of those. What Kafka
-makes of it is held against the reference; where they differ, TLC is asked about Kafka's step.
+A node that can be brought to a row (`covering.Walker.loads`) is brought to each that the graph has,
+and is given there what `kraftcheck cover` attempts of the reference (traces/cover/refusals.py):
+every input that is no message, every message to it that occurs anywhere, and mutants of those. What
+Kafka makes of it is held against the reference; where they differ, TLC is asked about Kafka's step.
 
 Law of this file: an attempt says something only if Kafka's row before it is the one that was meant.
 """
@@ -11,23 +11,22 @@ Law of this file: an attempt says something only if Kafka's row before it is the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 from kraftcheck.witness.departures import ALLOWED, NO_USE, reasons_of
-from kraftcheck.witness.speech import Speech
+from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
 from reference.kit.cover import Result
 from traces.cover.matching import Matcher
 from traces.cover.refusals import attempts_of, sort_of
 from traces.foreign.profiles import Profile
 
-if TYPE_CHECKING:
-    from kraftcheck.witness.covering import Walker
-
 NOT_THERE: Final = "Kafka cannot be brought to that row"
 STOPS: Final = "Kafka throws what ends its process"
+Same: TypeAlias = Callable[[Result, Outcome], bool]
+"""Whether the reference and Kafka make the same, in all that is compared."""
 TOGETHER: Final = 500
 """Attempts that are told before the answers are read."""
 
@@ -47,11 +46,13 @@ class Asked:
     wrong: list[str] = field(default_factory=list)
 
 
-def attempts(matcher: Matcher, walker: Walker, limit: int) -> list[tuple[int, Any, Any]]:
-    """Node, row and input of each attempt. limit: of mutants; below 0: there is no attempt."""
-    if limit < 0 or not walker.loads:
+def attempts(matcher: Matcher, loads: Collection[int], limit: int) -> list[tuple[int, Any, Any]]:
+    """Node, row and input of each attempt. loads: the nodes that can be brought to any row. limit:
+    of mutants; below 0: there is no attempt.
+    """
+    if limit < 0 or not loads:
         return []
-    return [each for each in attempts_of(matcher, limit)[0] if each[0] in walker.loads]
+    return [each for each in attempts_of(matcher, limit)[0] if each[0] in loads]
 
 
 def ask(
@@ -59,10 +60,10 @@ def ask(
     matcher: Matcher,
     host: Host,
     speech: Speech,
-    walker: Walker,
+    same: Same,
     told: Callable[[int], None] = lambda done: None,
 ) -> Asked:
-    """Makes these attempts. Raises WitnessError."""
+    """Makes these attempts. same: as covering.Walker has it. Raises WitnessError."""
     found = Asked()
     for at in range(0, len(attempts), TOGETHER):
         some = attempts[at : at + TOGETHER]
@@ -76,11 +77,13 @@ def ask(
                 found.reasons[NOT_THERE] += 1
                 continue
             reference = next(iter(matcher.composition.outcomes(node, row, input)), None)
-            why = _differs(reference, answer, speech, walker)
+            why = _differs(reference, answer, speech, same)
             if why is None:
                 found.alike[sort_of(row, reference)] += 1
             elif why:
                 found.reasons[why] += 1
+                if why == STOPS:
+                    found.wrong.append(f"{type(input).__name__}: {STOPS}: {answer}")
             else:
                 found.differing.append(answer)
         told(found.attempts)
@@ -92,18 +95,19 @@ def _lines(speech: Speech, node: int, row: Any, input: Any) -> tuple[str, str]:
     return f"{node} follow {there}", f"{node} {speech.text(input)}"
 
 
-def _differs(reference: Result | None, answer: str, speech: Speech, walker: Walker) -> str | None:
+def _differs(reference: Result | None, answer: str, speech: Speech, same: Same) -> str | None:
     """None: Kafka does what the reference does; a reason why it does not; "": TLC is to say it."""
     if not answer or answer.startswith(REFUSED):
         return None if reference is None else NO_USE
-    if THROWN in answer.split("\t")[-1][:1]:
+    if answer.split("\t")[-1].startswith(THROWN):
         return STOPS
     kafka = speech.taken(answer).outcome
-    return None if reference is not None and walker.same(reference, kafka) else ""
+    return None if reference is not None and same(reference, kafka) else ""
 
 
 def explain(found: Asked, constants: Any, profile: Profile | None, by: str) -> None:
     """Says of the steps that differ why. by: who took them. Raises ToolError as witnessed."""
     if found.differing:
-        reasons, found.wrong = reasons_of(found.differing, constants, profile, by)
+        reasons, wrong = reasons_of(found.differing, constants, profile, by)
+        found.wrong += wrong
         found.reasons.update(why or ALLOWED for why in reasons)

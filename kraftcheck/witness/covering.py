@@ -283,10 +283,10 @@ def _covered(
         with host_of(kafka, protocol, constants, answers="content") as host:
             with screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter:
                 found = drive(matcher, host, speech, walkers, meter.update)
-            if not (attempts := asking.attempts(matcher, walker, mutants)):
+            if not (attempts := asking.attempts(matcher, walker.loads, mutants)):
                 return found, Asked()
             with screen.progress(f"{dumped.model.name}: refusals", len(attempts)) as meter:
-                return found, asking.ask(attempts, matcher, host, speech, walker, meter.update)
+                return found, asking.ask(attempts, matcher, host, speech, walker.same, meter.update)
 
     found, asked = tried(work)
     explain(found, matcher, walker, profile, by)

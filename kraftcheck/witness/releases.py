@@ -22,6 +22,7 @@ from kraftcheck.witness.replaying import actions, played
 from live.witness.jars import check_version, versions
 
 RESULT: Final = "versions.json"
+PAGE: Final = "versions.md"
 FINDS: Final = {"Z67": "partition", "Z68": "quorum", "Z69": "partition"}
 """Those of Kafka whose schedules its classes follow, and of what they are a schedule."""
 DRIVEN: Final = ("quorum", "partition", "cluster")
@@ -86,8 +87,33 @@ def beside(
         screen.facts(_facts(each))
         screen.line()
     artifacts.write_json(place / RESULT, document)
+    artifacts.write_whole(place / PAGE, page(told))
     screen.document(document)
     return code
+
+
+def page(told: Sequence[dict[str, Any]]) -> str:
+    """A table in Markdown of what is told of each release: a column for each."""
+    rows = {"": [each["version"] for each in told]}
+    for part in PARTS:
+        of = [each[part] for each in told]
+        rows[f"{part}: steps"] = [f"{each['steps']:,}" for each in of]
+        rows[f"{part}: judged by the rules of"] = [each["rules"] for each in of]
+        rows[f"{part}: known"] = [_counted(each["known"]) for each in of]
+        rows[f"{part}: refused"] = [_counted(each["refused"]) for each in of]
+        rows[f"{part}: same bytes as the newest by these rules"] = [
+            "yes" if each["first_differing"] is None else f"to line {each['first_differing'] - 1}"
+            for each in of
+        ]
+    for name in told[0]["finds"]:
+        finds = [each["finds"][name] for each in told]
+        rows[name] = [each["violates"] if each["there"] else "not there" for each in finds]
+    head, *body = [" | ".join(["", name, *cells, ""]).strip() for name, cells in rows.items()]
+    return "\n".join([head, f"|{'---|' * (len(told) + 1)}", *body, ""])
+
+
+def _counted(by_name: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in by_name.items()) or "none"
 
 
 def _number(version: str) -> list[int]:
@@ -140,9 +166,8 @@ def _facts(of: dict[str, Any]) -> list[tuple[str, str]]:
         if beside == of["version"]:
             same = "the newest by these"
         facts.append((what, f"{part['steps']:,} steps by the rules of {part['rules']}, {same}"))
-        known = ", ".join(f"{count:,} {name}" for name, count in part["known"].items())
-        refused = ", ".join(f"{count:,} {name}" for name, count in part["refused"].items())
-        facts.append(("", f"known: {known or 'none'}; refused: {refused or 'none'}"))
+        known, refused = _counted(part["known"]), _counted(part["refused"])
+        facts.append(("", f"known: {known}; refused: {refused}"))
     for name, each in of["finds"].items():
         by = ", ".join([*each["bugs"], *(f"refused {action}" for action in each["refused"])])
         there = f"{each['violates']} ({by or 'nothing refused'})"

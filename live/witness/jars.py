@@ -30,22 +30,20 @@ DEFAULT: Final = version_of(_POM)
 class Component(NamedTuple):
     """What is driven of Kafka: the classes under folders of `java`, with those of `java/host`.
 
-    node: the class whose `nodes` makes them. host: the program. all_versions: whether it can be
-    compiled against all that are known, and not only the default. instead: the folder of
-    classes that take the place of Kafka's, of a user's build as well: threads and connections.
+    node: the class whose `nodes` makes them. host: the program. since: the first version that it
+    can be compiled against; none: the default alone. instead: the folder of classes that take the
+    place of Kafka's, of a user's build as well: threads and connections.
     """
 
     node: str
     folders: tuple[str, ...]
     host: str = "kraftcheck.witness.Host"
-    all_versions: bool = False
+    since: str = ""
     instead: str = ""
 
 
-_VOTER: Final = Component("org.apache.kafka.raft.Voter", ("quorum",), all_versions=True)
-_BROKER: Final = Component(
-    "kafka.cluster.Broker", ("partition",), all_versions=True, instead="single"
-)
+_VOTER: Final = Component("org.apache.kafka.raft.Voter", ("quorum",), since="4.0")
+_BROKER: Final = Component("kafka.cluster.Broker", ("partition",), since="4.0", instead="single")
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
@@ -54,10 +52,12 @@ COMPONENTS: Final = {
         node="kraftcheck.cluster.Cluster", folders=("quorum", "partition", "cluster")
     ),
     "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
-    "transactions": Component("kafka.coordinator.transaction.Coordinators", ("transactions",)),
+    "transactions": Component(
+        "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.3"
+    ),
     "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
     "groups": Component(
-        "org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",), all_versions=True
+        "org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",), since="4.0"
     ),
 }
 """By protocol or composition, and the log on disk."""
@@ -66,6 +66,7 @@ _MOCKS_OF: Final = {"4.2.2": "4.2.1", "4.4.0": "4.3.1"}
 """Of a release without jars of its tests: the one from the sources of whose tests its mocks are."""
 _MOCKS: Final = (
     "common/utils/MockTime",
+    "raft/MockExpirationService",
     "raft/MockLog",
     "raft/MockQuorumStateStore",
     "snapshot/MockRawSnapshotReader",
@@ -80,12 +81,23 @@ _MOVED: Final = (
     ("4.3", "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record", ()),
     ("4.3", "org.apache.kafka.metadata", "kafka.server.metadata", ("KRaftMetadataCache",)),
     (
+        *("4.3", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
+        ("TransactionLog",),
+    ),
+    (
+        *("4.3", "org.apache.kafka.storage.internals.log", "org.apache.kafka.common.record"),
+        ("RecordValidationStats",),
+    ),
+    (
         *("4.4", "org.apache.kafka.common.utils.internals", "org.apache.kafka.common.utils"),
         ("BufferSupplier", "ByteBufferOutputStream", "LogContext"),
     ),
     (
         *("4.4", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
-        ("TransactionConfig", "TransactionalIdAndProducerIdEpoch"),
+        (
+            *("CoordinatorEpochAndTxnMetadata", "TransactionConfig"),
+            *("TransactionalIdAndProducerIdEpoch", "TxnMetadataCacheEntry"),
+        ),
     ),
     (
         *("4.4", "org.apache.kafka.server.partition", "kafka.server"),
@@ -133,8 +145,9 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
     """
     check_version(version)
     component = COMPONENTS[of]
-    if not component.all_versions and version != DEFAULT:
-        raise ArtifactError(f"a {of} of Apache Kafka {DEFAULT} only, not of {version}")
+    if version != DEFAULT and not (component.since and component.since <= version):
+        which = f"since {component.since}" if component.since else f"{DEFAULT} only"
+        raise ArtifactError(f"a {of} of Apache Kafka {which}, not of {version}")
     of_tests = _tests(version).libraries()
     jars = [f"{folder}/*" for folder in (of_tests, broker(version).libraries())]
     if version in _MOCKS_OF:

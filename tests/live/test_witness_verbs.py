@@ -115,6 +115,8 @@ def test_releases_beside_each_other(tmp_path: Path) -> None:
         assert found[of]["steps"] > 20 and found[of]["refused"] == {}
         assert (found[of]["beside"], found[of]["first_differing"]) == ("4.3.1", None)
     assert json.loads((out / "versions.json").read_text("utf-8"))["verdict"] == "violated"
+    page = (out / "versions.md").read_text("utf-8").splitlines()
+    assert page[0] == "|  | 4.3.1 |" and "| Z68 | NoIllegalState |" in page
 
 
 def test_z68_by_one_command() -> None:

@@ -66,6 +66,7 @@ SAMPLES: Final = (
         {"version": 1},
     ),
     Sample("kafka-groups", GROUP_COORDINATORS, 5, whole=1, runs=8),
+    Sample(*("kafka-4.4-groups", GROUP_COORDINATORS, 8, None, None, "4.4.0"), runs=3, moves=150),
     # Its run is among those of releases (tests/live/witness_releases.py).
     Sample("kafka-4.0", VOTERS_BEFORE_41, 7, None, schedules.FOLDER / "Z68.moves", "4.0.2"),
 )

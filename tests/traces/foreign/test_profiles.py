@@ -34,12 +34,15 @@ OF_VERSION_1 = (
     DATA / "kafka-transactions-1-run.jsonl",
     DATA / "kafka-transactions-1-departures.jsonl",
 )
+OF_GROUPS = DATA / "kafka-groups-run.jsonl", DATA / "kafka-groups-departures.jsonl"
+OF_4_4 = OF_GROUPS[0], DATA / "kafka-4.4-groups-departures.jsonl"
 ELSEWHERE = {
     OF_COORDINATORS[1]: {"fenced-once"},
     OF_VERSION_1[1]: {"abort-is-not-told", "leaderless-is-deleted"},
+    OF_GROUPS[1]: {"empty-has-target"},
+    OF_4_4[1]: {"own-instance-refused"},
 }
-"""What is met in the recording of the other version of the protocol."""
-OF_GROUPS = DATA / "kafka-groups-run.jsonl", DATA / "kafka-groups-departures.jsonl"
+"""What is met in the recording of another version, of the protocol or of Kafka."""
 OF_4_0 = DATA / "kafka-4.0.2-quorum.jsonl", DATA / "kafka-4.0-departures.jsonl"
 PROFILE = read_profile("kafka-4.3")
 BEFORE_41 = read_profile("kafka-4.0")
@@ -49,6 +52,7 @@ SAMPLES = [
     pytest.param(PROFILE, TRANSACTION_COORDINATORS, *OF_COORDINATORS, id="transactions"),
     pytest.param(PROFILE, TRANSACTION_COORDINATORS, *OF_VERSION_1, id="transactions-1"),
     pytest.param(PROFILE, GROUP_COORDINATORS, *OF_GROUPS, id="groups"),
+    pytest.param(PROFILE, GROUP_COORDINATORS, *OF_4_4, id="groups-4.4"),
     pytest.param(BEFORE_41, VOTERS_BEFORE_41, *OF_4_0, id="quorum-4.0"),
 ]
 
@@ -319,12 +323,13 @@ def test_a_profile_that_is_not_there_is_named() -> None:
 
 def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.0", "kafka-4.3"]
-    assert profile_of("4.2.1", "quorum41") == PROFILE
+    assert profile_of("4.4.0", "quorum41") == PROFILE
     protocols = ["groups", "partition", "quorum41", "transactions"]
     assert [part.protocol for part in PROFILE.parts] == protocols
     of_40 = profile_of("4.0.2", "partition")
     assert of_40 is not None and of_40.name == PROFILE.name
     later = {entry.name for entry in PROFILE.entries} - {entry.name for entry in of_40.entries}
-    assert later == {"session-of-unfenced"} == {e.name for e in PROFILE.entries if e.since}
+    assert later == {"session-of-unfenced", "empty-has-target"}
+    assert later == {entry.name for entry in PROFILE.entries if entry.since}
     assert profile_of("4.0.2", "quorum41") is None
     assert profile_of("3.9.2", "partition") is None

@@ -48,6 +48,7 @@ def test_there_is_a_recording_of_each_release() -> None:
     assert {"kafka-run", "kafka-partition-run"} < files
     assert {path.stem for path in DATA.glob("*.jsonl")} - files == {
         *("kafka-departures", "kafka-partition-departures", "kafka-4.0-departures"),
+        "kafka-4.4-groups-departures",
         *(f"kafka-{of}-{which}" for of in OF_ONE for which in ("run", "departures")),
     }
     for version, names in INDEX.items():

@@ -1,5 +1,9 @@
 package kafka.coordinator.transaction;
 
+// Explicit, since they are in another package since 4.4.
+import kafka.coordinator.transaction.CoordinatorEpochAndTxnMetadata;
+import kafka.coordinator.transaction.TransactionConfig;
+import kafka.coordinator.transaction.TxnMetadataCacheEntry;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.common.TopicIdPartition;

@@ -2,7 +2,9 @@ package kafka.coordinator.transaction;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import kraftcheck.witness.Json;
+import kraftcheck.witness.Mirror;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.record.internal.SimpleRecord;
@@ -10,6 +12,7 @@ import org.apache.kafka.coordinator.transaction.TransactionLog;
 import org.apache.kafka.coordinator.transaction.TransactionMetadata;
 import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
 import org.apache.kafka.server.common.TransactionVersion;
+import scala.Option;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -51,17 +54,24 @@ final class TailLog {
     }
 
     static MemoryRecords records(String id, TxnTransitMetadata row, TransactionVersion version) {
-        return MemoryRecords.withRecords(TransactionLog.ENFORCED_COMPRESSION, new SimpleRecord(
+        return MemoryRecords.withRecords(Compression.NONE, new SimpleRecord(
                 0, TransactionLog.keyToBytes(id), TransactionLog.valueToBytes(row, version)));
     }
 
     private Entry entry(MemoryRecords records, int leaderEpoch) {
         Record record = records.records().iterator().next();
-        var read = (TransactionLog.TxnRecord) TransactionLog.read(record.key(), record.value());
-        TransactionMetadata row = read.metadata();
+        TransactionMetadata row = row(record);
         return new Entry(records, Json.fields(
                 "state", row.state().stateName(), "epoch", epochs.applyAsLong(row),
                 "partitions", ids(row.topicPartitions()), "leaderEpoch", leaderEpoch));
+    }
+
+    /** Until 4.2 of a Scala object, which has the key and the value apart. */
+    private static TransactionMetadata row(Record record) {
+        return Mirror.has(TransactionLog.class, "read", 2)
+                ? Mirror.call(Mirror.called(TransactionLog.class, "read", record.key(), record.value()), "metadata")
+                : Mirror.<Option<TransactionMetadata>>called(
+                        TransactionLog.class, "readTxnRecordValue", Coordinator.ID, record.value()).get();
     }
 
     static List<Integer> ids(Collection<TopicPartition> partitions) {
