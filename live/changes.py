@@ -20,7 +20,7 @@ from live.confluent import SILENT
 QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 ANSWERS_S = 20.0
-JOINS_S = 60.0
+JOINS_S = 90.0
 """How long a controller may take until it has caught up, and may vote."""
 
 Replicas = Mapping[int, Sequence[int]]
@@ -30,16 +30,16 @@ Replicas = Mapping[int, Sequence[int]]
 def remove_voter(cluster: Cluster, name: str) -> None:
     node = cluster.node(name)
     which = ["--controller-id", str(node.number), "--controller-directory-id", node.directory_id]
-    _asked(cluster, QUORUM, "remove-controller", *which)
+    _asked(cluster, QUORUM, [], _controllers(cluster), "remove-controller", *which)
 
 
 def add_voter(cluster: Cluster, name: str) -> None:
     """It is asked for again until the controller has caught up."""
-    config = str(cluster.directory / f"{name}.properties")
+    config = ["--command-config", str(cluster.directory / f"{name}.properties")]
     deadline = time.monotonic() + JOINS_S
     while True:
         try:
-            _asked(cluster, QUORUM, "add-controller", config=config)
+            _asked(cluster, QUORUM, config, _controllers(cluster), "add-controller")
             return
         except ClusterError as error:
             if "DuplicateVoter" in str(error):  # an earlier request, whose answer was late
@@ -87,7 +87,8 @@ def delete_topic(cluster: Cluster, topic: str) -> None:
 def create_topic(cluster: Cluster, topic: str) -> None:
     brokers = sum("broker" in node.roles for node in cluster.state.nodes)
     new = NewTopic(topic, num_partitions=1, replication_factor=min(3, brokers))
-    _waited(topic, _admin(cluster).create_topics([new], operation_timeout=ANSWERS_S)[topic])
+    admin = _admin(cluster)  # what it was asked ends with it
+    _waited(topic, admin.create_topics([new], operation_timeout=ANSWERS_S)[topic])
 
 
 def _waited(topic: str, answer: object) -> None:
@@ -108,10 +109,16 @@ def _reassigned(cluster: Cluster, topic: str, wanted: Replicas, *how: str) -> No
     ]
     file = cluster.directory / "reassignment.json"
     file.write_text(json.dumps({"version": 1, "partitions": partitions}), encoding="utf-8")
-    _asked(cluster, REASSIGN, *how, "--reassignment-json-file", str(file))
+    known = ["--bootstrap-server", cluster.bootstrap]
+    _asked(cluster, REASSIGN, [], known, *how, "--reassignment-json-file", str(file))
 
 
-def _asked(cluster: Cluster, command: str, *words: str, config: str = "") -> None:
+def _controllers(cluster: Cluster) -> list[str]:
+    """Whom to ask about voters: any of them knows who leads."""
+    nodes = [node for node in cluster.state.nodes if "controller" in node.roles]
+    return ["--bootstrap-controller", ",".join(node.quorum_listener for node in nodes)]
+
+
+def _asked(cluster: Cluster, command: str, given: list[str], known: list[str], *words: str) -> None:
     host = next(n.name for n in cluster.state.nodes if "broker" in n.roles)
-    given = ["--command-config", config] if config else []
-    cluster.run_tool(host, command, *given, "--bootstrap-server", cluster.bootstrap, *words)
+    cluster.run_tool(host, command, *given, *known, *words)

@@ -13,7 +13,7 @@ from reference.kit.log import UNDEFINED
 from reference.kit.properties import Declared
 from reference.kit.protocol import HISTORY, Property
 from reference.quorum.types import is_running
-from reference.snapshots.types import NO_ID, Constants, SnapshotRow
+from reference.snapshots.types import NO_ID, NO_MACHINE, Constants, SnapshotRow
 from reference.voters import properties as voters
 from reference.voters.types import VotersLog
 
@@ -134,6 +134,8 @@ def controller_state_is_replay(after: Rows, committed: VotersLog) -> str | None:
     Misses: runs without `state_machines`; what an active controller makes of what it writes.
     """
     for n, row in after.items():
+        if row.machine is NO_MACHINE:
+            continue
         end = row.machine.next
         said = tuple([entry for entry in committed[:end] if entry.value > 0])
         if end > len(committed) or row.machine.records != said:

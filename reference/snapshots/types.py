@@ -60,7 +60,7 @@ class Stable(msgspec.Struct, frozen=True, gc=False, array_like=True):
     records: VotersLog
 
 
-class Machine(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class Machine(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_hash=True):
     """V29. What a controller has read: up to where, and the records that count."""
 
     next: int

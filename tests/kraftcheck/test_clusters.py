@@ -13,6 +13,7 @@ from kraftcheck import clusters, exits
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS
 from live import topics
+from live.cluster import LAYOUTS, Cluster, Node, State
 from live.confluent import SILENT
 
 SECURED = ("--bootstrap", "127.0.0.1:9", "--config", "security.protocol=SSL")
@@ -90,3 +91,18 @@ def test_jars_that_are_not_the_known_ones_are_one_line(
     assert result.exit_code == BAD_INPUT
     assert str(tmp_path) in result.output and "Traceback" not in result.output
     assert len(result.output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "layout", "said"),
+    [
+        ("voter", "apart", "start the cluster with --layout changing"),
+        ("move", "single", "the cluster has one broker"),
+        ("partition", "apart", "start the cluster with --islands"),
+    ],
+)
+def test_a_fault_that_a_cluster_cannot_have_is_refused(fault: str, layout: str, said: str) -> None:
+    nodes = [Node(name, at, roles, "127.0.0.1") for at, (name, roles) in enumerate(LAYOUTS[layout])]
+    cluster = Cluster(Path("runs"), State("4.3.1", layout, False, {}, tuple(nodes), ()))
+    with pytest.raises(exits.BadInput, match=f"--faults {fault}: {said}"):
+        clusters._refuse((fault,), cluster)

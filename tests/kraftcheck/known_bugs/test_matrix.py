@@ -26,8 +26,8 @@ def test_every_row_is_replayed_on_both_sides_or_says_why_not() -> None:
     found = matrix.matrix()
     assert [line.bug for line in found.lines] == [each.id for each in CATALOG]
     numbers = [*range(1, 81), *range(82, 88), *range(89, 118)]
-    numbers += [*range(119, 128), *range(129, 140)]
-    numbers += [155, 160, 164, 167, 170, *range(180, 185), *range(190, 195), 210, *range(215, 222)]
+    numbers += [*range(119, 140), 155, 160, 164, 167, 170, *range(180, 185), *range(190, 195)]
+    numbers += [201, 210, *range(215, 222)]
     assert [line.bug for line in found.lines] == [f"Z{number:02d}" for number in numbers]
     for line in found.lines:
         assert line.replayed == "both sides" or line.note, line.bug

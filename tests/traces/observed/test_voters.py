@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from traces.observed.controller import judge
-from traces.observed.records import Record
+from traces.observed.records import NAME, Record, read
+
+RECORDED = Path(__file__).with_name("data") / "changing.metadata.jsonl.gz"
 
 
 def led(offset: int, epoch: int) -> Record:
@@ -46,3 +50,20 @@ def test_sets_that_follow_each_other_by_one_voter_are_allowed() -> None:
 def test_others_are_not(change: Record, reason: str) -> None:
     [finding] = judge([*BEGUN, change]).findings
     assert finding.subject == "voters" and reason in finding.reason
+
+
+def test_a_cluster_that_changes(tmp_path: Path) -> None:
+    """Kafka 4.3.1: a controller leaves the voters and joins them, a topic is deleted and made anew,
+    replicas move there and back (`record --faults voter --faults recreate --faults move`).
+    """
+    (tmp_path / NAME).write_bytes(gzip.decompress(RECORDED.read_bytes()))
+    records = read(tmp_path / NAME)
+    report = judge(records)
+    assert not report.findings
+    wanted = ("a voter removed", "a voter added", "change by reassignment ended")
+    assert [report.steps[each] for each in wanted] == [1, 1, 2]
+    assert report.unjudged["REMOVE_TOPIC_RECORD"] == 1
+    *before, last = [each for each in records if each.kind == "KRAFT_VOTERS"]
+    last.data["voters"][:] = [*last.data["voters"][:1]]
+    [finding] = judge(records).findings
+    assert finding.offset == last.offset and len(before) == 2
