@@ -75,8 +75,9 @@ class _Known(msgspec.Struct, frozen=True):
 
 @cache
 def _known(protocol: str) -> dict[str, _Known]:
-    """The rules of a protocol by their names, in the order of the reference."""
-    own = [each for each in rules() if each.protocol == protocol]
+    """The rules of a protocol, and those that they extend, by their names, in the order of the
+    reference."""
+    classes = _rule_classes(protocol)
     return {
         each.name: _Known(
             each.operator,
@@ -84,8 +85,8 @@ def _known(protocol: str) -> dict[str, _Known]:
             operator_place(protocol, each.module, each.operator),
             _possible(getattr(each.base, each.name), _said_in_spec(each)),
         )
-        for each in own
-        if each.base in _rule_classes(protocol)
+        for each in rules()
+        if any(issubclass(of, each.base) for of in classes)
     }
 
 

@@ -22,6 +22,7 @@ from reference.commits.messages import (
 )
 from reference.commits.properties import PROPERTIES
 from reference.commits.rules import CommitRules
+from reference.commits.sometimes import sometimes
 from reference.commits.types import (
     NO_POSITION,
     CommitsCoordinator,
@@ -124,6 +125,7 @@ COMMITS: Final = Protocol(
     handlers=_handlers,
     rules=(CommitRules,),
     extends=groups.GROUPS.name,
+    sometimes=tuple(sometimes.all),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

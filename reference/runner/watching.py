@@ -31,14 +31,18 @@ def decisions_of(scenario: str) -> list[str]:
 @contextmanager
 def watched(of: tuple[type[Any], ...], tell: Callable[[str], None]) -> Iterator[None]:
     """Within it, every decision of these rules is told with its answer."""
-    before = [(rules, name, vars(rules)[name]) for rules in of for name in _decisions(rules)]
+    decided = [(rules, name, getattr(rules, name)) for rules in of for name in _decisions(rules)]
+    own = [name in vars(rules) for rules, name, _ in decided]
     try:
-        for rules, name, decide in before:
+        for rules, name, decide in decided:
             setattr(rules, name, _telling(_named(rules, name), decide, tell))
         yield
     finally:
-        for rules, name, decide in before:
-            setattr(rules, name, decide)
+        for (rules, name, decide), is_own in zip(decided, own, strict=True):
+            if is_own:
+                setattr(rules, name, decide)
+            else:
+                delattr(rules, name)
 
 
 def _telling(
@@ -59,8 +63,9 @@ def _answer(answer: Any) -> str:
 
 
 def _decisions(rules: type[Any]) -> list[str]:
-    own = vars(rules).items()
-    return [name for name, value in own if callable(value) and not name.startswith("_")]
+    """Of these rules, and of those that they extend."""
+    known = dict.fromkeys(name for each in reversed(rules.__mro__) for name in vars(each))
+    return [name for name in known if name[0] != "_" and callable(getattr(rules, name))]
 
 
 def _named(rules: type[Any], name: str) -> str:

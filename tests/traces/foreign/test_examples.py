@@ -24,10 +24,12 @@ KINDS = (
     *("TransactionLog", "TransactionPartition", "TransactionOffsets"),
     *("TransactionProducer", "TransactionInstance"),
     *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "GroupMigration"),
+    *("CommittingCoordinator", "CommittingMember"),
     *(
         "ClassicCoordinator",
         "ClassicMember",
         "QuorumController",
+        "UnformattedController",
         "MetadataReplica",
         "TopicController",
         "HostingBroker",

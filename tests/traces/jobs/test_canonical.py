@@ -70,7 +70,7 @@ NUMBERS = {
     # Of classic groups: generations, and how much of a log is kept.
     *("generation", "claimed", "partitions", "kept"),
     # Of voters that come and go, and of snapshots: offsets.
-    *("history_end", "change", "end"),
+    *("history_end", "change", "end", "ends", "next"),
     # Of reassignments: topics and directories stand for nobody.
     *("topic_id", "topics_made", "directories", "directory", "failed"),
     # Of hosted replicas: the same.
