@@ -22,6 +22,7 @@ from reference.commits.messages import (
 )
 from reference.commits.properties import PROPERTIES
 from reference.commits.rules import CommitRules
+from reference.commits.sometimes import sometimes
 from reference.commits.types import (
     NO_POSITION,
     CommitsCoordinator,
@@ -123,6 +124,7 @@ COMMITS: Final = Protocol(
     kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
     handlers=_handlers,
     rules=(CommitRules,),
+    sometimes=tuple(sometimes.all),
     extends=groups.GROUPS.name,
     world=World(
         constants={
