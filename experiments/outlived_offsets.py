@@ -46,8 +46,6 @@ REASONS = (
     "broker offsets.topic.num.partitions=1: a quick start",
 )
 FIRST, SECOND = 10, 20
-ANEW = "anew"
-"""What the history calls the topic that is made anew: it has nothing of the one that is gone."""
 SECONDS, QUIET_S = 60.0, 20.0
 
 
@@ -85,12 +83,7 @@ def tried(cluster: Cluster, journal: Journal, control: bool) -> bool:
     time.sleep(5)
     second = Partition(cluster, others[0], others[0], others)
     second.create(asking=others[0])
-    there = Setting(
-        *(journal, cluster.bootstrap, TOPIC, 1),
-        processes=gone.processes,
-        first_value=FIRST + 1,
-        called=ANEW,
-    )
+    there = gone.anew("anew", FIRST + 1)
     greet(there, {}, SECOND)
     second.say(f"it is made anew, and has {SECOND} records")
     if not control:

@@ -57,8 +57,6 @@ REASONS: Final = (
 )
 TIMEOUT_S: Final = 75.0
 """The transaction's (a minute), and the sweep that looks for it (ten seconds)."""
-ANEW: Final = "anew"
-"""What the history calls the topic that was created again."""
 CONFIGURATION: Final = Configuration(
     transactions=True,
     isolation="read_committed",
@@ -144,13 +142,7 @@ def run(cluster: Cluster, folder: Path, *, control: bool) -> bool:
     partition.create(asking=HOST, min_insync=1)
     with Journal(folder / HISTORY) as journal:
         gone = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        there = Setting(
-            *(journal, cluster.bootstrap, TOPIC, 1),
-            processes=gone.processes,
-            first_value=100,
-            called=ANEW,
-        )
-        there.transactions = gone.transactions
+        there = gone.anew("anew", 100)
         with Application(cluster, partition, gone) as application:
             application.feed(1)
             application.read()

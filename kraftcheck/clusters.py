@@ -100,14 +100,15 @@ def record(
             "--faults needs --cluster DIR, a cluster of ours; for one that is not, say by "
             "--fault-command what does them"
         )
-    if given.get("security.protocol", PLAIN).upper() != PLAIN:
+    secured = given.get("security.protocol", PLAIN).upper() != PLAIN
+    if secured:
         if plan["observe"]:
             raise BadInput("--observe asks brokers by connections of its own, without TLS and SASL")
         if plan["client"] == "java":
             raise BadInput("--client java has connections without TLS and SASL only: take another")
     if cluster is not None:
         use_java()
-        _refuse(plan["faults"], cluster)
+        _refuse(plan["faults"], cluster, secured)
     address = bootstrap or (cluster.bootstrap if cluster else "")
     wanted = Plan(**plan, properties=given)
     kept = f"what was recorded is kept, as incomplete: {command('check', out)}"
@@ -179,9 +180,13 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
         screen.line(f"          {command('disk', *kept)}")
 
 
-def _refuse(faults: tuple[str, ...], cluster: Cluster) -> None:
-    """Raises BadInput for a fault that this cluster cannot have."""
+def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool) -> None:
+    """Raises BadInput for a fault that this cluster cannot have. secured: clients need TLS or SASL,
+    which those who ask brokers for changes (live/changes.py) do not have.
+    """
     for fault in faults:
+        if secured and fault in ("move", "recreate"):
+            raise BadInput(f"--faults {fault} asks brokers without TLS and SASL: leave it out")
         if fault == "voter" and cluster.state.layout not in FIRST_VOTERS:
             raise BadInput("--faults voter: start the cluster with --layout changing")
         if fault == "move" and sum("broker" in node.roles for node in cluster.state.nodes) < 2:

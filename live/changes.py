@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -49,10 +50,8 @@ def add_voter(cluster: Cluster, name: str) -> None:
 
 
 def replicas_of(cluster: Cluster, topic: str) -> dict[int, list[int]]:
-    try:
+    with _told(topic):
         known = _admin(cluster).list_topics(topic, timeout=ANSWERS_S).topics[topic].partitions
-    except KafkaException as error:
-        raise ClusterError(f"topic {topic}: {error.args[0].str()}") from None
     return {number: list(each.replicas) for number, each in known.items()}
 
 
@@ -79,23 +78,29 @@ def without(brokers: Sequence[int], replicas: Sequence[int], victim: int) -> lis
 def delete_topic(cluster: Cluster, topic: str) -> None:
     """Deletes a topic, which is made first where there is none."""
     admin = _admin(cluster)
-    if topic not in admin.list_topics(timeout=ANSWERS_S).topics:
-        create_topic(cluster, topic)
-    _waited(topic, admin.delete_topics([topic], operation_timeout=ANSWERS_S)[topic])
+    with _told(topic):
+        if topic not in admin.list_topics(timeout=ANSWERS_S).topics:
+            create_topic(cluster, topic)
+        admin.delete_topics([topic], operation_timeout=ANSWERS_S)[topic].result(2 * ANSWERS_S)
 
 
 def create_topic(cluster: Cluster, topic: str) -> None:
     brokers = sum("broker" in node.roles for node in cluster.state.nodes)
     new = NewTopic(topic, num_partitions=1, replication_factor=min(3, brokers))
     admin = _admin(cluster)  # what it was asked ends with it
-    _waited(topic, admin.create_topics([new], operation_timeout=ANSWERS_S)[topic])
+    with _told(topic):
+        admin.create_topics([new], operation_timeout=ANSWERS_S)[topic].result(2 * ANSWERS_S)
 
 
-def _waited(topic: str, answer: object) -> None:
+@contextmanager
+def _told(topic: str) -> Iterator[None]:
+    """What the library says against it is a ClusterError."""
     try:
-        answer.result(2 * ANSWERS_S)  # type: ignore[attr-defined]
-    except (KafkaException, TimeoutError) as error:
-        raise ClusterError(f"topic {topic}: {error}") from None
+        yield
+    except KafkaException as error:
+        raise ClusterError(f"topic {topic}: {error.args[0].str()}") from None
+    except TimeoutError:
+        raise ClusterError(f"topic {topic}: nobody answered in time") from None
 
 
 def _admin(cluster: Cluster) -> AdminClient:

@@ -37,7 +37,6 @@ class Setting:
     pace: seconds that a producer rests after each record. processes: where several topics are
     recorded at once, theirs together. aborts: which share of transactions is aborted on purpose.
     library: whose producers and consumers they are. first_value: from where values are counted.
-    called: what the history calls the topic, where it was made anew with the name of another one.
     """
 
     def __init__(
@@ -51,12 +50,11 @@ class Setting:
         aborts: float = 0.0,
         library: Library | None = None,
         first_value: int = 1,
-        called: str | None = None,
     ) -> None:
         self.journal = journal
         self.bootstrap = bootstrap
         self.topic = topic
-        self._called = called or topic
+        self._called = topic
         self.partitions = partitions
         self.pace = pace
         self.aborts = aborts
@@ -67,6 +65,19 @@ class Setting:
         self.done = threading.Event()
         self._epochs: dict[int, int] = {}
         self._lock = threading.Lock()
+
+    def anew(self, called: str, first_value: int) -> Setting:
+        """Of a topic that is made anew with this one's name.
+
+        called: what the history calls it, since it has nothing of the one that is gone.
+        """
+        there = Setting(
+            *(self.journal, self.bootstrap, self.topic, self.partitions),
+            processes=self.processes,
+            first_value=first_value,
+        )
+        there._called, there.transactions = called, self.transactions
+        return there
 
     def key(self, partition: int) -> str:
         return f"{self._called}-{partition}"

@@ -251,7 +251,7 @@ def _because(directory: Path, whole: _Whole) -> str:
     if has_control_records(trace.scenario_of(directory)):
         return "clients ask any node of the quorum, each of which may lag behind"
     if not whole.unpromised:
-        return "of no run was more lost than it bears"
+        return "no run lost more than it bears"
     return f"nothing was promised to {whole.unpromised:,} runs, which lost more than they bear"
 
 

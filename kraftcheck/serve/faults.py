@@ -29,11 +29,13 @@ Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 ON_REQUESTS: Final = ("reset", "delay", "answer")
 """What is done to a request itself."""
 UNDONE_BY: Final = {
-    **{"kill": "restart", "stop": "restart", "cut": "join"},
-    **{"pause": "resume", "stale": "fresh", "nosync": "sync"},
+    **{"kill": "restart", "stop": "restart"},
+    **{"cut": "join", "pause": "resume", "stale": "fresh"},
 }
 """What ends after `lasts_ms`, if that is said."""
 ON_BROKERS: Final = (*UNDONE_BY, *dict.fromkeys(UNDONE_BY.values()), "expire")
+OF_ALL: Final = ("restart", "join")
+"""What may be done to all brokers at once."""
 CUTS: Final = ("before", "after", "within")
 _EVERY: Final = frozenset({"do", "when", "times", "lasts_ms"})
 _TOLD: Final[dict[str, Set[str]]] = {
@@ -183,8 +185,7 @@ class Faults:
         return found
 
     def _do_kill(self, said: Mapping[str, Any]) -> None:
-        lose, torn = (said.get(name) in (True, "true") for name in ("lose", "torn"))
-        self._world.kill(self._broker(said), lose, int(said.get("keep", 0)), torn)
+        self._world.kill(self._broker(said), *_lost(said))
 
     def _do_restart(self, said: Mapping[str, Any]) -> None:
         if said["broker"] == "all":
@@ -222,12 +223,6 @@ class Faults:
 
     def _do_fresh(self, said: Mapping[str, Any]) -> None:
         self._world.tell(self._broker(said), True)
-
-    def _do_nosync(self, said: Mapping[str, Any]) -> None:
-        self._world.sync(self._broker(said), False)
-
-    def _do_sync(self, said: Mapping[str, Any]) -> None:
-        self._world.sync(self._broker(said), True)
 
     def _do_expire(self, said: Mapping[str, Any]) -> None:
         self._world.expire(self._broker(said))
@@ -294,8 +289,10 @@ class Faults:
             return "a high watermark is that of a topic"
         if do not in ON_REQUESTS:
             self._do(said)
-            if do in ON_BROKERS and said["broker"] != "all":
+            if do in ON_BROKERS and (said["broker"] != "all" or do not in OF_ALL):
                 self._broker(said)
+            if do == "kill":
+                _lost(said)
             if do in ("move", "elect"):
                 self._partition(said)
             return ""
@@ -303,8 +300,8 @@ class Faults:
             return f"{do} is done to requests"
         if do == "reset" and said.get("cut") not in CUTS:
             return f"reset {said.get('cut')!r}: before or after the request is handled, or within"
-        if do == "delay" and "until" not in said and not int(said["ms"]) > 0:
-            return "delay: ms above 0"
+        if do == "delay" and not said.get("until") and not int(said["ms"]) > 0:
+            return "delay: ms above 0, or until a command"
         if do == "answer":
             if said["error"] not in ERRORS:
                 return f"no error {said['error']!r}; there are {', '.join(sorted(ERRORS))}"
@@ -374,6 +371,15 @@ class Faults:
 
 class _Unknown(Exception):
     pass
+
+
+def _lost(said: Mapping[str, Any]) -> tuple[bool, int, bool]:
+    """Of a kill: lose, keep and torn. Raises ValueError, TypeError."""
+    lose, torn = (said.get(name) in (True, "true") for name in ("lose", "torn"))
+    keep = int(said.get("keep", 0))
+    if keep < 0 or ((keep or torn) and not lose):
+        raise ValueError("keep (0 or more) and torn are of batches that lose=true loses")
+    return lose, keep, torn
 
 
 # --- Answers that are invented

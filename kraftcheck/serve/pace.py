@@ -163,14 +163,6 @@ class ServedPace(Pace):
         if self._rings.get(node, NEVER) < now:
             self._rings[node] = now
 
-    def let(self, node: int, kind: str, does: bool) -> None:
-        """Whether a broker does what it wants to of a kind."""
-        if not does:
-            self._until[node, kind] = NEVER
-        elif self._until.pop((node, kind), 0):
-            for want in [each for each in self._due[node] if each.kind == kind]:
-                self._set(node, want, self._world.now)
-
     def is_due(self, node: int, want: KnownInput) -> bool:
         found = super().is_due(node, want)
         if want.kind in _SELDOM:

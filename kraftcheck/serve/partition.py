@@ -173,10 +173,6 @@ class ServedPartition(PartitionSimulation):
         """A message that has arrived already, once more."""
         self.queue.push(self.now, DELIVER, node, self._intern(message))
 
-    def lets(self, kind: str, broker: int, does: bool) -> None:
-        """Whether a broker does what it wants to of a kind."""
-        self.pace.let(broker, kind, does)
-
     def travel(self, node: int, sent: Any) -> None:
         for one in sent:
             message = one[1].value

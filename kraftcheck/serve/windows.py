@@ -64,6 +64,7 @@ _NEAR: Final = 16
 """So many entries between two that stay do as well: more distinct steps, and less is left out."""
 _ENDLESS: Final = 1 << 62
 _TOLD: Final = 1000
+"""After so many steps it is told how far one is."""
 Pieces: TypeAlias = tuple[tuple[int, int], ...]
 _OFFSETS: Final = frozenset(
     {
@@ -145,10 +146,10 @@ class Move:
         if kind is tuple:
             moved = tuple([self.item(each) for each in item])
         elif isinstance(item, msgspec.Struct) and (changes := _changes_of(kind)):
-            fields = list(astuple(item))
+            said = list(astuple(item))
             for at, changed in changes:
-                fields[at] = changed(self, fields[at], item)
-            moved = kind(*fields)
+                said[at] = changed(self, said[at], item)
+            moved = kind(*said)
         self._known[id(item)] = moved
         return moved
 

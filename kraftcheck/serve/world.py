@@ -556,12 +556,6 @@ class World:
             partition.now = self.now
             partition.hears(broker, is_told and broker not in self.isolated)
 
-    def sync(self, broker: int, is_synced: bool) -> None:
-        """Whether what a broker writes comes to its disk."""
-        for partition in self._holding(broker):
-            partition.now = self.now
-            partition.lets("BrokerFlush", broker, is_synced)
-
     def expire(self, broker: int) -> None:
         """The controller takes a broker for dead, until it hears from it again."""
         for partition in self._holding(broker):

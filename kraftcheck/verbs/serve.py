@@ -161,8 +161,8 @@ def serve(
 def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
     """Have a served cluster do something.
 
-    COMMAND: describe, create, kill, restart, stop, pause, resume, cut, join, stale, fresh, nosync,
-    sync, expire, move, elect, reset, fire, step, deny, allow, end, quit (docs/serve.md).
+    COMMAND: describe, create, kill, restart, stop, pause, resume, cut, join, stale, fresh, expire,
+    move, elect, reset, fire, step, deny, allow, end, quit (docs/serve.md).
 
     \b
     Example: kraftcheck ctl --port 9090 kill broker=1

@@ -87,6 +87,8 @@ def ask(
             else:
                 found.differing.append(answer)
         told(found.attempts)
+    if found.attempts and found.reasons[NOT_THERE] == found.attempts:
+        found.wrong.append(f"none of {found.attempts:,} attempts was made: {NOT_THERE}")
     return found
 
 

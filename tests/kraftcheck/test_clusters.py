@@ -94,15 +94,18 @@ def test_jars_that_are_not_the_known_ones_are_one_line(
 
 
 @pytest.mark.parametrize(
-    ("fault", "layout", "said"),
+    ("fault", "layout", "secured", "said"),
     [
-        ("voter", "apart", "start the cluster with --layout changing"),
-        ("move", "single", "the cluster has one broker"),
-        ("partition", "apart", "start the cluster with --islands"),
+        ("voter", "apart", False, ": start the cluster with --layout changing"),
+        ("move", "single", False, ": the cluster has one broker"),
+        ("partition", "apart", False, ": start the cluster with --islands"),
+        ("recreate", "changing", True, " asks brokers without TLS and SASL"),
     ],
 )
-def test_a_fault_that_a_cluster_cannot_have_is_refused(fault: str, layout: str, said: str) -> None:
+def test_a_fault_that_a_cluster_cannot_have_is_refused(
+    fault: str, layout: str, secured: bool, said: str
+) -> None:
     nodes = [Node(name, at, roles, "127.0.0.1") for at, (name, roles) in enumerate(LAYOUTS[layout])]
     cluster = Cluster(Path("runs"), State("4.3.1", layout, False, {}, tuple(nodes), ()))
-    with pytest.raises(exits.BadInput, match=f"--faults {fault}: {said}"):
-        clusters._refuse((fault,), cluster)
+    with pytest.raises(exits.BadInput, match=f"--faults {fault}{said}"):
+        clusters._refuse((fault,), cluster, secured)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED, BadInput
+from kraftcheck.witness import asking
 from kraftcheck.witness.kafka import Kafka
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,3 +86,15 @@ def test_conform_allows_what_kafka_does_when_it_is_told_to() -> None:
     assert allowed.exit_code == HOLDS, allowed.output
     document = json.loads(allowed.output)
     assert (document["profile"], document["rejections"]) == ("kafka-4.3", [])
+
+
+def test_attempts_of_which_none_is_made_are_no_answer() -> None:
+    """Kafka is brought to none of the rows: nothing was asked of it."""
+    stand_in: Any = SimpleNamespace(
+        ask=lambda lines: ["" for _ in lines],
+        step_text=lambda *_: "{}",
+        text=lambda *_: "{}",
+    )
+    found = asking.ask([(0, None, None)] * 3, stand_in, stand_in, stand_in, lambda *_: True)
+    assert found.reasons == {asking.NOT_THERE: 3}
+    assert found.wrong == [f"none of 3 attempts was made: {asking.NOT_THERE}"]

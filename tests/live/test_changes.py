@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from live import changes
 from live.changes import without
+from live.cluster import ClusterError
 
 
 @pytest.mark.parametrize(
@@ -20,3 +25,11 @@ def test_another_broker_takes_the_place_of_the_victim(
     replicas: list[int], victim: int, left: list[int]
 ) -> None:
     assert without([1, 2, 3, 4], replicas, victim) == left
+
+
+@pytest.mark.parametrize("ask", [changes.delete_topic, changes.replicas_of])
+def test_nobody_who_answers_is_told_in_one_way(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "ANSWERS_S", 0.1)
+    cluster: Any = SimpleNamespace(bootstrap="127.0.0.1:9")
+    with pytest.raises(ClusterError, match="topic t: "):
+        ask(cluster, "t")

@@ -136,13 +136,12 @@ def test_metadata_that_is_late(wire: Wire) -> None:
     assert partition.row(old).role == "Follower"
 
 
-def test_a_disk_that_takes_nothing_and_tears_what_it_took(wire: Wire) -> None:
+def test_a_kill_keeps_some_of_what_was_not_flushed_and_tears_one(wire: Wire) -> None:
     """Of what was not flushed, so many batches stay, and one more cannot be read."""
     old = wire.leader()
     partition = wire.core.world.partition("t", 0)
     assert partition is not None
     wire.wait(60)
-    assert wire.do("nosync", broker=old) == ""
     for _ in range(5):
         assert wire.produce(batch(b"v"))["error_code"] == NONE
     wire.wait(60)
@@ -156,9 +155,23 @@ def test_a_disk_that_takes_nothing_and_tears_what_it_took(wire: Wire) -> None:
     assert wire.offset(-1)["offset"] == 5
 
 
+def test_a_kill_that_keeps_what_it_does_not_lose_is_refused(wire: Wire) -> None:
+    for said in ({"lose": True, "keep": -1}, {"keep": 1}, {"torn": True}):
+        assert "that lose=true loses" in wire.do("kill", broker=0, **said)
+        later = {"when": {"api": "Produce"}, **said}
+        assert "that lose=true loses" in wire.do("kill", broker=0, **later)
+    assert wire.core.world.up() == {0, 1, 2}
+
+
+def test_a_move_of_all_brokers_that_is_of_one_is_refused(wire: Wire) -> None:
+    """Before its time comes, when nobody could be told."""
+    assert "no broker 'all'" in wire.do("pause", broker="all", when={"api": "Produce"})
+    assert wire.do("restart", broker="all", when={"api": "Produce"}) == ""
+
+
 def test_what_else_is_done_is_judged_and_replayed(wire: Wire, tmp_path: Path) -> None:
     """A session under each of them keeps every promise, and its tape says the same again."""
-    for do in ("pause", "stale", "nosync"):
+    for do in ("pause", "stale"):
         assert wire.do(do, broker="leader of t-0", lasts_ms=300) == ""
         wire.wait(8)
         assert wire.produce(batch(b"v"))["error_code"] == NONE
