@@ -75,9 +75,14 @@ class _Known(msgspec.Struct, frozen=True):
 
 @cache
 def _known(protocol: str) -> dict[str, _Known]:
-    """The rules of a protocol, and those that they extend, by their names, in the order of the
-    reference."""
-    classes = _rule_classes(protocol)
+    """The rules of a protocol by their names, in the order of the reference; those that it takes
+    from another one come last.
+    """
+    every, made = [*rules()], dict[str, Rule]()
+    for base in [of for own in _rule_classes(protocol) for of in own.__mro__]:
+        for each in every:
+            if each.base is base:
+                made.setdefault(each.name, each)
     return {
         each.name: _Known(
             each.operator,
@@ -85,8 +90,7 @@ def _known(protocol: str) -> dict[str, _Known]:
             operator_place(protocol, each.module, each.operator),
             _possible(getattr(each.base, each.name), _said_in_spec(each)),
         )
-        for each in rules()
-        if any(issubclass(of, each.base) for of in classes)
+        for each in made.values()
     }
 
 

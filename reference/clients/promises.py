@@ -402,7 +402,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "something failed, and some producer is transactional",
         lambda c, e: _partition(c) and c.transactions and e != NOTHING,
         "a transaction ends when its coordinator and the leaders of its partitions are there",
-        "X20; KIP-98",
+        "X22, X25; KIP-98",
         allows=("stuck-producer",),
     ),
     Row(

@@ -1,7 +1,8 @@
 """What is promised of the offsets that members commit: the twin of GroupCommitsProperties.tla.
 
-Law of this file: no rule is asked. That what was answered is committed (CommitDurable) is about
-messages: TLC asks it.
+Law of this file: no rule is asked. That what was answered is committed (CommitDurable) is said of a
+step in which an answer is told and heard, as it is in the models; here these are two, so TLC asks
+it.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class ClientPromise(NamedTuple):
 
 
 class Calm(NamedTuple):
-    """What is asked of the end of a steered run, where nothing disturbs any more.
+    """What is asked of the end of a run, steered or not, where nothing disturbs any more.
 
     inputs: local ones that come then whenever they can; no other one does, and no message is lost,
     doubled or overtaken. missing: of the constants and all rows in the end, what must have come

@@ -104,8 +104,8 @@ def holders_after(
             found.append(q.isr)
         elif constants.leader_notes:
             notes = old.leaders[at], new.leaders[at]
-            copied, enough = fetched_all(constants, *notes), acknowledged(*notes)
-            held = holders_of(constants, old.partitions[at], q, known[at], copied, enough)
+            copied, new_records = fetched_all(constants, *notes), acknowledged(*notes)
+            held = holders_of(constants, old.partitions[at], q, known[at], copied, new_records)
             found.append(held)
         else:
             found.append(holders_without_notes(constants, old.partitions[at], q, known[at]))

@@ -24,25 +24,20 @@ def rules_of(scenario: str) -> tuple[type[Any], ...]:
 
 def decisions_of(scenario: str) -> list[str]:
     """The names of a scenario's decisions, as what is told of them begins."""
-    of = rules_of(scenario)
-    return sorted(_named(rules, name) for rules in of for name in _decisions(rules))
+    return sorted(_named(*each) for each in _decisions(rules_of(scenario)))
 
 
 @contextmanager
 def watched(of: tuple[type[Any], ...], tell: Callable[[str], None]) -> Iterator[None]:
     """Within it, every decision of these rules is told with its answer."""
-    decided = [(rules, name, getattr(rules, name)) for rules in of for name in _decisions(rules)]
-    own = [name in vars(rules) for rules, name, _ in decided]
+    before = [(rules, name, vars(rules)[name]) for rules, name in _decisions(of)]
     try:
-        for rules, name, decide in decided:
+        for rules, name, decide in before:
             setattr(rules, name, _telling(_named(rules, name), decide, tell))
         yield
     finally:
-        for (rules, name, decide), is_own in zip(decided, own, strict=True):
-            if is_own:
-                setattr(rules, name, decide)
-            else:
-                delattr(rules, name)
+        for rules, name, decide in before:
+            setattr(rules, name, decide)
 
 
 def _telling(
@@ -62,10 +57,17 @@ def _answer(answer: Any) -> str:
     return answer if isinstance(answer, str) and answer else "asked"
 
 
-def _decisions(rules: type[Any]) -> list[str]:
-    """Of these rules, and of those that they extend."""
-    known = dict.fromkeys(name for each in reversed(rules.__mro__) for name in vars(each))
-    return [name for name in known if name[0] != "_" and callable(getattr(rules, name))]
+def _decisions(of: tuple[type[Any], ...]) -> list[tuple[type[Any], str]]:
+    """Each with the class that makes it: rules that extend others leave some to them."""
+    found = []
+    for rules in of:
+        made: dict[str, type[Any]] = {}
+        for each in rules.__mro__:
+            for name, value in vars(each).items():
+                if callable(value) and not name.startswith("_"):
+                    made.setdefault(name, each)
+        found += [(each, name) for name, each in made.items()]
+    return list(dict.fromkeys(found))
 
 
 def _named(rules: type[Any], name: str) -> str:

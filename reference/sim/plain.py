@@ -253,9 +253,7 @@ class PlainSimulation(Circular):
             if not self._goes_on(step):
                 return
         self._options = replace(self._options, lost=0)
-        missing = self.progress()
-        if missing and self.verdict != STOPPED:
-            self.verdict = missing
+        self.verdict = self.progress() or self.verdict
 
     def _goes_on(self, step: Step | None) -> bool:
         """A move is made, of which a step came or none. Whether the run goes on."""
@@ -266,7 +264,9 @@ class PlainSimulation(Circular):
     # --- The end
 
     def progress(self) -> str:
-        """What is missing when nothing disturbs any more, in words; or empty."""
+        """What is missing when nothing disturbs any more, in words; or empty, also if the run stops
+        before.
+        """
         calm = self._world.calm
         if calm is None:
             return ""

@@ -98,7 +98,7 @@ class Correct(msgspec.Struct, kw_only=True):
 
 
 class Detection(msgspec.Struct, kw_only=True):
-    """The file. machine, date: where and when it was measured last. examples, campaign_seconds:
+    """The file. machine: where it was measured; date: when last. examples, campaign_seconds:
     the limits of a search and of a campaign. samples: by machine, by bug.
     """
 

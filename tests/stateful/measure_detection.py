@@ -233,7 +233,9 @@ def search_rules(own: OwnRules, seeds: int, end: float) -> int:
 
 
 def keep(detection: Detection, path: Path) -> None:
-    detection.machine = machine_in_words()
+    """Figures of other machines stay, and so do their names; which is whose is told by hand."""
+    if machine_in_words() not in detection.machine:
+        detection.machine = "; ".join(filter(None, (detection.machine, machine_in_words())))
     detection.date = datetime.now(UTC).strftime("%Y-%m-%d")
     store(detection, path)
 

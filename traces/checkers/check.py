@@ -10,7 +10,7 @@ judge many logs at once, in columns: `assess`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -28,6 +28,7 @@ from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged
 from traces.checkers.columns import from_history
 from traces.checkers.coordinated import group_log
+from traces.checkers.findings import Broken
 from traces.checkers.groups import Rebalancing, judged as rebalanced
 from traces.checkers.members import members_of
 from traces.checkers.models import Model
@@ -99,27 +100,28 @@ def check_log(
     groups' coordinators, where there is one. Raises ValueError: no operations, or
     as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
-    asked, history = history, ended_once(history)
+    once = ended_once(history)
     unit = SECOND.get(history.time_unit)
-    transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
-    batch = from_history(settled(history), compaction=configuration.compaction)
+    transactions = transactions_of(once, uncommitted="read-uncommitted" in promise.rows)
+    batch = from_history(settled(once), compaction=configuration.compaction)
     promises = [promise] * batch.segments
     report = assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
     replaced = configuration.compaction != "none"
     if transactions is not None:
-        lasting = (configuration.transaction_s, configuration.ending_s)
+        refused: Iterable[Broken] = ()
+        if unit is not None:
+            lasting = (configuration.transaction_s, configuration.ending_s)
+            refused = refusals(history, Limits(*(int(unit * each) for each in lasting)))
         found = judged(
             transactions,
             promise,
             level=level,
             complete=complete,
             replaced=replaced,
-            refused=()
-            if unit is None
-            else refusals(asked, Limits(*(int(unit * each) for each in lasting))),
+            refused=refused,
         )
         report = _with(report, found, found.transactions)
-    members = members_of(history)
+    members = members_of(once)
     if members is not None:
         among = rebalanced(
             members,

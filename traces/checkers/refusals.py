@@ -23,7 +23,7 @@ from traces.checkers.verdict import Certificate, shown
 from traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 REFUSALS: Final = ("INVALID_TXN_STATE", "InvalidTxnState")
-"""The error, as librdkafka and kafka-python, and as Kafka's own clients call it."""
+"""The error, as librdkafka calls it; as exceptions of Kafka's own clients and kafka-python do."""
 
 
 class Limits(NamedTuple):

@@ -323,7 +323,7 @@ def test_a_whole_transaction_that_is_refused(tmp_path: Path) -> None:
 def test_who_failed_may_be_waited_for(tmp_path: Path) -> None:
     moved = Envelope(leader_moves=1)
     found = BAD["stuck-producer"].report(tmp_path / "history.edn", envelope=moved)
-    assert found.holds and "X20" in str([each.reason for each in found.anomalies])
+    assert found.holds and "X22" in str([each.reason for each in found.anomalies])
 
 
 # -- What weakens the judgement
