@@ -95,8 +95,9 @@ def test_the_quorum_is_one_controller_and_brokers_that_read_it() -> None:
         topics = [{"topic_name": topic, "partitions": [{"partition_index": 0}]}]
         found = wire.ask(0, "DescribeQuorum", 2, topics=topics)
         assert [each["node_id"] for each in found["nodes"]] == [3]
+        of: Message
         (of,) = found["topics"][0]["partitions"]
-        return of  # type: ignore[no-any-return]
+        return of
 
     assert told("t")["error_code"] == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
     found = told()

@@ -248,7 +248,8 @@ def test_what_is_denied_is_told_and_changed_by_requests_about_acls(wire: Wire) -
 
     def described(**more: object) -> list[Message]:
         found = wire.ask(0, "DescribeAcls", 3, **wanted, pattern_type_filter=1, **more)
-        return found["resources"]  # type: ignore[no-any-return]
+        resources: list[Message] = found["resources"]
+        return resources
 
     def fetched() -> int:
         asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
