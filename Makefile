@@ -26,8 +26,8 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,syst
     quality/test_import_ladder.py quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify check test test-acceptance test-kafka spec spec-medium chaos bugs
-.PHONY: bugs-full kafka bench lint format docs answers prove lock detection bench-campaign
+.PHONY: help setup verify check test test-slow test-acceptance test-kafka spec spec-medium chaos
+.PHONY: bugs bugs-full kafka bench lint format docs answers prove lock detection bench-campaign
 .PHONY: cluster spark-versions mutate-checkers clean distclean
 
 help: ## print every target with its one-line help
@@ -45,8 +45,13 @@ check: lint ## lint, types, tidiness and unit tests, in a minute (JOBS=n)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q $(UNITS) \
 	    -m "not (slow or tlc or spark or kafka)" $(ARGS)
 
-test: setup ## the test-suite, but for the next two (JOBS=n, ARGS="-k name")
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (acceptance or kafka)" $(ARGS)
+test: setup ## the test-suite, but for the next three (JOBS=n, ARGS="-k name")
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (slow or acceptance or kafka)" \
+	    $(ARGS)
+
+test-slow: setup ## the tests that take over three seconds each
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "slow and not (acceptance or kafka)" \
+	    $(ARGS)
 
 test-acceptance: setup ## the tests that install the kit, and type what its documents show
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "acceptance" $(ARGS)

@@ -38,6 +38,7 @@ def test_the_reference_and_the_spec_agree_on_what_is_attempted(module: str) -> N
     assert tried > TRIED
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(
     ("change", "module", "action", "runs"),

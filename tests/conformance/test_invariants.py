@@ -268,6 +268,7 @@ UNBROKEN: Final = {
 """Properties that need not be violated there: all others are seen to be."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIDES)
 def test_both_sides_say_the_same(name: str, specs_dir: Path) -> None:
     side = SIDES[name]

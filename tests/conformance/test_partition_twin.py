@@ -148,6 +148,7 @@ class EagerShrink(PartitionRules):
         return super().maximal_isr(row)
 
 
+@pytest.mark.slow
 def test_a_replaced_rule_is_rejected() -> None:
     values = PartitionValues(MAIN)
     steps = [s for s in walked(MAIN, 20, 200, EagerShrink(MAIN)) if s.node != CONTROLLER]

@@ -393,6 +393,7 @@ def test_what_goes_while_it_is_judged_is_unknown(
     assert done.exit_code == 2 and "at work in the files" in done.output
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1 << 32))
 @settings(max_examples=60, deadline=None)
 def test_whatever_is_altered_there_is_a_verdict(seed: int) -> None:

@@ -70,6 +70,7 @@ def driver_of(protocol: str, bug: str | None = None, node: int | None = None) ->
     return driver
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", NAMES)
 @pytest.mark.usefixtures("few_walks")
 def test_a_correct_node_of_every_protocol_holds(protocol: str, tmp_path: Path) -> None:
@@ -121,6 +122,7 @@ def test_a_correct_node_follows_the_stored_schedules() -> None:
     assert not driver.driven.differences and not driver.driven.refused
 
 
+@pytest.mark.slow
 def test_seeking_meets_more_than_as_many_steps_by_chance() -> None:
     seeking, chance = driver_of("partition"), driver_of("partition")
     driving._rounds(seeking, 5000, QUIET)
@@ -146,6 +148,7 @@ def voter(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return "java", "-cp", str(place), "Voter"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_walks")
 def test_a_bug_that_its_own_run_never_meets_is_found(
     voter: tuple[str, ...], tmp_path: Path
@@ -161,6 +164,7 @@ def test_a_bug_that_its_own_run_never_meets_is_found(
     assert "not taken  ElectionTimeout as Unattached: this voter never stands" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_walks")
 def test_partial_rows_are_driven_as_well(voter: tuple[str, ...], tmp_path: Path) -> None:
     for options, code in (((), 0), (("--rare-bug",), 1)):

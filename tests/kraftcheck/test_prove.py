@@ -70,6 +70,7 @@ def test_who_interrupts_is_told_what_was_proved(monkeypatch: pytest.MonkeyPatch)
     assert "interrupted: 1 of 2 obligations were proved by then" in done.output
 
 
+@pytest.mark.slow
 def test_what_is_proved_of_logs_is_proved_with_what_it_assumes_of_elections(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -84,6 +85,7 @@ def test_what_is_proved_of_logs_is_proved_with_what_it_assumes_of_elections(
     assert "implies ElectionSafety" not in done.output
 
 
+@pytest.mark.slow
 def test_a_property_of_two_protocols_is_proved_of_both_and_of_one_for_its_bug(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -488,4 +488,4 @@ def make(command: list[str]) -> str:
 def test_ci_runs_lint_and_the_test_command_and_nothing_else() -> None:
     lines = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
     commands = [line for line in lines if line and not line.startswith(("#", "set ", "cd "))]
-    assert commands == ["exec make lint test test-acceptance test-kafka </dev/null"]
+    assert commands == ["exec make lint test test-slow test-acceptance test-kafka </dev/null"]

@@ -105,6 +105,7 @@ def test_no_state_of_a_crash_between_two_replicas_is_lost() -> None:
     assert found.seen and not found.lost
 
 
+@pytest.mark.slow
 def test_a_step_that_is_left_out_is_seen() -> None:
     """The canary: without elections the comparison fails. Its searches are the quickest, and TLC is
     asked each time whether what is kept is still what it says."""

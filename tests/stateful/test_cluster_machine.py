@@ -19,6 +19,7 @@ from tests.stateful.schedule import Violation
 from tests.stateful.test_quorum_machine import BUDGET, SEED
 
 
+@pytest.mark.slow
 def test_the_search_finds_nothing() -> None:
     searching.search(ClusterMachine)
 
@@ -28,6 +29,7 @@ def search(bug: str | None, budget: settings) -> None:
     run_state_machine_as_test(machine, settings=budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["Z41", "Z16"])
 def test_a_known_bug_of_either_part_is_found_within_the_budget(id: str) -> None:
     with pytest.raises(Violation):

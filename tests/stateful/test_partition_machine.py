@@ -23,6 +23,7 @@ SEED = 6
 """With which the bugs below are found soon; docs/measured/detection.md says of any seed."""
 
 
+@pytest.mark.slow
 def test_the_search_finds_nothing() -> None:
     searching.search(PartitionMachine)
 

@@ -25,6 +25,7 @@ from tests.stateful.plain_machine import machine_of
 from traces.jobs.steered import broken_promise
 
 
+@pytest.mark.slow
 def test_the_search_finds_nothing() -> None:
     """In all of them where the profile is `chaos`; elsewhere TLC would start too often."""
     is_chaos = settings().max_examples > searching.MOST
@@ -38,6 +39,7 @@ def named(name: str) -> Protocol:
     return protocol
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bug", "number", "property"),
     [
@@ -66,6 +68,7 @@ def test_a_bug_is_found_and_its_moves_are_kept_small_and_told_again(
     assert replay(Script(machine=name, options=script.options, moves=()), broken_promise).made == ()
 
 
+@pytest.mark.slow
 def test_what_never_completes_is_found_and_made_small() -> None:
     found = search("transactions", "Z85", 2, budget(400))
     assert found.how == "no progress"

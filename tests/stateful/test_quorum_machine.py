@@ -21,6 +21,7 @@ from tests.stateful.schedule import NoProgress, Schedule, Violation
 from traces.jobs.steered import broken_promise
 
 
+@pytest.mark.slow
 def test_the_search_finds_nothing() -> None:
     searching.search(QuorumMachine)
 

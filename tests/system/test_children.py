@@ -150,6 +150,7 @@ def test_a_jvm_ends_with_its_driver(family: str, tmp_path: Path, repo_root: Path
     all_gone(driver, family)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_the_jvm_of_conform_ends_with_its_driver(
     family: str, tmp_path: Path, repo_root: Path

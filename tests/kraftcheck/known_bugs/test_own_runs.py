@@ -119,6 +119,7 @@ def plant_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracles, "run_rows", planted)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.usefixtures("one_schedule")
 def test_what_the_correct_protocol_breaks_too_is_not_the_changes(
@@ -149,6 +150,7 @@ def test_what_the_change_breaks_is_its_own_beside_that(
     assert concluded([], found, FOUND).verdict == trying.BROKEN
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.usefixtures("one_schedule")
 def test_a_forbidden_step_of_the_correct_protocol_is_not_the_changes(
@@ -164,6 +166,7 @@ def test_a_forbidden_step_of_the_correct_protocol_is_not_the_changes(
 # -- Where seeds hardly come
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_every_stored_schedule_is_played_whatever_bug_it_was_made_for(tmp_path: Path) -> None:
     """The schedule is of the correct protocol; its name says nothing of the rule."""
@@ -188,6 +191,7 @@ def test_a_schedule_shows_nothing_of_rules_that_say_the_same() -> None:
             assert not schedules.differs(script, entry.id), name
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_what_no_run_met_is_unknown_and_says_what_would_meet_it(tmp_path: Path) -> None:
     found = tried(CHANGES / "vote_despite_leader.py", tmp_path)
@@ -217,6 +221,7 @@ def test_the_control_is_of_the_same_seeds(tmp_path: Path) -> None:
     assert rows == [own[2]]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.usefixtures("no_schedule")
 def test_the_two_sides_of_a_change_are_held_against_each_other(tmp_path: Path) -> None:

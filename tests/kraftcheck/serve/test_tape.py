@@ -177,6 +177,7 @@ def test_tlc_judges_what_clients_did(tape: Path, tmp_path: Path) -> None:
     assert found.judged == replayed(tape).steps
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_tlc_rejects_the_steps_of_a_bug(tmp_path: Path) -> None:
     path = session(tmp_path / "tape", bug="Z58")

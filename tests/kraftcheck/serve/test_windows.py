@@ -103,6 +103,7 @@ def test_a_step_that_is_moved_wrongly_is_not_judged(
     assert "is no step where the log is cut" in next(iter(found.unjudged))
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_long_session_is_judged_to_its_end(tmp_path: Path) -> None:
     path, options = long(tmp_path / "tape", 60), ConformOptions(backend=Pool(1))
@@ -114,6 +115,7 @@ def test_a_long_session_is_judged_to_its_end(tmp_path: Path) -> None:
     assert "more than 50 distinct steps" in found.reasons[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_bug_that_shows_late_is_found(tmp_path: Path) -> None:
     path = long(tmp_path / "tape", 60, bug="Z58", ends=False)
@@ -123,6 +125,7 @@ def test_a_bug_that_shows_late_is_found(tmp_path: Path) -> None:
     assert "is not allowed by the spec" in found.reasons[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_verdicts_on_moved_steps_are_those_on_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -89,6 +89,7 @@ def test_healed_cores_progress(many: PartTables) -> None:
     assert set(many.tables["runs"]["verdict"].to_pylist()) == {PROGRESSED}
 
 
+@pytest.mark.slow
 def test_no_invariant_is_violated_in_a_thousand_runs() -> None:
     part = simulate_part("quorum", 77, 0, 1000)
     wrong = [r for r in part.tables["runs"].to_pylist() if r["verdict"] != PROGRESSED]

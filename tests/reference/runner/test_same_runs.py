@@ -62,6 +62,7 @@ def test_every_scenario_is_here() -> None:
     assert set(EXTENTS) == set(SCENARIOS)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_every_process(repo_root: Path) -> None:
     """Whatever the seed of Python's own hashes."""
     runs = {name: extent.part for name, extent in EXTENTS.items()}

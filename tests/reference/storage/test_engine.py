@@ -62,6 +62,7 @@ def test_a_batch_is_read_as_it_was_written() -> None:
     assert header_of(marker_batch(False, 1000, 7, 2)).marker == "ABORT"
 
 
+@pytest.mark.slow
 def test_every_state_that_a_short_history_may_leave_is_recovered() -> None:
     """Exhaustively, of up to three appends between syncs."""
     story = told(Story(StorageRules(SMALL), FIRST_TIME), leader(b"a"), "flush", "checkpoint")

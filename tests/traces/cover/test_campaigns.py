@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 GRAPH = "quorum-three-restart"
 
 
+@pytest.mark.slow
 def test_runs_see_a_part_and_the_missing_ones_can_be_run(tmp_path: Path) -> None:
     campaign = Campaign(scenario="quorum", seed=1, runs=40)
     begin_trace(tmp_path, campaign)

@@ -23,6 +23,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> ForeignTrace:
     return read_foreign(write(path, [header(CONSTANTS, "full"), *lines]))
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_canaries_change_no_verdict_and_are_not_counted(
     trace: ForeignTrace, monkeypatch: pytest.MonkeyPatch
@@ -33,6 +34,7 @@ def test_canaries_change_no_verdict_and_are_not_counted(
     assert judge_batch(trace).distinct == found.distinct
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_steps_that_are_judged_as_their_predecessor(
     trace: ForeignTrace, monkeypatch: pytest.MonkeyPatch

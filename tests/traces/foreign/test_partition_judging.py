@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 
+import pytest
+
 from reference.partition.protocol import BROKER, CONTROLLER_KIND
 from specs import SPECS
 from tests.traces.foreign.lines import Line, header, write
@@ -16,6 +18,8 @@ from traces.foreign.batch import judge_batch
 from traces.foreign.chain import judge_chains
 from traces.foreign.reading import read_foreign
 from traces.foreign.verdicts import ForeignVerdict, Rejection
+
+pytestmark = pytest.mark.slow
 
 LOGGED = ("role", "leaderEpoch", "highWatermark", "isr", "log", "partition")
 """What a running system would log of its rows."""

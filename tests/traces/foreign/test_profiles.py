@@ -57,6 +57,7 @@ SAMPLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_every_entry_is_needed_and_together_they_are_enough(
@@ -69,6 +70,7 @@ def test_every_entry_is_needed_and_together_they_are_enough(
     assert found.forbidden == len(departures.read_text("utf-8").splitlines()) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_an_entry_that_nothing_needs_is_not_among_those_that_are_met() -> None:
     """So that it fails the test above."""
@@ -90,6 +92,7 @@ def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
     assert component.left_open(trace) == []
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_without_entries_the_profile_says_what_the_specs_say(

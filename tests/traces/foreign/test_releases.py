@@ -56,6 +56,7 @@ def test_there_is_a_recording_of_each_release() -> None:
         assert all((DATA / f"{name}.jsonl").is_file() for name in names.values())
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize("name", FINDS)
 def test_a_find_is_a_step_that_the_specs_refuse(name: str) -> None:

@@ -143,6 +143,7 @@ def test_every_class_is_in_the_table_with_its_verdict(judged: Conformance, trace
     assert handled == judged.summary["steps"] + judged.summary["first_rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_processes_give_the_same_result(judged: Conformance, trace: Path, tmp_path: Path) -> None:
     small_blocks, pool = CheckOptions(chunk=100), Pool(2, here_s=0)
@@ -152,6 +153,7 @@ def test_processes_give_the_same_result(judged: Conformance, trace: Path, tmp_pa
     assert timeless(again.summary) | files == timeless(judged.summary) | files
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_spark_gives_the_same_result(
     judged: Conformance, trace: Path, tmp_path: Path, spark: SparkSession

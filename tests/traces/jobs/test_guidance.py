@@ -96,6 +96,7 @@ def campaign_of(directory: Path) -> Campaign:
 # -- The same bytes
 
 
+@pytest.mark.slow
 def test_killed_and_taken_up_again_it_ends_in_the_same_bytes(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +126,7 @@ def test_killed_and_taken_up_again_it_ends_in_the_same_bytes(
     assert contents(HERE) == contents(finished / HERE)
 
 
+@pytest.mark.slow
 def test_two_processes_leave_the_same_bytes(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +157,7 @@ def test_judged_again_it_is_the_same(own: Path, finished: Path) -> None:
     assert contents(own) == contents(finished / HERE)
 
 
+@pytest.mark.slow
 def test_an_extended_campaign_is_one_that_was_longer(own: Path) -> None:
     with mock.patch.object(campaigns, "judge", StandIn()):
         plan = plans.extended(own, read_plan(own), 6)

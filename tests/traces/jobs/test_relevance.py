@@ -82,6 +82,7 @@ def verdicts(steps: list[Step], constants: PartitionConstants = CONSTANTS) -> li
     return answers
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_tlc_says_the_same_of_both_forms(steps: list[Step]) -> None:
     relevance = Relevance(CONSTANTS, SPECS)

@@ -28,6 +28,7 @@ def constants() -> PartitionConstants:
     return found
 
 
+@pytest.mark.slow
 def test_edges_are_solutions_and_solutions_are_edges() -> None:
     given = steps(3)
     assert (

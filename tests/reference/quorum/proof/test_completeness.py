@@ -53,6 +53,7 @@ LONG = (
 """Those that a bug breaks."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_what_bugs_break_is_proved_without_them(name: str) -> None:
     """Of two voters, which takes seconds. It is these that a part of the invariant which is missing

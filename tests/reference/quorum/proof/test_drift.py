@@ -33,6 +33,7 @@ def graph_steps() -> tuple[Constants, list[LocalStep]]:
     return constants, steps
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.xdist_group("cover")
 @pytest.mark.parametrize("held", [ELECTIONS, IN_BRANCHES], ids=["lengths", "branches"])
@@ -49,6 +50,7 @@ class _Grants(QuorumRules):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.xdist_group("cover")
 @pytest.mark.parametrize("held", [ELECTIONS, IN_BRANCHES], ids=["lengths", "branches"])
@@ -75,6 +77,7 @@ def branches(step: LocalStep) -> bool:
     return diverges or len(step.after.log) < len(step.before.log)
 
 
+@pytest.mark.slow
 def test_steps_on_logs_that_branch_are_solutions_and_there_are_no_others() -> None:
     """Graphs of two voters are of one epoch or have nothing to cut; so of runs, too."""
     steps = list(filter(branches, run_steps(SEEDS[0])))
