@@ -28,7 +28,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options, PageWriter
-from kraftcheck.check.terms import BESIDE, RECORDING
+from kraftcheck.check.terms import BESIDE, RECORDING, TOO_LONG
 from kraftcheck.screen import Screen, coloured
 from system.children import WORKERS
 from traces.checkers.verdict import INCONCLUSIVE
@@ -296,6 +296,8 @@ def _in_spite(judged: Judged) -> str:
         if each.allowed
     ]
     doubts = [f"{INCONCLUSIVE}{what}, {why}" for what, why in some if why]
+    if TOO_LONG in judged.configuration:
+        doubts.append(f"{TOO_LONG}: {judged.configuration[TOO_LONG]}")
     allowed = [what for what, why in some if not why]
     more = f" and {len(allowed) - ALLOWED_LISTED} kinds more" * (len(allowed) > ALLOWED_LISTED)
     said = f"allowed: {', '.join(allowed[:ALLOWED_LISTED])}{more}" if allowed else ""

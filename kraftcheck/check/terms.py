@@ -28,9 +28,14 @@ from reference.clients.promises import (
 )
 from system.files import read_bytes
 from traces.checkers import log
-from traces.checkers.check import configuration_in
+from traces.checkers.check import SECOND, configuration_in
+from traces.checkers.members import has_members
+from traces.checkers.transactions import told_in_steps
 from traces.grouplog import GROUPS
 from traces.history import History
+
+TOO_LONG: Final = "what takes too long"
+"""Of transactions and members of groups; it needs times, by which it is told."""
 
 RECORDING: Final = "recording.json"
 HISTORY: Final = "history.jsonl"
@@ -136,6 +141,8 @@ def terms_of(path: Path, history: History, options: Options) -> Terms:
     assumed["what went wrong"] = _went_wrong(envelope)
     explained = "explained" if gaps else "none"
     assumed["offsets that nobody is known to have written"] = explained
+    if history.time_unit not in SECOND and (told_in_steps(history) or has_members(history)):
+        assumed[TOO_LONG] = "not asked: the history has no times"
     assumed["known from"] = _known(beside, given)
     complete = beside is not None and beside.complete
     return Terms(promise, gaps, complete, assumed, configuration)

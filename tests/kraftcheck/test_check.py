@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from kraftcheck.check.command import Outcome, Source
 from kraftcheck.check.options import Options
 from kraftcheck.cli import cli
 from kraftcheck.verbs import histories
+from tests.live.samples import DATA
 from tests.traces.formats import texts as texts
 from traces.formats import detect
 
@@ -131,6 +133,20 @@ def test_unknown_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "a defect of kraftcheck: ZeroDivisionError: planted" in result.stdout
     write(tmp_path, c=VIOLATED)
     assert check(tmp_path).exit_code == 1
+
+
+def test_without_times_it_is_said_that_what_takes_too_long_is_not_asked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(DATA / "z213.zip") as archive:
+        archive.extractall(tmp_path)
+    place = tmp_path / "history.jsonl"
+    assert check(place).exit_code == 1
+    lines = [json.loads(line) for line in place.read_text("utf-8").splitlines()]
+    for line in lines:
+        del line["time"]
+    place.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    done = check(place)
+    said = "what takes too long: not asked: the history has no times"
+    assert done.exit_code == 0 and said in done.stdout
 
 
 def test_json_is_an_object_a_line(tmp_path: Path) -> None:

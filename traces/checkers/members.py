@@ -143,13 +143,18 @@ class Members(NamedTuple):
     marks: tuple[str, ...]
 
 
+def has_members(history: History) -> bool:
+    """Whether members of consumer groups tell what they were given."""
+    return any(each.f in MEMBER_OPERATIONS for each in history.operations)
+
+
 def members_of(history: History) -> Members | None:
     """The members of a history; None if it has none.
 
     Raises HistoryError: a member is given a partition of no topic that it subscribed to, gives up
     what it never had, or is a member of two groups at once.
     """
-    if not any(each.f in MEMBER_OPERATIONS for each in history.operations):
+    if not has_members(history):
         return None
     builder = _Builder(history)
     for operation in history.operations:
