@@ -93,6 +93,7 @@ def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tu
         ("z70-logs", {"LogMatchesMarkers", "OneEpochPerTransaction"}),
         ("z71-logs", {"DecidedBeforeMarked", "TailNotActedOn"}),
         ("z71-logs-control", set()),
+        ("z72", {"part of a transaction"}),
         ("lost-response", {"stuck"}),
         ("lost-response-control", set()),
     ],
@@ -102,6 +103,18 @@ def test_logs_tell_of_it_by_themselves(
 ) -> None:
     """Whatever clients were told: a marker without its decision, a decision without its marker."""
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
+
+
+def test_version_1_promises_no_better(tmp_path: Path) -> None:
+    """Z72: a late batch of a producer of version 1 counts for its next transaction."""
+    verdict = judged("z72", tmp_path)
+    assert verdict.verdict == "holds"
+    assert "G1a" in {anomaly.name for anomaly in verdict.anomalies}
+    file = tmp_path / "recording.json"
+    told = msgspec.json.decode(file.read_bytes())
+    told["configuration"]["late_requests"] = False
+    file.write_bytes(msgspec.json.encode(told))
+    assert judge_file(tmp_path / HISTORY, Options()).verdict == "violated"
 
 
 @pytest.mark.parametrize(
