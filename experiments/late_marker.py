@@ -95,15 +95,12 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return any(each in told for each in REFUSALS)
 
 
-def sends_again_in(cluster: Cluster) -> float:
-    """Seconds until the kernel of b1 sends again what was in a connection to b2 that it has closed;
-    infinite, if there is none.
+def sends_again_in(cluster: Cluster, of: str = COORDINATOR, to: str = LEADER) -> float:
+    """Seconds until the kernel of one host sends again what was in a connection to another one that
+    it has closed; infinite, if there is none.
     """
-    there = cluster.node(LEADER)
-    words = ["ss", "-Htno", "state", "fin-wait-1", "dst", there.address]
-    said = subprocess.run(
-        cluster.on(COORDINATOR, words), capture_output=True, text=True, check=True
-    ).stdout
+    words = ["ss", "-Htno", "state", "fin-wait-1", "dst", cluster.node(to).address]
+    said = subprocess.run(cluster.on(of, words), capture_output=True, text=True, check=True).stdout
     times = [[int(number or 0) for number in found] for found in _TIMER.findall(said)]
     return min((60 * m + s + ms / 1000 for m, s, ms in times), default=math.inf)
 

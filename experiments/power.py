@@ -38,11 +38,15 @@ _SUPERBLOCK = (64 << 10, 4 << 10)
 """Where btrfs has it, and its bytes: it changes with each commit (BTRFS_SUPER_INFO_OFFSET)."""
 
 
+class NoDisk(ClusterError):
+    """This machine cannot make a disk whose power is cut. The text is one line."""
+
+
 @contextmanager
 def disk(at: Path, kind: str = "ext4") -> Iterator[None]:
-    """An empty file system there. Raises ClusterError: it cannot be made."""
+    """An empty file system there. Raises NoDisk; ClusterError: it cannot be made."""
     if os.geteuid() != 0:
-        raise ClusterError("a disk whose power is cut needs root (mount), and a loop device")
+        raise NoDisk("a disk whose power is cut needs root (mount), and a loop device")
     at.mkdir(parents=True)
     image = at.with_suffix(f".{kind}")
     with open(image, "wb") as file:
@@ -116,7 +120,7 @@ def _mount(image: Path, at: Path) -> None:
 
 def _run(*words: str, package: str = "mount") -> str:
     if shutil.which(words[0]) is None:
-        raise ClusterError(f"no `{words[0]}` command: install {package}")
+        raise NoDisk(f"no `{words[0]}` command: install {package}")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ClusterError(f"{' '.join(words)}: {' '.join(done.stderr.split())}")

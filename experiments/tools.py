@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 import click
 from confluent_kafka import KafkaException
 
+from experiments.power import NoDisk
 from live.artifacts import ArtifactError, version
 from live.cluster import Cluster, ClusterError
 from live.islands import IslandError
@@ -36,18 +37,24 @@ JARS = click.option(
 )
 
 
-def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """What keeps an experiment from being tried is one line, and exit code 3."""
+def click_errors(
+    name: str, *, kafka: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """What keeps an experiment from being tried is one line, and exit code 3.
+
+    kafka: whether it needs Kafka, and so Java.
+    """
 
     def decorated(main: Callable[..., None]) -> Callable[..., None]:
         @wraps(main)
         def wrapped(**options: Any) -> None:
             try:
-                click.echo(f"Apache Kafka {version()}")
-                if shutil.which("java") is None:
-                    raise ArtifactError(NO_JAVA)
+                if kafka:
+                    click.echo(f"Apache Kafka {version()}")
+                    if shutil.which("java") is None:
+                        raise ArtifactError(NO_JAVA)
                 main(**options)
-            except (ArtifactError, IslandError) as error:
+            except (ArtifactError, IslandError, NoDisk) as error:
                 click.echo(f"{name}: {error}; {WITHOUT}", err=True)
                 sys.exit(3)
             except ClusterError as error:

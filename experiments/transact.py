@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,8 +32,12 @@ class Writer(Program):
         self.answer()
         return self
 
-    def begin(self, records: int, *partitions: int) -> None:
-        """partitions: of each record; none: all go to the first one."""
+    def begin(
+        self, records: int, *partitions: int, amid: Callable[[], object] = lambda: None
+    ) -> None:
+        """partitions: of each record; none: all go to the first one. amid: what is done between one
+        record and the next.
+        """
         places = partitions or (0,) * records
         values = [self._values.next() for _ in places]
         self._asked = [
@@ -40,10 +45,11 @@ class Writer(Program):
         ]
         self._journal.event(self._number, "invoke", "txn", self._asked)
         self._done("begin")
-        self._sent = [
-            (key, self._done(f"send {value} {at}")["offset"], value)
-            for at, (_, key, value) in zip(places, self._asked, strict=True)
-        ]
+        self._sent = []
+        for at, (_, key, value) in zip(places, self._asked, strict=True):
+            if self._sent:
+                amid()
+            self._sent.append((key, self._done(f"send {value} {at}")["offset"], value))
 
     def end(self, how: str) -> list[int]:
         """how: commit or abort. Returns the values that are committed by it."""

@@ -199,7 +199,7 @@ def sync_all(folder: Path) -> None:
 @click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--file-system", "kind", type=click.Choice(list(KINDS)), default="ext4")
-@click_errors("written_back")
+@click_errors("written_back", kafka=False)
 def main(name: str, control: bool, repeat: int, seed: int, kind: str) -> None:
     """Try what a file system keeps of what nobody synced."""
     draw, shown = random.Random(seed), 0

@@ -33,7 +33,7 @@ OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
 REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
-NEVER_BEGUN = ("z166", "stuck-producer")
+NEVER_BEGUN, SWEPT = ("z166", "stuck-producer"), ("z200", "refused-transaction")
 NOT_ASKED, NOT_GIVEN_UP = ("z181", "double-ownership"), ("z210", "double-ownership")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
@@ -52,7 +52,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
         *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
-        *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN),
+        *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -93,6 +93,7 @@ def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tu
         ("z70-logs", {"LogMatchesMarkers", "OneEpochPerTransaction"}),
         ("z71-logs", {"DecidedBeforeMarked", "TailNotActedOn"}),
         ("z71-logs-control", set()),
+        ("z72", {"part of a transaction"}),
         ("lost-response", {"stuck"}),
         ("lost-response-control", set()),
     ],
@@ -102,6 +103,18 @@ def test_logs_tell_of_it_by_themselves(
 ) -> None:
     """Whatever clients were told: a marker without its decision, a decision without its marker."""
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
+
+
+def test_version_1_promises_no_better(tmp_path: Path) -> None:
+    """Z72: a late batch of a producer of version 1 counts for its next transaction."""
+    verdict = judged("z72", tmp_path)
+    assert verdict.verdict == "holds"
+    assert "G1a" in {anomaly.name for anomaly in verdict.anomalies}
+    file = tmp_path / "recording.json"
+    told = msgspec.json.decode(file.read_bytes())
+    told["configuration"]["late_requests"] = False
+    file.write_bytes(msgspec.json.encode(told))
+    assert judge_file(tmp_path / HISTORY, Options()).verdict == "violated"
 
 
 @pytest.mark.parametrize(

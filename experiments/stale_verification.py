@@ -1,0 +1,128 @@
+"""Z72 on a real cluster: a coordinator that was replaced lets a batch in behind its marker.
+
+    .venv/bin/python -m experiments.stale_verification [--control links|epochs] [--repeat N]
+
+A leader asks a transaction's coordinator whether the first batch that it is given belongs to one
+that is under way (KIP-890). Whom it asks is what it knows of the cluster, and a coordinator answers
+what it knows of the transaction.
+
+1. b1 leads the transaction log, b2 the topic. A producer of version 1 adds t-0 to a transaction and
+   writes to it. Its next batch is on the way.
+2. b1's links break but for that to b2. Just before its session is over, b2's link to the controller
+   breaks too: b2 is alive to the controller, and takes b1 for the coordinator.
+3. b3 leads the transaction log. The producer asks b3 to abort, and is told that it is done; b2
+   writes the marker.
+4. The batch comes to b2, which asks b1. To b1 the transaction is under way: the batch is appended.
+5. The links are whole again. The producer's next transaction writes to t-0, and is committed: the
+   marker counts for that batch as well.
+
+A client of ours speaks version 1 to a cluster with Kafka's own features, as librdkafka does; it
+sends the batch only when it is to come (which TCP does by itself: ended_by_marker.py). The
+controls: *links*: b2's link does not break, so that it asks b3; *epochs*: the client speaks version
+2, all else is the same.
+
+All settings are Kafka's own, but for transaction.state.log.num.partitions=1 (a start in seconds; 50
+by default). Needs root, for network namespaces.
+
+Ends with 1 if a record of the aborted transaction is read as committed, with 0 if none is, with 3
+if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from experiments import evidence
+from experiments.by_request import Connections, Producer, await_log
+from experiments.late_marker import CONFIGURATION
+from experiments.tools import TOPIC, Partition
+from experiments.transact import ID, KEY, numbers
+from experiments.uncommitted_decision import STATES, until
+from live.clients import Setting, read_all
+from live.cluster import Cluster, ClusterError
+from live.journal import HISTORY, Journal
+
+COORDINATOR, LEADER, NEXT, OTHER, CONTROLLER = "b1", "b2", "b3", "b4", "c1"
+ADMIN = "admin"
+SETTINGS = {"transaction.state.log.num.partitions": "1"}
+REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
+CONTROLS = ("none", "links", "epochs")
+CUT_AFTER_S = 5.5
+"""Between b1's last links and b2's: at least so long is left of b1's session of 9 s, in which it is
+heard of every two seconds. b2's ends as long after b1's."""
+
+
+def run(cluster: Cluster, folder: Path, control: str) -> bool:
+    """Whether a record of the aborted transaction is read as committed."""
+    partition = Partition(cluster, ADMIN, ADMIN, [LEADER, NEXT])
+    partition.create(asking=LEADER, min_insync=1)
+    version = 2 if control == "epochs" else 1
+    producer = Producer(ID, version, LEADER)
+    with Journal(folder / HISTORY) as journal, Connections(cluster) as by:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        tell = partial(journal.event, setting.processes.next(), f="txn")
+        await_log(by, LEADER)
+        partition.elect([COORDINATOR, NEXT, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
+        producer.init(by, COORDINATOR)
+        first, second, third = (setting.values.next() for _ in range(3))
+        sent = [["send", KEY, first], ["send", KEY, second]]
+        tell("invoke", value=sent)
+        producer.write(by, COORDINATOR, first)
+        late = producer.batch(second)
+        for host in (NEXT, OTHER, CONTROLLER):
+            cluster.cut(COORDINATOR, host)
+        journal.moment("start-partition", COORDINATOR)
+        partition.say("b1's links are cut but for that to b2")
+        time.sleep(CUT_AFTER_S)
+        if control != "links":
+            cluster.cut(LEADER, CONTROLLER)
+            partition.say("b2's link to the controller is cut")
+        producer.must_end(by, NEXT, committed=False)
+        tell("fail", value=sent)
+        until(lambda: partition.batches(LEADER) == 2, "its marker is written")
+        partition.say("b3 has aborted the transaction, b2 has written the marker")
+        told, _ = producer.send(by, late)
+        partition.say(f"the late batch: {told}")
+        cluster.heal()
+        journal.moment("stop-partition", COORDINATOR)
+        tell("invoke", value=[["send", KEY, third]])
+        at = producer.write(by, NEXT, third)
+        producer.must_end(by, NEXT, committed=True)
+        tell("ok", value=[["send", KEY, [at, third]]])
+        partition.say("the next transaction is committed")
+        read_all(setting, {})
+    told_of = msgspec.structs.replace(CONFIGURATION, late_requests=version == 1)
+    evidence.write(cluster, folder, told_of)
+    for line in partition.dump(LEADER, "*.log"):
+        click.echo(f"         {line}")
+    read = numbers(partition, LEADER)
+    click.echo(f"read as committed: {read}; aborted were {first} and {second}")
+    if third not in read:
+        raise ClusterError("the last transaction is committed, and is not read")
+    return second in read
+
+
+@evidence.options("stale_verification", control=None)
+@click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
+def main(control: str, **how: Any) -> None:
+    """Try whether a coordinator that was replaced lets a batch in behind its marker."""
+    evidence.settle(
+        partial(run, control=control),
+        "spare",
+        SETTINGS,
+        REASONS,
+        guests=(ADMIN,),
+        shown="a record of an aborted transaction is read as committed",
+        otherwise="what was read is what was committed",
+        **how,
+    )
+
+
+if __name__ == "__main__":
+    main()

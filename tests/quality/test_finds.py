@@ -1,0 +1,81 @@
+"""Each page of docs/finds has the one form, and each is in the tables of its README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+FINDS = Path(__file__).resolve().parents[2] / "docs" / "finds"
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted(FINDS.glob("[!R]*.md"))}
+README = (FINDS / "README.md").read_text("utf-8")
+PARTS = (
+    *("Versions", "Preconditions and settings", "The story", "Evidence", "Cause"),
+    *("Why what guards it does not help", "The smallest change", "What was tried to refute it"),
+    *("Is it known?", "Bug report"),
+)
+REPORT = ("Summary", "Affects", "Steps", "Expected", "Observed", "Cause", "Proposed fix")
+REPORTED = {"KAFKA-20914"}
+"""Others have reported them in the same words: there is no report of ours."""
+MOST_STEPS = 12
+
+
+def wrong(name: str, page: str) -> list[str]:
+    """What a page lacks."""
+    found = []
+    if tuple(re.findall(r"^## (.+)$", page, re.MULTILINE)) != PARTS:
+        found.append("its parts are others, or in another order")
+    before, _, rest = page.partition("\n## ")
+    if "**What a user loses.**" not in before:
+        found.append("it does not begin with what a user loses")
+    story = rest.partition("## The story\n")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\d+\. ", story, re.MULTILINE)
+    if not 0 < len(steps) <= MOST_STEPS:
+        found.append(f"its story has {len(steps)} steps")
+    if name not in REPORTED:
+        report = rest.partition("## Bug report\n")[2]
+        found += [f"no {each} in its report" for each in REPORT if f"**{each}**" not in report]
+        if "verdict" not in rest:
+            found.append("it does not say what the kit says")
+    return found
+
+
+def missing(names: Mapping[str, str], readme: str) -> list[str]:
+    """Pages that a table does not tell of: of finds, of the kit, of how likely they are."""
+    _, _, rest = readme.partition("## How likely")
+    likely, _, kit = rest.partition("## By the kit, and mended")
+    found = []
+    for name, page in names.items():
+        ids = re.findall(r"(?:Z\d+|DR|KAFKA-\d+)", page.partition(":")[0])
+        found += [
+            f"{each}: not in {where}"
+            for each in (name, *ids)
+            for where, text in (("the table", readme), ("How likely", likely), ("the kit's", kit))
+            if not re.search(rf"\b{each}\b", text)
+        ]
+    return found
+
+
+def test_there_are_pages() -> None:
+    assert len(PAGES) > 30
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_the_form(name: str) -> None:
+    assert wrong(name, PAGES[name]) == []
+
+
+def test_each_is_in_the_tables() -> None:
+    assert missing(PAGES, README) == []
+
+
+def test_what_is_not_of_the_form_is_noticed() -> None:
+    page = PAGES["Z163"]
+    assert wrong("Z163", page.replace("## Cause", "## Because")) != []
+    assert wrong("Z163", page.replace("**Expected**", "Expected")) == ["no Expected in its report"]
+    assert wrong("Z163", page.replace("6. b1", "6. b1\n" + "7. b1\n" * 7)) == [
+        "its story has 13 steps"
+    ]
+    assert missing({"Z1": "# Z1: x"}, README)[0] == "Z1: not in the table"
