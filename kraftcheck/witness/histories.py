@@ -34,6 +34,8 @@ from traces.cover.matching import ABSENT, Matcher, Step
 BEGINNING: Final = 0
 TOGETHER: Final = 64
 """So many runs are told before their answers are read."""
+DRAWN: Final = 2
+"""So often in a row ways are drawn in vain."""
 NOT_YET: Final = Parted("", "not tried yet")
 UNSENT: Final = "not sent by who crashed inside a flush: Kafka sends behind it"
 
@@ -95,7 +97,7 @@ class _Driving:
         self._leaving: list[list[int]] = [[] for _ in matcher.states]
         for edge, state in enumerate(self._moves.source):
             self._leaving[state].append(edge)
-        self._drawn = False
+        self._random: Random | None = None
         self._tree = _Tree(self._moves.steps)
         self._verdicts: dict[int, Parted | None] = {BEGINNING: None}
         self._sent: set[Any] = set()
@@ -113,12 +115,11 @@ class _Driving:
             self._take(told)
 
     def draw(self, random: Random) -> None:
-        """Makes ways other ones, which are equally long."""
-        self._drawn = True
-        for leaving in self._leaving:
-            random.shuffle(leaving)
+        """Has ways drawn from now on, of any length."""
+        self._random = random
 
     def _take(self, told: Callable[[int], None]) -> None:
+        lost = len(self._lost)
         ways = self._ways()
         left = [edge for edge, own in enumerate(ways.own) if own and edge not in self.found.taken]
         for own in ways.first:
@@ -133,6 +134,8 @@ class _Driving:
             self._run(some)
             done += sum(edges.pop(own, 0) for path in some for own in path)
             told(done)
+        if len(self._lost) > lost:
+            return  # the ways may be none
         for edge in left:
             self._note(edge, ways)
 
@@ -146,12 +149,17 @@ class _Driving:
         start = self._matcher.dump.initial[0]
         ways = _Ways({start: (BEGINNING,) * len(self._places)}, [BEGINNING] * self.found.edges, {})
         front = [start]
+        while front and self._random:
+            at = self._random.randrange(len(front))
+            front[at], front[-1] = front[-1], front[at]
+            for edge in self._leaving[front.pop()]:
+                self._go(edge, ways, front, True)
         while front:
             beyond: list[int] = []
             later = []
             for state in front:
                 for edge in self._leaving[state]:
-                    if not self._go(edge, ways, beyond, self._drawn):
+                    if not self._go(edge, ways, beyond, False):
                         later.append(edge)
             for edge in later:
                 self._go(edge, ways, beyond, True)
@@ -168,19 +176,28 @@ class _Driving:
             return False
         ways.own[edge] = own
         target = self._moves.target[edge]
-        if target not in ways.at and not self._verdicts.get(own) and self._was_sent(edge, ways):
+        if target not in ways.at and not self._verdicts.get(own) and self._can_be(edge, ways):
             ways.at[target] = (*histories[:place], own, *histories[place + 1 :])
             ways.first[own] = None
             beyond.append(target)
         return True
 
-    def _was_sent(self, edge: int, ways: _Ways) -> bool:
-        """Whether what an edge delivers was sent on the way to it, and not lost in a crash."""
-        input = self._moves.steps[self._moves.step[edge]].input
-        if not self._lost or not self._is_message(input):
+    def _can_be(self, edge: int, ways: _Ways) -> bool:
+        """Whether what an edge delivers was sent on the way to it, and not lost in a crash; and
+        whether nobody has got on that way what is lost in this one.
+        """
+        if not self._lost:
             return True
-        histories = ways.at[self._moves.source[edge]]
-        return input in self._sent_by(histories[self._places[input.source]])
+        step = self._moves.steps[self._moves.step[edge]]
+        histories = ways.at[self._source(edge)]
+        if self._is_message(step.input):
+            return step.input in self._sent_by(histories[self._places[step.input.source]])
+        lost = self._lost.get(ways.own[edge], frozenset())
+        others = [own for own in histories if own != histories[self._places[step.node]]]
+        gone = lost - self._sent_by(ways.own[edge])
+        return not any(
+            self._tree.step(each).input in gone for own in others for each in self._tree.path(own)
+        )
 
     def _is_message(self, input: Any) -> bool:
         return isinstance(input, self._messages)
@@ -200,7 +217,7 @@ class _Driving:
         own = ways.own[edge]
         if any(self._verdicts.get(each, NOT_YET) for each in ways.at[self._source(edge)]):
             return
-        if not self._was_sent(edge, ways):
+        if not self._can_be(edge, ways):
             self.found.parted.setdefault(edge, Parted("", UNSENT))
         elif own in self._verdicts:
             where = self._verdicts[own]
@@ -274,12 +291,12 @@ def drive(
     """A Drive of each node alone. The host takes answers by their content."""
     begin = monotonic()
     driving = _Driving(matcher, host, speech, walkers)
-    found, random = driving.found, Random(0)
     driving.take(told)
-    taken = -1
-    while taken < len(found.taken) < found.edges:
+    found, random, in_vain = driving.found, Random(0), 0
+    while len(found.taken) < found.edges and in_vain < DRAWN:
         taken = len(found.taken)
         driving.draw(random)
         driving.take(told)
+        in_vain = in_vain + 1 if len(found.taken) == taken else 0
     found.seconds = monotonic() - begin
     return found

@@ -100,6 +100,6 @@ def _tear(steps: Sequence[Step], at: int) -> int:
     if row.role != "Leader" or row.flushed == len(row.log) or row.log == step.before.log:
         return WHOLE
     later = next((each for each in steps[at + 1 :] if each.node == step.node), None)
-    if later is None or not isinstance(later.input, Crash):
-        return WHOLE
+    if later is None or not isinstance(later.input, Crash) or later.input.keep == len(row.log):
+        return WHOLE  # it may as well crash when it has flushed
     return max(0, later.input.keep - len(step.before.log))
