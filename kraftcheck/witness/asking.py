@@ -1,6 +1,6 @@
 """What a graph does not have, asked of Kafka: refusals, from any row.
 
-A node that can be brought to a row (`covering.Walker.loads`) is brought to each that the graph has,
+A node that can be brought to a row (`walking.Walker.loads`) is brought to each that the graph has,
 and is given there what `kraftcheck cover` attempts of the reference (traces/cover/refusals.py):
 every input that is no message, every message to it that occurs anywhere, and mutants of those. What
 Kafka makes of it is held against the reference; where they differ, TLC is asked about Kafka's step.
@@ -63,7 +63,7 @@ def ask(
     same: Same,
     told: Callable[[int], None] = lambda done: None,
 ) -> Asked:
-    """Makes these attempts. same: as covering.Walker has it. Raises WitnessError."""
+    """Makes these attempts. same: as walking.Walker has it. Raises WitnessError."""
     found = Asked()
     for at in range(0, len(attempts), TOGETHER):
         some = attempts[at : at + TOGETHER]

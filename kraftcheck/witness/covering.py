@@ -1,25 +1,17 @@
 """Every edge of TLC's graphs, taken by Kafka's classes.
 
-The graph and the walks are those of `kraftcheck cover`. Each walk begins with new nodes; each of
-its moves is told to Kafka, and what Kafka makes of it is held against the model's state: the row,
-what was sent, the reason for ignoring. Where it parts from the model the walk ends; edges behind
-that are tried on other ways, as long as there are any.
+The graph is that of `kraftcheck cover`. Each of its steps is told to Kafka, and what Kafka makes of
+it is held against the model's state: the row, what was sent, the reason for ignoring. In which
+order that is done is a Drive's to say (walking.py, histories.py).
 
-How the nodes of a protocol are told a walk is a Walker's to say (quorum_graphs.py,
-partition_graphs.py).
-
-Law of this file: an edge counts as taken only if all that was compared was equal. Why it was not is
-TLC's to say, of Kafka's step.
+Law of this file: why an edge was not taken is TLC's to say, of Kafka's step.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic
-from typing import Any, NamedTuple, Protocol as Interface
+from typing import Any
 
 import msgspec
 
@@ -31,161 +23,18 @@ from kraftcheck.witness.asking import Asked
 from kraftcheck.witness.departures import reasons_of
 from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_jar
 from kraftcheck.witness.kafka import Kafka, tried
-from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import Host
-from reference.kit.cover import Result
+from kraftcheck.witness.speech import Speech
+from kraftcheck.witness.walking import Drive, OnKafka, Walker, Walkers
 from reference.protocols import protocol_of
-from tla_utils.covering import cover_edges
-from tla_utils.dump import shortest_ways
-from traces.cover.matching import ABSENT, Matcher, Step
+from traces.cover.matching import Matcher
 from traces.cover.models import CoverModel, Dumped, dump_graph
 from traces.foreign.profiles import Profile
 
-OTHER_OUTCOME = "of several outcomes that the specs allow, Kafka has another"
 BEHIND = "only reached through such edges"
 GRAPH_HEADS = (
     *("graph", ">states", ">edges", ">by Kafka", ">moves", ">seconds"),
     *(">edges/min", ">refusals", "result"),
 )
-
-
-class Walker(Interface):
-    """Tells the nodes of a protocol one walk."""
-
-    @property
-    def loads(self) -> Collection[int]:
-        """Those that can be brought to any row."""
-
-    def first(self) -> Sequence[str]:
-        """Moves that lead to the model's first state."""
-
-    def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
-        """What the host is told for each of these; nothing: it is a part of a step before."""
-
-    def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
-        """What Kafka made of a step, or why there is nothing to compare; None: it is done already.
-        answers: the host's.
-        """
-
-    def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
-        """Whether Kafka is where the model is behind a step in which it parted from it."""
-
-    def same(self, model: Result, kafka: Outcome) -> bool:
-        """Whether they are equal in all that is compared."""
-
-    def allowed(self, before: Any) -> str:
-        """Why Kafka may differ in this row although the specs accept what it does."""
-
-
-Walkers = Callable[[Matcher, Speech], Walker]
-
-
-class Parted(NamedTuple):
-    """Where Kafka parts from the model. text: its step, as a line of a trace, if that has to be
-    judged; why: the reason, if not.
-    """
-
-    edge: int
-    action: str
-    text: str
-    why: str = ""
-
-
-@dataclass
-class OnKafka:
-    """taken: edges that were taken as in the model, on some way. parted: where Kafka does not, by
-    edge, on some way. passed: those of them behind which it was brought to where the model is.
-    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
-    by its name. wrong: what no entry allows, in words.
-    """
-
-    edges: int
-    taken: set[int] = field(default_factory=set)
-    parted: dict[int, Parted] = field(default_factory=dict)
-    passed: set[int] = field(default_factory=set)
-    moves: int = 0
-    walks: int = 0
-    seconds: float = 0.0
-    reasons: dict[int, str] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-
-    @property
-    def why(self) -> Counter[str]:
-        """How many edges were not taken, by reason."""
-        return Counter(self.reasons.values())
-
-
-def drive(
-    matcher: Matcher,
-    host: Host,
-    speech: Speech,
-    walkers: Walkers,
-    told: Callable[[int], None] = lambda done: None,
-) -> OnKafka:
-    """Takes every edge that can be. Raises WitnessError: Kafka cannot be driven."""
-    begin = monotonic()
-    found = OnKafka(len(matcher.moves.source))
-    while walks := _walks(matcher, found):
-        for walk in walks:
-            _take(walk, matcher, host, walkers(matcher, speech), found)
-            told(len(found.taken))
-    found.seconds = monotonic() - begin
-    return found
-
-
-def _walks(matcher: Matcher, found: OnKafka) -> list[list[int]]:
-    """Walks through edges that are left, on ways that are not known to part for good."""
-    moves = matcher.moves
-    closed = found.parted.keys() - found.passed
-    open_edges = [e for e in range(found.edges) if e not in closed and moves.target[e] != ABSENT]
-    source = [moves.source[e] for e in open_edges]
-    target = [moves.target[e] for e in open_edges]
-    start = matcher.dump.initial[0]
-    way = shortest_ways(len(matcher.states), [start], source, target)
-    done = found.taken | found.parted.keys()
-    wanted = [at for at, e in enumerate(open_edges) if e not in done and way[source[at]] != -2]
-    if not wanted:
-        return []
-    cover = cover_edges(len(matcher.states), source, target, start, wanted)
-    return [[open_edges[at] for at in walk] for walk in cover.walks]
-
-
-def _take(
-    walk: Sequence[int], matcher: Matcher, host: Host, walker: Walker, found: OnKafka
-) -> None:
-    """One walk, from new nodes on, until Kafka parts from the model."""
-    steps = [matcher.moves.steps[matcher.moves.step[edge]] for edge in walk]
-    first = ["new", *walker.first()]
-    lines = walker.lines(steps)
-    said = iter(host.ask([*first, *(line for each in lines for line in each)])[len(first) :])
-    found.walks += 1
-    for edge, step, told in zip(walk, steps, lines, strict=True):
-        answers = [next(said) for _ in told]
-        found.moves += 1
-        parted = _parted(edge, step, walker.got(step, answers), matcher, walker)
-        if parted is not None:
-            found.parted.setdefault(edge, parted)
-            if not walker.goes_on(step, answers):
-                found.passed.discard(edge)
-                return
-            found.passed.add(edge)
-            continue
-        found.taken.add(edge)
-
-
-def _parted(
-    edge: int, step: Step, got: Taken | str | None, matcher: Matcher, walker: Walker
-) -> Parted | None:
-    if got is None:
-        return None
-    if isinstance(got, str):
-        return Parted(edge, step.action, "", got)
-    if walker.same(step.result, got.outcome):
-        return None
-    among = matcher.composition.outcomes(step.node, step.before, step.input)
-    if any(walker.same(each, got.outcome) for each in among):
-        return Parted(edge, step.action, "", OTHER_OUTCOME)
-    return Parted(edge, step.action, got.text)
 
 
 # -- Why
@@ -195,15 +44,15 @@ def explain(
     found: OnKafka, matcher: Matcher, walker: Walker, profile: Profile | None, by: str
 ) -> None:
     """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
-    judged = [parted for parted in found.parted.values() if parted.text]
-    told = {parted.edge: parted.why for parted in found.parted.values() if parted.why}
+    told = {edge: where.why for edge, where in found.parted.items() if where.why}
+    judged = {edge: where.text for edge, where in found.parted.items() if where.text}
     if judged:
-        reasons, found.wrong = reasons_of(
-            [each.text for each in judged], matcher.composition.constants, profile, by
-        )
-        for each, why in zip(judged, reasons, strict=True):
-            before = matcher.moves.steps[matcher.moves.step[each.edge]].before
-            told[each.edge] = why or walker.allowed(before)
+        texts = list(dict.fromkeys(judged.values()))
+        reasons, found.wrong = reasons_of(texts, matcher.composition.constants, profile, by)
+        reason = dict(zip(texts, reasons, strict=True))
+        for edge, text in judged.items():
+            before = matcher.moves.steps[matcher.moves.step[edge]].before
+            told[edge] = reason[text] or walker.allowed(before)
     # An edge that parts on one way may have been taken on another.
     left = (edge for edge in range(found.edges) if edge not in found.taken)
     found.reasons = {edge: told.get(edge, BEHIND) for edge in left}
@@ -214,6 +63,7 @@ def explain(
 
 def cover(
     walkers: Walkers,
+    drive: Drive,
     rules: str,
     chosen: Sequence[CoverModel],
     specs: Path,
@@ -225,7 +75,7 @@ def cover(
     screen: Screen,
 ) -> int:
     """Takes every edge of these graphs, which are of one protocol, and attempts what they do not
-    have. rules: by whose Kafka is judged otherwise. mutants: how many of messages are attempted;
+    have. drive: in which order. rules: by whose Kafka is judged otherwise. mutants: how many of messages are attempted;
     below 0: nothing is. Raises as driving.by_chance.
     """
     use_jar(jar)
@@ -238,7 +88,7 @@ def cover(
     for model in chosen:
         dumped = dump_graph(model, specs, note=screen.note)
         matcher = Matcher(dumped.dump, dumped.composition)
-        found, asked = _covered(dumped, matcher, walkers, kafka, profile, mutants, screen)
+        found, asked = _covered(dumped, matcher, walkers, drive, kafka, profile, mutants, screen)
         wrong = found.wrong + asked.wrong
         code = exits.VIOLATED if wrong else exits.HOLDS
         minute = round(60 * len(found.taken) / found.seconds)
@@ -267,6 +117,7 @@ def _covered(
     dumped: Dumped,
     matcher: Matcher,
     walkers: Walkers,
+    drive: Drive,
     kafka: Kafka,
     profile: Profile | None,
     mutants: int,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering
+from kraftcheck.witness import covering, walking
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
@@ -451,4 +451,4 @@ def component(kafka: Kafka) -> _Brokers:
     return BROKERS
 
 
-cover = partial(covering.cover, Walk, PARTITION.name)
+cover = partial(covering.cover, Walk, walking.drive, PARTITION.name)

@@ -51,9 +51,10 @@ def _clears_unsent(step: Step) -> bool:
 
 
 class Walk:
-    """See covering.Walker."""
+    """See walking.Walker."""
 
     loads = (CONTROLLER,)
+    unsent = ()
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         assert isinstance(matcher.composition, PartitionComposition), matcher.composition

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering
+from kraftcheck.witness import covering, histories
 from kraftcheck.witness.chance import MOVES, walk
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum_graphs import Walk
@@ -92,4 +92,4 @@ def component(kafka: Kafka) -> _Voters:
 def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options: Any) -> int:
     """As covering.cover."""
     rules = component(kafka).protocol.name
-    return covering.cover(Walk, rules, chosen, specs, kafka=kafka, **options)
+    return covering.cover(Walk, histories.drive, rules, chosen, specs, kafka=kafka, **options)

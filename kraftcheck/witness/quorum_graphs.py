@@ -21,19 +21,18 @@ from reference.quorum.messages import Crash, Flush
 from traces.cover.matching import Matcher, Step
 
 FLUSHED_TOGETHER = "flushed in the step that appended"
-UNSENT_IN_CRASH = "not sent by who crashed inside a flush: Kafka sends behind it"
 NOTHING_TO_LOSE = "nothing to lose in that crash: flushed in the step that appended"
 
 
 class Walk:
-    """See covering.Walker. Messages are those that Kafka has sent."""
+    """See walking.Walker. Messages are those that Kafka has sent."""
 
     loads = ()
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         self._speech = speech
         self._in_turns = getattr(matcher.composition, "in_turns", False)
-        self._unsent: set[str] = set()
+        self.unsent: list[str] = []
         self._follows: dict[int, Taken] = {}
         """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
 
@@ -62,9 +61,9 @@ class Walk:
         [answer] = answers
         parts = answer.split("\t") if answer and not answer.startswith(REFUSED) else []
         taken = [self._speech.taken(p) for p in parts if p[0] not in (UNSENT, THROWN)]
-        self._unsent |= {p.removeprefix(UNSENT) for p in parts if p.startswith(UNSENT)}
+        self.unsent += [p.removeprefix(UNSENT) for p in parts if p.startswith(UNSENT)]
         if not taken:
-            return self._why_not(step)
+            return NOTHING_TO_LOSE if isinstance(step.input, Crash) else NO_USE
         if len(taken) > 1 and self._in_turns:
             return _together(taken)
         if len(taken) > 1:
@@ -84,11 +83,6 @@ class Walk:
     def allowed(self, before: Any) -> str:
         return FLUSHED_TOGETHER if before.flushed < len(before.log) else ALLOWED
 
-    def _why_not(self, step: Step) -> str:
-        if isinstance(step.input, Crash):
-            return NOTHING_TO_LOSE
-        return UNSENT_IN_CRASH if self._speech.text(step.input) in self._unsent else NO_USE
-
 
 def _together(taken: Sequence[Taken]) -> Taken:
     """An append and the flush behind it, as one step."""
@@ -106,6 +100,6 @@ def _tear(steps: Sequence[Step], at: int) -> int:
     if row.role != "Leader" or row.flushed == len(row.log) or row.log == step.before.log:
         return WHOLE
     later = next((each for each in steps[at + 1 :] if each.node == step.node), None)
-    if later is None or not isinstance(later.input, Crash):
-        return WHOLE
+    if later is None or not isinstance(later.input, Crash) or later.input.keep == len(row.log):
+        return WHOLE  # it may as well crash when it has flushed
     return max(0, later.input.keep - len(step.before.log))

@@ -14,6 +14,8 @@ import java.util.List;
  * the first line says who takes part; each line after it is a move, and is answered by one line:
  *
  *   new                 another run begins                    (empty)
+ *   alone NODE          another run begins, of this node only; what was sent in runs
+ *                       before may still come to it           (empty)
  *   NODE INPUT          a node takes an input                 its steps, with tabs between them
  *                       (in a composition COMPONENT/NUMBER);
  *                       behind them, if Kafka threw what ends its process, "*" and what it was
@@ -31,6 +33,8 @@ import java.util.List;
  * not ours. So the same moves have the same answers, byte for byte, in every JVM.
  */
 public final class Host {
+    private static final String ALONE = "alone ";
+
     private Host() {}
 
     public static void main(String[] arguments) throws IOException {
@@ -42,9 +46,10 @@ public final class Host {
             Class<?> component = Mirror.type(arguments[0]);
             World world = new World(component, constants);
             for (String line = in.readLine(); line != null; line = in.readLine()) {
-                if (line.equals("new")) {
+                if (line.equals("new") || line.startsWith(ALONE)) {
                     world.end();
-                    world = new World(component, constants);
+                    world = line.equals("new") ? new World(component, constants)
+                            : world.alone(component, constants, line.substring(ALONE.length()));
                     out.print('\n');
                 } else {
                     out.print(answer(world, line) + '\n');

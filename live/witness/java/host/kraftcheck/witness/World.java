@@ -1,6 +1,7 @@
 package kraftcheck.witness;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -11,13 +12,28 @@ import java.util.TreeMap;
 /** The nodes of one run, and all that they have sent: a message may come late, again, or never. */
 final class World {
     private final Map<String, Node> nodes = new TreeMap<>();
-    private final Map<String, List<Message>> sent = new HashMap<>();
+    private final Map<String, List<Message>> sent;
+    /** Whether there is one node, which is given what others have sent in other runs. */
+    private final boolean alone;
 
     /** component: the class of the nodes. constants: as in the header of a trace. */
     World(Class<?> component, JsonNode constants) {
+        this(component, constants, new HashMap<>(), false);
+    }
+
+    private World(Class<?> component, JsonNode constants, Map<String, List<Message>> sent, boolean alone) {
+        this.sent = sent;
+        this.alone = alone;
         for (Node node : Mirror.<List<Node>>called(component, "nodes", constants)) {
             nodes.put(node.name(), node);
         }
+    }
+
+    /** Another run, of one node, to which may still come what was sent in this one and before. */
+    World alone(Class<?> component, JsonNode constants, String node) {
+        ObjectNode only = constants.deepCopy();
+        only.put("alone", Integer.parseInt(node));
+        return new World(component, only, sent, true);
     }
 
     void end() {
@@ -45,8 +61,14 @@ final class World {
                 .orElse(alike.isEmpty() ? null : alike.get(0));
         List<String> steps = node.take(text, message, tear);
         for (Message told : node.told()) {
-            // The latest comes first.
-            sent.computeIfAbsent(told.text(), each -> new ArrayList<>()).add(0, told);
+            List<Message> known = sent.computeIfAbsent(told.text(), each -> new ArrayList<>());
+            if (!alone) {
+                known.add(0, told);  // the latest comes first
+            } else if (known.isEmpty()) {
+                known.add(told);
+            } else if (!known.get(0).what().equals(told.what())) {
+                throw new IllegalStateException("of two runs Kafka's messages differ that read alike: " + told.text());
+            }
         }
         return steps;
     }

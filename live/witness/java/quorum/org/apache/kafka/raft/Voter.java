@@ -55,7 +55,18 @@ public final class Voter extends Node {
     private static final long UNDEFINED = -1;
 
     /** A request or an answer as Kafka has it. outbound: the request, as its asker sent it. */
-    private record Sent(ApiMessage data, Message answers, RaftRequest.Outbound outbound, Voter asker) {}
+    private record Sent(ApiMessage data, Message answers, RaftRequest.Outbound outbound, int asker) {
+        /** In what goes from one to another. */
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Sent sent && data.equals(sent.data);
+        }
+
+        @Override
+        public int hashCode() {
+            return data.hashCode();
+        }
+    }
 
     /** A request that is being handled; a fetch may be so for long, until its wait expires. */
     private static final class Held {
@@ -81,8 +92,8 @@ public final class Voter extends Node {
     private LeaderAndEpoch announced;
     private long consumed;
     private final AtomicInteger numbers = new AtomicInteger();
-    /** What it asked last, by peer. */
-    private final Map<Integer, Message> asked = new HashMap<>();
+    /** The latest number of what it asked since it began, by text. */
+    private final Map<String, Integer> asked = new HashMap<>();
     private final List<Held> parked = new ArrayList<>();
     private CompletableFuture<?> newWait;
     private int searches;
@@ -103,7 +114,9 @@ public final class Voter extends Node {
         constants.get("voters").forEach(id -> ids.add(id.asInt()));
         String folder = System.getProperty("witness.logs", "");
         boolean since41 = constants.get("protocol").asText().equals("quorum41");
-        return ids.stream().<Node>map(id -> new Voter(id, ids, since41, constants.get("fetchMaxRecords").asInt(),
+        int alone = constants.path("alone").asInt(NOBODY);
+        return ids.stream().filter(id -> alone == NOBODY || id == alone).<Node>map(id ->
+                new Voter(id, ids, since41, constants.get("fetchMaxRecords").asInt(),
                 folder.isEmpty() ? null : new File(folder, "voter-" + id + "/__cluster_metadata-0"),
                 machines.apply(id))).toList();
     }
@@ -165,28 +178,26 @@ public final class Voter extends Node {
                 held.wait = newWait;
             };
         }
-        // Kafka knows an answer by a number, the specification by the request in it.
-        int peer = sent.outbound().destination().id();
-        RaftRequest.Outbound request = sent.outbound();
-        Message last = asked.get(peer);
-        if (BY_CONTENT && last != null && last.text().equals(sent.answers().text())) {
-            request = ((Sent) last.what()).outbound();
-        }
-        ignored = expects(request) ? "" : "NotAwaited";
+        ignored = expects(sent) ? "" : "NotAwaited";
         RaftResponse.Inbound response =
-                new RaftResponse.Inbound(request.correlationId(), data, sent.outbound().destination());
+                new RaftResponse.Inbound(number(sent), data, sent.outbound().destination());
         return () -> wire.inbox.add(response);
+    }
+
+    /** Kafka knows an answer by a number, the specification by the request in it. */
+    private int number(Sent answer) {
+        return BY_CONTENT ? asked.getOrDefault(answer.answers().text(), NOBODY) : answer.outbound().correlationId();
     }
 
     @Override
     protected boolean awaits(Message message) {
         Sent sent = (Sent) message.what();
-        return sent.answers() == null || runs() && expects(sent.outbound());
+        return sent.answers() == null || runs() && expects(sent);
     }
 
-    private boolean expects(RaftRequest.Outbound request) {
+    private boolean expects(Sent answer) {
         return Mirror.<RequestManager>get(client, "requestManager")
-                .isResponseExpected(request.destination(), request.correlationId());
+                .isResponseExpected(answer.outbound().destination(), number(answer));
     }
 
     /** A timer of the role that the voter is in, alone: no clock moves. */
@@ -512,8 +523,8 @@ public final class Voter extends Node {
             return;
         }
         Message message = new Message(peer, Json.text(Forms.of(id, peer, request.data(), null, since41)),
-                new Sent(request.data(), null, request, this));
-        asked.put(peer, message);
+                new Sent(request.data(), null, request, id));
+        asked.put(message.text(), request.correlationId());
         sent.add(message);
     }
 
@@ -522,7 +533,7 @@ public final class Voter extends Node {
             VoterLog.send(response.responses().get(0).partitions().get(0));
         }
         Sent asking = (Sent) request.what();
-        int peer = asking.asker().id;
+        int peer = asking.asker();
         sent.add(new Message(peer, Json.text(Forms.of(id, peer, data, request, since41)),
                 new Sent(data, request, asking.outbound(), asking.asker())));
     }

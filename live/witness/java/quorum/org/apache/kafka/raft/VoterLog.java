@@ -138,7 +138,7 @@ final class VoterLog {
         int bytes = 0, count = 0;
         for (var batch : found.records.batches()) {
             if (count++ == most) {
-                return SIZED || MEMORY.isInstance(found.records) ? read(offset, bytes)
+                return SIZED ? read(offset, bytes)
                         : Mirror.made(LogFetchInfo.class, inMemory(found.records, bytes), found.startOffsetMetadata);
             }
             bytes += batch.sizeInBytes();
@@ -241,10 +241,15 @@ final class VoterLog {
         }
     }
 
-    /** The first of records in a file; 4.0 makes no slice of a slice (FileRecords.availableBytes). */
+    /** The first of records, also of a file's; 4.0 makes no slice of a slice (FileRecords.availableBytes). */
     private static Object inMemory(Object records, int size) {
-        ByteBuffer bytes = ByteBuffer.allocate(size);
-        Mirror.call(records, "readInto", bytes, 0);
+        ByteBuffer bytes;
+        if (MEMORY.isInstance(records)) {
+            bytes = Mirror.<ByteBuffer>call(records, "buffer").limit(size);
+        } else {
+            bytes = ByteBuffer.allocate(size);
+            Mirror.call(records, "readInto", bytes, 0);
+        }
         return Mirror.called(MEMORY, "readableRecords", bytes);
     }
 

@@ -1,0 +1,302 @@
+"""A graph's edges, taken by each node alone: what a node does depends on what it was told.
+
+In the host's one thread, with clocks that stand still, nothing passes between nodes but messages,
+which do not change. So what a node of Kafka's does with an input depends on its own history only:
+the steps that it has taken before. An edge of the composition is one step of one node; edges whose
+node has the same history and takes the same step are one and the same for Kafka, whatever the
+others have done meanwhile, and it takes them once. Of 812,478 edges of quorum-restarts that leaves
+some 28,000, of the paths to which most begin alike.
+
+To each state there is one way, a shortest one, and each node's part of it is its history there.
+Where Kafka parts from the model on a way, the states behind it are given others, as long as there
+are any; and edges at which it parts are tried again on other ways, in an order that is drawn, as
+long as that takes any. A message that a node is given is one that another has sent in a run of its own; that such
+messages are alike in all that Kafka has in them, the host checks (World.java).
+
+Laws of this file: an edge counts as taken only if all that was compared was equal, in a node whose
+whole history was; a message counts as sent only if Kafka has sent it on that way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from kraftcheck.witness.speech import Speech, Taken
+from kraftcheck.witness.walking import OnKafka, Parted, Walker, Walkers, parted
+from live.witness.host import Host
+from reference.protocols import protocol_of
+from traces.cover.matching import ABSENT, Matcher, Step
+
+BEGINNING: Final = 0
+TOGETHER: Final = 64
+"""So many runs are told before their answers are read."""
+DRAWN: Final = 2
+"""So often in a row ways are drawn in vain."""
+NOT_YET: Final = Parted("", "not tried yet")
+UNSENT: Final = "not sent by who crashed inside a flush: Kafka sends behind it"
+
+
+class _Tree:
+    """Histories of nodes, as one tree: each is one before it and a step. What comes later has the
+    higher number.
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+        self.before = [BEGINNING]
+        self.last = [ABSENT]  # into the steps
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def longer(self, history: int, step: int, new: bool) -> int | None:
+        """A history and this step; None: there is none yet, and it is to be no `new` one."""
+        number = self._numbers.get((history, step))
+        if number is None and new:
+            number = self._numbers[history, step] = len(self.before)
+            self.before.append(history)
+            self.last.append(step)
+        return number
+
+    def step(self, history: int) -> Step:
+        return self._steps[self.last[history]]
+
+    def path(self, history: int) -> list[int]:
+        """From the first step on."""
+        found = []
+        while history != BEGINNING:
+            found.append(history)
+            history = self.before[history]
+        return found[::-1]
+
+
+class _Ways(NamedTuple):
+    """A way to each state that can be reached. at: by state, the histories of all nodes there. own:
+    by edge from such a state, the history that it leads its node to; else BEGINNING. first: the
+    histories that the ways are of, in the order in which ways come to them.
+    """
+
+    at: dict[int, tuple[int, ...]]
+    own: list[int]
+    first: dict[int, None]
+
+
+class _Driving:
+    """verdicts: by history of which Kafka has taken all before, how it has taken the last step;
+    None: as in the model. sent: messages that Kafka has sent. lost: by a history that ends with a
+    crash, what the step before it did not come to send.
+    """
+
+    def __init__(self, matcher: Matcher, host: Host, speech: Speech, walkers: Walkers) -> None:
+        self._matcher, self._host, self._speech, self._walkers = matcher, host, speech, walkers
+        self._messages = protocol_of(matcher.composition.constants).messages
+        self._moves = matcher.moves
+        self._places = {node: at for at, node in enumerate(matcher.composition.nodes)}
+        self._leaving: list[list[int]] = [[] for _ in matcher.states]
+        for edge, state in enumerate(self._moves.source):
+            self._leaving[state].append(edge)
+        self._random: Random | None = None
+        self._tree = _Tree(self._moves.steps)
+        self._verdicts: dict[int, Parted | None] = {BEGINNING: None}
+        self._sent: set[Any] = set()
+        self._lost: dict[int, frozenset[Any]] = {}
+        self._really: dict[int, frozenset[Any]] = {BEGINNING: frozenset()}
+        self.found = OnKafka(len(self._moves.source))
+
+    def take(self, told: Callable[[int], None]) -> None:
+        """Takes what is left, on ways as they are now, and on others behind what parts, as long as
+        Kafka has taken nothing of it before.
+        """
+        known = 0
+        while known < len(self._verdicts):
+            known = len(self._verdicts)
+            self._take(told)
+
+    def draw(self, random: Random) -> None:
+        """Has ways drawn from now on, of any length."""
+        self._random = random
+
+    def _take(self, told: Callable[[int], None]) -> None:
+        lost = len(self._lost)
+        ways = self._ways()
+        left = [edge for edge, own in enumerate(ways.own) if own and edge not in self.found.taken]
+        for own in ways.first:
+            if not self._sent.issuperset(self._tree.step(own).result.sent):
+                self._run(self._ready([own]))  # who sends something first
+        wanted = {own for edge in left for own in (ways.own[edge], *ways.at[self._source(edge)])}
+        paths = self._ready(wanted)
+        edges = Counter(ways.own[edge] for edge in left)
+        done = len(self.found.taken)
+        for at in range(0, len(paths), TOGETHER):
+            some = paths[at : at + TOGETHER]
+            self._run(some)
+            done += sum(edges.pop(own, 0) for path in some for own in path)
+            told(done)
+        if len(self._lost) > lost:
+            return  # the ways may be none
+        for edge in left:
+            self._note(edge, ways)
+
+    def _source(self, edge: int) -> int:
+        return self._moves.source[edge]
+
+    # --- Ways, and the histories that they are of
+
+    def _ways(self) -> _Ways:
+        """Breadth first; of ways that are equally long, one whose history is known already."""
+        start = self._matcher.dump.initial[0]
+        ways = _Ways({start: (BEGINNING,) * len(self._places)}, [BEGINNING] * self.found.edges, {})
+        front = [start]
+        while front and self._random:
+            at = self._random.randrange(len(front))
+            front[at], front[-1] = front[-1], front[at]
+            for edge in self._leaving[front.pop()]:
+                self._go(edge, ways, front, True)
+        while front:
+            beyond: list[int] = []
+            later = []
+            for state in front:
+                for edge in self._leaving[state]:
+                    if not self._go(edge, ways, beyond, False):
+                        later.append(edge)
+            for edge in later:
+                self._go(edge, ways, beyond, True)
+            front = beyond
+        return ways
+
+    def _go(self, edge: int, ways: _Ways, beyond: list[int], new: bool) -> bool:
+        """Follows an edge, unless its history is new and that is not wanted."""
+        step = self._moves.step[edge]
+        place = self._places[self._moves.steps[step].node]
+        histories = ways.at[self._moves.source[edge]]
+        own = self._tree.longer(histories[place], step, new)
+        if own is None:
+            return False
+        ways.own[edge] = own
+        target = self._moves.target[edge]
+        if target not in ways.at and not self._verdicts.get(own) and self._can_be(edge, ways):
+            ways.at[target] = (*histories[:place], own, *histories[place + 1 :])
+            ways.first[own] = None
+            beyond.append(target)
+        return True
+
+    def _can_be(self, edge: int, ways: _Ways) -> bool:
+        """Whether what an edge delivers was sent on the way to it, and not lost in a crash; and
+        whether nobody has got on that way what is lost in this one.
+        """
+        if not self._lost:
+            return True
+        step = self._moves.steps[self._moves.step[edge]]
+        histories = ways.at[self._source(edge)]
+        if self._is_message(step.input):
+            return step.input in self._sent_by(histories[self._places[step.input.source]])
+        lost = self._lost.get(ways.own[edge], frozenset())
+        others = [own for own in histories if own != histories[self._places[step.node]]]
+        gone = lost - self._sent_by(ways.own[edge])
+        return not any(
+            self._tree.step(each).input in gone for own in others for each in self._tree.path(own)
+        )
+
+    def _is_message(self, input: Any) -> bool:
+        return isinstance(input, self._messages)
+
+    def _sent_by(self, history: int) -> frozenset[Any]:
+        known = self._really.get(history)
+        if known is None:
+            before, sent = self._tree.before[history], self._tree.step(history).result.sent
+            if lost := self._lost.get(history):  # by the step before
+                sent = tuple([m for m in self._tree.step(before).result.sent if m not in lost])
+                before = self._tree.before[before]
+            known = self._really[history] = self._sent_by(before) | frozenset(sent)
+        return known
+
+    def _note(self, edge: int, ways: _Ways) -> None:
+        """What became of an edge, if Kafka has come to its state on the way there."""
+        own = ways.own[edge]
+        if any(self._verdicts.get(each, NOT_YET) for each in ways.at[self._source(edge)]):
+            return
+        if not self._can_be(edge, ways):
+            self.found.parted.setdefault(edge, Parted("", UNSENT))
+        elif own in self._verdicts:
+            where = self._verdicts[own]
+            if where is None:
+                self.found.taken.add(edge)
+            else:
+                self.found.parted.setdefault(edge, where)
+
+    # --- Kafka
+
+    def _ready(self, wanted: Iterable[int]) -> list[list[int]]:
+        """Paths to those of these histories that Kafka has not taken and now can, of which none is
+        a part of another.
+        """
+        passed, paths = {BEGINNING}, []
+        for own in sorted(wanted, reverse=True):
+            if own in passed or own in self._verdicts:
+                continue
+            path = self._tree.path(own)
+            passed.update(path)
+            inputs = [self._tree.step(each).input for each in path]
+            if any(self._verdicts.get(each) for each in path):
+                continue
+            if self._sent.issuperset([each for each in inputs if self._is_message(each)]):
+                paths.append(path)
+        return paths
+
+    def _run(self, paths: Sequence[Sequence[int]]) -> None:
+        """Takes nodes along these, each alone and from its beginning on."""
+        walks, lines = [], []
+        for path in paths:
+            walker = self._walkers(self._matcher, self._speech)
+            steps = [self._tree.step(own) for own in path]
+            said = walker.lines(steps)
+            lines += [f"alone {steps[0].node}", *(line for each in said for line in each)]
+            walks.append((path, walker, said))
+        answers = iter(self._host.ask(lines))
+        for path, walker, said in walks:
+            next(answers)
+            self.found.walks += 1
+            self._read(path, walker, [[next(answers) for _ in each] for each in said])
+
+    def _read(self, path: Sequence[int], walker: Walker, said: Sequence[Sequence[str]]) -> None:
+        """What Kafka made of a path, until it parts from the model."""
+        self.found.moves += len(path)
+        lost: frozenset[Any] = frozenset()
+        for at, (own, answers) in enumerate(zip(path, said, strict=True)):
+            step = self._tree.step(own)
+            if lost:
+                self._lost[own] = lost
+            before = len(walker.unsent)
+            got = walker.got(step, answers)
+            lost = frozenset([self._speech.input(text) for text in walker.unsent[before:]])
+            if where := parted(step, got, self._matcher, walker):
+                # If it has taken it before, that was without the crash that comes next.
+                first = own if own not in self._verdicts else path[at + 1]
+                self._verdicts.setdefault(first, where)
+                return
+            self._verdicts.setdefault(own, None)
+            if isinstance(got, Taken):
+                self._sent |= {*got.outcome.sent} - lost
+
+
+def drive(
+    matcher: Matcher,
+    host: Host,
+    speech: Speech,
+    walkers: Walkers,
+    told: Callable[[int], None],
+) -> OnKafka:
+    """A Drive of each node alone. The host takes answers by their content."""
+    begin = monotonic()
+    driving = _Driving(matcher, host, speech, walkers)
+    driving.take(told)
+    found, random, in_vain = driving.found, Random(0), 0
+    while len(found.taken) < found.edges and in_vain < DRAWN:
+        taken = len(found.taken)
+        driving.draw(random)
+        driving.take(told)
+        in_vain = in_vain + 1 if len(found.taken) == taken else 0
+    found.seconds = monotonic() - begin
+    return found

@@ -1,0 +1,176 @@
+"""What a protocol's nodes are told of a graph, and what of it Kafka has taken; whole walks.
+
+How the nodes of a protocol are told a step is a Walker's to say (quorum_graphs.py,
+partition_graphs.py). In which order a graph's edges are tried is a Drive's: here in walks of the
+whole composition, each from new nodes on; in histories.py by what each node alone is told.
+
+Law of this file: an edge counts as taken only if all that was compared was equal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, NamedTuple, Protocol as Interface, TypeAlias
+
+from kraftcheck.witness.speech import Outcome, Speech, Taken
+from live.witness.host import Host
+from reference.kit.cover import Result
+from tla_utils.covering import cover_edges
+from tla_utils.dump import shortest_ways
+from traces.cover.matching import ABSENT, Matcher, Step
+
+OTHER_OUTCOME = "of several outcomes that the specs allow, Kafka has another"
+
+
+class Walker(Interface):
+    """Tells the nodes of a protocol one walk."""
+
+    @property
+    def loads(self) -> Collection[int]:
+        """Those that can be brought to any row."""
+
+    @property
+    def unsent(self) -> Sequence[str]:
+        """What nodes did not come to send so far, as they crashed, though their steps say it."""
+
+    def first(self) -> Sequence[str]:
+        """Moves that lead to the model's first state."""
+
+    def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
+        """What the host is told for each of these; nothing: it is a part of a step before."""
+
+    def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
+        """What Kafka made of a step, or why there is nothing to compare; None: it is done already.
+        answers: the host's.
+        """
+
+    def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
+        """Whether Kafka is where the model is behind a step in which it parted from it."""
+
+    def same(self, model: Result, kafka: Outcome) -> bool:
+        """Whether they are equal in all that is compared."""
+
+    def allowed(self, before: Any) -> str:
+        """Why Kafka may differ in this row although the specs accept what it does."""
+
+
+Walkers: TypeAlias = Callable[[Matcher, Speech], Walker]
+
+
+class Parted(NamedTuple):
+    """Where Kafka parts from the model. text: its step, as a line of a trace, if that has to be
+    judged; why: the reason, if not.
+    """
+
+    text: str
+    why: str = ""
+
+
+@dataclass
+class OnKafka:
+    """taken: edges that were taken as in the model, on some way. parted: where Kafka does not, by
+    edge, on some way. passed: those of them behind which it was brought to where the model is.
+    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
+    by its name. wrong: what no entry allows, in words.
+    """
+
+    edges: int
+    taken: set[int] = field(default_factory=set)
+    parted: dict[int, Parted] = field(default_factory=dict)
+    passed: set[int] = field(default_factory=set)
+    moves: int = 0
+    walks: int = 0
+    seconds: float = 0.0
+    reasons: dict[int, str] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def why(self) -> Counter[str]:
+        """How many edges were not taken, by reason."""
+        return Counter(self.reasons.values())
+
+
+Drive: TypeAlias = Callable[[Matcher, Host, Speech, Walkers, Callable[[int], None]], OnKafka]
+"""Takes every edge that can be, and tells now and then how many were. Raises WitnessError: Kafka
+cannot be driven.
+"""
+
+
+def parted(
+    step: Step, got: Taken | str | None, matcher: Matcher, walker: Walker
+) -> Parted | None:
+    """Where Kafka parts from the model in this step; None: it does not."""
+    if got is None:
+        return None
+    if isinstance(got, str):
+        return Parted("", got)
+    if walker.same(step.result, got.outcome):
+        return None
+    among = matcher.composition.outcomes(step.node, step.before, step.input)
+    if any(walker.same(each, got.outcome) for each in among):
+        return Parted("", OTHER_OUTCOME)
+    return Parted(got.text)
+
+
+def drive(
+    matcher: Matcher,
+    host: Host,
+    speech: Speech,
+    walkers: Walkers,
+    told: Callable[[int], None],
+) -> OnKafka:
+    """A Drive in walks of the whole composition, in the fewest moves. Each begins with new nodes;
+    where Kafka parts from the model it ends, and edges behind that are tried on other ways, as long
+    as there are any.
+    """
+    begin = monotonic()
+    found = OnKafka(len(matcher.moves.source))
+    while walks := _walks(matcher, found):
+        for walk in walks:
+            _take(walk, matcher, host, walkers(matcher, speech), found)
+            told(len(found.taken))
+    found.seconds = monotonic() - begin
+    return found
+
+
+def _walks(matcher: Matcher, found: OnKafka) -> list[list[int]]:
+    """Walks through edges that are left, on ways that are not known to part for good."""
+    moves = matcher.moves
+    closed = found.parted.keys() - found.passed
+    open_edges = [e for e in range(found.edges) if e not in closed and moves.target[e] != ABSENT]
+    source = [moves.source[e] for e in open_edges]
+    target = [moves.target[e] for e in open_edges]
+    start = matcher.dump.initial[0]
+    way = shortest_ways(len(matcher.states), [start], source, target)
+    done = found.taken | found.parted.keys()
+    wanted = [at for at, e in enumerate(open_edges) if e not in done and way[source[at]] != -2]
+    if not wanted:
+        return []
+    cover = cover_edges(len(matcher.states), source, target, start, wanted)
+    return [[open_edges[at] for at in walk] for walk in cover.walks]
+
+
+def _take(
+    walk: Sequence[int], matcher: Matcher, host: Host, walker: Walker, found: OnKafka
+) -> None:
+    """One walk, from new nodes on, until Kafka parts from the model."""
+    steps = [matcher.moves.steps[matcher.moves.step[edge]] for edge in walk]
+    first = ["new", *walker.first()]
+    lines = walker.lines(steps)
+    said = iter(host.ask([*first, *(line for each in lines for line in each)])[len(first) :])
+    found.walks += 1
+    for edge, step, told in zip(walk, steps, lines, strict=True):
+        answers = [next(said) for _ in told]
+        found.moves += 1
+        where = parted(step, walker.got(step, answers), matcher, walker)
+        if where is not None:
+            found.parted.setdefault(edge, where)
+            if not walker.goes_on(step, answers):
+                found.passed.discard(edge)
+                return
+            found.passed.add(edge)
+            continue
+        found.taken.add(edge)
