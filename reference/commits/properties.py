@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from reference.commits.types import NO_POSITION
 from reference.groups import properties as groups
-from reference.groups.properties import has, members_of, named, now
+from reference.groups.properties import has, made, members_of, named, now
 
 State: TypeAlias = Any
 """That of groups, with the rows of types.py."""
@@ -46,17 +46,17 @@ def _is_move(old: State, new: State) -> bool:
     return is_move
 
 
-def commits_type_inv(state: State) -> str | None:
+def commits_type_inv(old: State, new: State) -> str | None:
     """Who has a position may fetch the partition; since when somebody has it is known.
 
     Misses: a wrong epoch.
     """
-    followed: int = state.constants.followed
-    for n, row in state.members.items():
+    followed: int = new.constants.followed
+    for n, row in new.members.items():
         if row.position != NO_POSITION and followed not in row.owned:
             return f"member {n} is at {row.position}, and may not fetch"
-    for group in state.records:
-        members = members_of(state.constants, group).values()
+    for group in made(old, new):
+        members = members_of(new.constants, group).values()
         if (group.since != 0) != any(followed in has(member) for member in members):
             return f"it belongs to somebody since epoch {group.since}"
     return None

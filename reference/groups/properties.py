@@ -3,6 +3,9 @@
 Law of this file: no rule is asked, or else replacing one would change the property with it. That an
 answer is told only of what is committed (AnswerAfterCommit) is about messages: TLC asks it; here
 EpochIsCommitted sees a part of it.
+
+What is said of each record of any log is asked of the one that a step has made: those that were
+there before were asked when they were.
 """
 
 from __future__ import annotations
@@ -51,9 +54,6 @@ class State(NamedTuple):
     loader: GroupLoader
     offsets: GroupOffsets
     migration: GroupMigration
-    records: tuple[GroupRecord, ...]
-    """The group as its coordinator sees it now, and every one that a coordinator to come may
-    find."""
 
     def now(self, n: int) -> MemberRecord:
         """What the coordinator knows of a member."""
@@ -63,12 +63,9 @@ class State(NamedTuple):
 
 def state_of(constants: Constants, rows: Rows) -> State:
     members = {n: rows[n] for n in constants.members}
-    coordinator = rows[COORDINATOR]
     # Protocols that extend this one may lack these.
     alone: tuple[Any, Any, Any] = (rows.get(LOADER), rows.get(OFFSETS), rows.get(MIGRATION))
-    # A record is in many tails.
-    records = tuple({id(group): group for group in prefixes(coordinator)}.values())
-    return State(constants, coordinator, members, *alone, records)
+    return State(constants, rows[COORDINATOR], members, *alone)
 
 
 # --- Words
@@ -78,11 +75,13 @@ def now(row: GroupCoordinator) -> GroupRecord:
     return row.log.leader[-1] if row.log.leader else row.log.committed
 
 
-def prefixes(row: GroupCoordinator) -> Iterator[GroupRecord]:
-    yield row.log.committed
-    yield from row.log.leader
-    for tail in row.log.tails:
-        yield from tail.records
+def made(old: State, new: State) -> tuple[GroupRecord, ...]:
+    """The record that a step has appended, if it has; if it was no step of the coordinator, the
+    newest one. Each that a coordinator may find was appended at some time (log.py).
+    """
+    group = now(new.coordinator)
+    is_there = old.coordinator is not new.coordinator and group is now(old.coordinator)
+    return () if is_there else (group,)
 
 
 def members_of(constants: Constants, group: GroupRecord) -> dict[int, MemberRecord]:
@@ -101,26 +100,26 @@ def is_current(state: State, n: int) -> bool:
     return known and row.epoch in (member.epoch, member.previous_epoch)
 
 
-def _records(state: State) -> Iterator[tuple[GroupRecord, int, MemberRecord]]:
-    for group in state.records:
-        for n, member in zip(state.constants.members, group.members, strict=True):
+def _made_members(old: State, new: State) -> Iterator[tuple[GroupRecord, int, MemberRecord]]:
+    for group in made(old, new):
+        for n, member in zip(new.constants.members, group.members, strict=True):
             yield group, n, member
 
 
 # --- Types
 
 
-def group_type_inv(state: State) -> str | None:
+def group_type_inv(old: State, new: State) -> str | None:
     """Rows have their types.
 
     Misses: a value that is possible in general and wrong just there.
     """
-    for _, n, member in _records(state):
+    for _, n, member in _made_members(old, new) if new.members == old.members else ():
         if {*member.assigned} & {*member.pending}:
             return f"member {n} has to revoke what it is assigned"
         if (member.state == "Unrevoked") != (member.pending != ()):
             return f"member {n} is {member.state} and has to revoke {list(member.pending)}"
-    for n, row in state.members.items():
+    for n, row in new.members.items():
         if row.busy and row.state != "Reconciling":
             return f"consumer {n} is busy and {row.state}"
         if row.state in OUTSIDE and (row.owned or row.current):
@@ -130,12 +129,12 @@ def group_type_inv(state: State) -> str | None:
     return None
 
 
-def held_is_assigned(state: State) -> str | None:
+def held_is_assigned(old: State, new: State) -> str | None:
     """What the coordinator remembers of partitions is what the records say.
 
     Misses: records that are wrong themselves.
     """
-    for group in state.records:
+    for group in made(old, new):
         said = {p for member in group.members for p in has(member)}
         if {*group.held} != said:
             return f"in epoch {group.epoch} {list(group.held)} are held, and {sorted(said)} are"
@@ -145,25 +144,25 @@ def held_is_assigned(state: State) -> str | None:
 # --- Safety: the coordinator
 
 
-def server_single_owner(state: State) -> str | None:
+def server_single_owner(old: State, new: State) -> str | None:
     """In no log that any coordinator may have, a partition has two owners.
 
     Misses: what members do: SingleOwner asks that.
     """
-    for group in state.records:
-        of = members_of(state.constants, group)
+    for group in made(old, new):
+        of = members_of(new.constants, group)
         for m, n in combinations(of, 2):
             if both := has(of[m]) & has(of[n]):
                 return f"partition {min(both)} belongs to members {m} and {n}"
     return None
 
 
-def epochs_bounded(state: State) -> str | None:
+def epochs_bounded(old: State, new: State) -> str | None:
     """No epoch is ahead of the one that it follows.
 
     Misses: an epoch that should have risen and stays.
     """
-    for group, n, member in _records(state):
+    for group, n, member in _made_members(old, new):
         if group.target_epoch > group.epoch:
             return f"targets of epoch {group.target_epoch} in epoch {group.epoch}"
         if not member.previous_epoch <= member.epoch <= group.target_epoch:
@@ -171,52 +170,52 @@ def epochs_bounded(state: State) -> str | None:
     return None
 
 
-def assigned_is_subscribed(state: State) -> str | None:
+def assigned_is_subscribed(old: State, new: State) -> str | None:
     """A member is given only what it asked for.
 
     Misses: a partition that a member asked for and is not given.
     """
-    for _, n, member in _records(state):
+    for _, n, member in _made_members(old, new):
         if wrong := {*member.assigned} - {*member.subscribed}:
             return f"member {n} is assigned {min(wrong)} and does not subscribe to it"
     return None
 
 
-def target_is_whole(state: State) -> str | None:
+def target_is_whole(old: State, new: State) -> str | None:
     """A target gives away all that there is of what somebody subscribes to.
 
     Misses: a target that is not made at all.
     """
-    for group in state.records:
+    for group in made(old, new):
         if group.target_epoch == group.epoch:
-            absent = {*state.constants.growing} - {*group.grown}
+            absent = {*new.constants.growing} - {*group.grown}
             wanted = {p for member in group.members for p in member.subscribed} - absent
             if wrong := wanted ^ {p for member in group.members for p in member.target}:
                 return f"partition {min(wrong)} is wanted, or in the target, and not both"
     return None
 
 
-def static_identity(state: State) -> str | None:
+def static_identity(old: State, new: State) -> str | None:
     """An instance id is that of one member.
 
     Misses: which one.
     """
-    for group in state.records if state.constants.static else ():
-        of = members_of(state.constants, group)
-        for each in state.constants.static:
+    for group in made(old, new) if new.constants.static else ():
+        of = members_of(new.constants, group)
+        for each in new.constants.static:
             known = [n for n in each if of[n].state != "None"]
             if len(known) > 1:
                 return f"members {known} have one instance id"
     return None
 
 
-def assigned_is_target(state: State) -> str | None:
+def assigned_is_target(old: State, new: State) -> str | None:
     """A member that is through has its target, and nobody has more than that once it is in the
     target's epoch.
 
     Misses: members on their way to a target, and whether they arrive.
     """
-    for group, n, member in _records(state):
+    for group, n, member in _made_members(old, new):
         is_there = member.epoch == group.target_epoch == group.epoch
         if not is_there or member.state not in ("Stable", "Unreleased"):
             continue
@@ -284,9 +283,12 @@ def nobody_gives_up(state: State) -> str | None:
 
     Misses: a member that is refused for ever and tries on.
     """
+    lost = [n for n, row in state.members.items() if row.state == "Fatal"]
+    if not lost:
+        return None
     shared = [n for each in state.constants.static if len(each) > 1 for n in each]
-    lost = [n for n, row in state.members.items() if row.state == "Fatal" and n not in shared]
-    return f"member {lost[0]} was refused, and gives up" if lost else None
+    alone = [n for n in lost if n not in shared]
+    return f"member {alone[0]} was refused, and gives up" if alone else None
 
 
 def kept_is_not_fetched(state: State) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain, combinations
 from typing import Any, Final
@@ -77,7 +77,7 @@ from reference.groups.messages import (
 from reference.groups.migration import MigrationHandlers
 from reference.groups.offsets import OffsetsHandlers, without_position
 from reference.groups.properties import PROPERTIES
-from reference.groups.replay import LoaderHandlers, last_of_keys
+from reference.groups.replay import LoaderHandlers, is_to_clean
 from reference.groups.rules import GroupRules
 from reference.groups.sometimes import sometimes
 from reference.groups.types import (
@@ -175,16 +175,6 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
 # --- What comes to nodes by itself
 
 
-def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
-    alone: dict[int, Callable[[Constants, Any], Iterable[Input]]] = {
-        COORDINATOR: of_coordinator,
-        LOADER: _of_loader,
-        OFFSETS: _of_offsets,
-        MIGRATION: _of_migration,
-    }
-    return alone.get(node, of_member)(constants, row)
-
-
 def of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Input]:
     if row.log.leader:
         yield GroupCommit()
@@ -203,110 +193,141 @@ def of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Inpu
         yield from map(MoveCoordinator, row.log.tails)
 
 
-def of_member(constants: Constants, row: GroupMember) -> Iterator[Input]:
-    topics = _some(constants.partitions)[1:]
-    if row.state != "Fatal":
-        yield from (Subscribe(some) for some in topics if some != row.subscribed)
+def of_member(constants: Constants, row: GroupMember) -> Iterable[Input]:
+    subscribes = _subscribes(constants.partitions)
+    found = [each for each in subscribes if each.topics != row.subscribed and row.state != "Fatal"]
     if not is_member(row):
-        return
-    if row.awaiting:
-        yield HeartbeatTimeout()
-    else:
-        yield from (SendGroupHeartbeat(), Unsubscribe())
+        return found
+    found += (HeartbeatTimeout(),) if row.awaiting else (SendGroupHeartbeat(), Unsubscribe())
     if row.busy:
-        yield CompleteReconciliation()
+        found.append(CompleteReconciliation())
     elif row.state == "Reconciling":
-        yield StartReconciliation()
-
-
-def _of_loader(constants: Constants, row: GroupLoader) -> Iterator[Input]:
-    """Logs stay short, so that they are soon read, and few events are under way."""
-    if len(row.events) < MOST_EVENTS:
-        yield ChangeGroupLeader()
-    yield from map(LeaderEvent, row.events)
-    if row.state == "Loading":
-        yield ReadGroupLog()
-    if last_of_keys(row.entries) != row.entries:
-        yield CleanGroupLog()
-    if len(row.entries) < MOST_ENTRIES and row.leads and row.state == "Active":
-        known = zip(constants.members, row.members, strict=True)
-        yield from (ReplaceMember(n) for n, member in known if member.known)
-    if len(row.entries) < MOST_ENTRIES and (not row.leads or row.state == "Active"):
-        yield from _writes(constants)
+        found.append(StartReconciliation())
+    return found
 
 
 @cache
-def _writes(constants: Constants) -> list[GroupWrite]:
-    """Made once: there are many in each row."""
+def _subscribes(partitions: tuple[int, ...]) -> list[Any]:
+    """Made once, as are those of a loader and of migrated members: there are many in each row."""
+    return [Subscribe(some) for some in _some(partitions)[1:]]
+
+
+def _of_loader(constants: Constants, row: GroupLoader) -> Iterable[Input]:
+    """Logs stay short, so that they are soon read, and few events are under way."""
+    found: list[Input] = [ChangeGroupLeader()] if len(row.events) < MOST_EVENTS else []
+    found += map(LeaderEvent, row.events)
+    if row.state == "Loading":
+        found.append(ReadGroupLog())
+    if is_to_clean(row.entries):
+        found.append(CleanGroupLog())
+    if len(row.entries) >= MOST_ENTRIES:
+        return found
+    if row.leads and row.state == "Active":
+        known = zip(constants.members, row.members, strict=True)
+        found += [ReplaceMember(n) for n, member in known if member.known]
+    if not row.leads or row.state == "Active":
+        found += _writes(constants.members, constants.partitions)
+    return found
+
+
+@cache
+def _writes(members: tuple[int, ...], partitions: tuple[int, ...]) -> list[GroupWrite]:
     return [
         GroupWrite(n, some, removed=removed)
-        for n in constants.members
-        for some, removed in (((), True), *[(each, False) for each in _some(constants.partitions)])
+        for n in members
+        for some, removed in (((), True), *[(each, False) for each in _some(partitions)])
     ]
 
 
-def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
+def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterable[Input]:
+    found: list[Input] = []
     if row.group == "Stable":
-        yield from (TakePartition(p) for p in constants.partitions if p not in row.taken)
+        found += [TakePartition(p) for p in constants.partitions if p not in row.taken]
     for p in row.taken:
-        yield FinishRevocation(p) if p in row.revoking else StartRevocation(p)
+        found.append(FinishRevocation(p) if p in row.revoking else StartRevocation(p))
     for position in row.positions:
         p = position.partition
         if position.fetched > position.handed_out:
-            yield HandOut(p)
+            found.append(HandOut(p))
         elif p not in row.revoking:
-            yield FetchRecord(p)
+            found.append(FetchRecord(p))
     if row.update != "None" or without_position(row):
-        yield {"None": AskOffsets, "Asked": HearOffsets, "Heard": ResetRest}[row.update]()
-    yield TimePasses()
+        found.append(UPDATES[row.update]())
+    found.append(TimePasses())
     if row.positions:
-        yield AutoCommit()
-        yield from (AskCommit(each.partition) for each in row.positions if not row.requested)
+        found.append(AutoCommit())
+        found += [AskCommit(each.partition) for each in row.positions if not row.requested]
     if row.requested:
-        yield SendCommit()
-    yield from (SendTxnOffsets(each.partition) for each in row.positions)
+        found.append(SendCommit())
+    found += [SendTxnOffsets(each.partition) for each in row.positions]
     if row.open:
-        yield from (EndTransaction(True), EndTransaction(False))
-    yield from map(MaterialiseMarker, row.markers)
+        found += (EndTransaction(True), EndTransaction(False))
+    found += map(MaterialiseMarker, row.markers)
     if row.taken:
-        yield FenceConsumer()
-    yield from (OthersCommit(e.partition) for e in row.committed if e.partition not in row.taken)
+        found.append(FenceConsumer())
+    found += [OthersCommit(e.partition) for e in row.committed if e.partition not in row.taken]
     if row.committed:
-        yield ExpireOffsets()
-    there = {each.partition for some in (row.committed, row.pending) for each in some}
-    for p in (p for p in constants.growing if p in there and p not in row.deleted):
-        yield from (ForgetTopic(p, coordinated) for coordinated in (True, False))
-    groups: dict[str, tuple[GroupState, ...]] = {
-        "Empty": ("Rebalancing",),
-        "Rebalancing": ("Stable", "Empty"),
-        "Stable": ("Rebalancing", "Empty"),
-    }
-    changes = groups[row.group][: 1 if row.taken else 2]
-    yield from map(GroupChange, changes)
+        found.append(ExpireOffsets())
+    if constants.growing:
+        there = {each.partition for some in (row.committed, row.pending) for each in some}
+        for p in (p for p in constants.growing if p in there and p not in row.deleted):
+            found += (ForgetTopic(p, True), ForgetTopic(p, False))
+    found += map(GroupChange, CHANGES[row.group][: 1 if row.taken else 2])
+    return found
 
 
-def _of_migration(constants: Constants, row: GroupMigration) -> Iterator[Input]:
+UPDATES: Final = {"None": AskOffsets, "Asked": HearOffsets, "Heard": ResetRest}
+CHANGES: Final[Mapping[GroupState, tuple[GroupState, ...]]] = {
+    "Empty": ("Rebalancing",),
+    "Rebalancing": ("Stable", "Empty"),
+    "Stable": ("Rebalancing", "Empty"),
+}
+
+
+def _of_migration(constants: Constants, row: GroupMigration) -> Iterable[Input]:
+    found: list[Input] = []
     for n, client in zip(constants.members, row.clients, strict=True):
-        if client.state == "Closed":
-            for cooperative in (False, True):
-                yield StartConsumer(n, "Classic", cooperative)
-            yield StartConsumer(n, "Consumer", cooperative=False)
-        else:
-            yield from (CloseConsumer(n), KillConsumer(n), ConsumerHeartbeat(n))
+        found += _comes(n) if client.state == "Closed" else _goes_on(n)
         if client.state == "Stable" and client.protocol == "Consumer":
-            yield LeaveForAWhile(n)
+            found.append(LeaveForAWhile(n))
         if client.state == "Joining" and client.protocol == "Classic":
-            yield RejoinClassic(n)
+            found.append(RejoinClassic(n))
         if client.state == "Syncing":
-            yield SyncClassic(n)
+            found.append(SyncClassic(n))
     for n, member in zip(constants.members, row.members, strict=True):
         if member.protocol != "None":
-            yield ExpireMember(n)
+            found.append(ExpireMember(n))
         if member.protocol == "Consumer":
-            yield RestartAsClassic(n)
+            found.append(RestartAsClassic(n))
     if row.joined:
-        yield CompleteJoin()
-    yield from (MoveMigrated("Bidirectional"), MoveMigrated("Upgrade"))
+        found.append(CompleteJoin())
+    found += MOVES
+    return found
+
+
+@cache
+def _comes(n: int) -> tuple[Input, ...]:
+    classic = [StartConsumer(n, "Classic", cooperative) for cooperative in (False, True)]
+    return (*classic, StartConsumer(n, "Consumer", cooperative=False))
+
+
+@cache
+def _goes_on(n: int) -> tuple[Input, ...]:
+    return CloseConsumer(n), KillConsumer(n), ConsumerHeartbeat(n)
+
+
+MOVES: Final = (MoveMigrated("Bidirectional"), MoveMigrated("Upgrade"))
+
+LOCAL: Final[Mapping[int, Callable[[Constants, Any], Iterable[Input]]]] = {
+    COORDINATOR: of_coordinator,
+    LOADER: _of_loader,
+    OFFSETS: _of_offsets,
+    MIGRATION: _of_migration,
+}
+
+
+def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
+    return LOCAL.get(node, of_member)(constants, row)
 
 
 @cache

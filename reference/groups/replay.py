@@ -34,18 +34,27 @@ from reference.kit.dispatch import handlers_of
 from reference.kit.protocol import Outcome
 
 
-def last_of_keys(entries: Iterable[GroupEntry]) -> tuple[GroupEntry, ...]:
+def last_of_keys(entries: tuple[GroupEntry, ...]) -> tuple[GroupEntry, ...]:
+    last: dict[tuple[str, int], GroupEntry] = {}
+    for entry in reversed(entries):
+        last.setdefault((entry.kind, entry.member), entry)
+    return tuple(reversed(last.values()))
+
+
+def is_to_clean(entries: tuple[GroupEntry, ...]) -> bool:
+    """Whether some key has two entries."""
+    return len({(entry.kind, entry.member) for entry in entries}) < len(entries)
+
+
+def known_of(entries: Iterable[GroupEntry]) -> dict[int, ReadMember]:
+    """What is known of members by who has read all; of others nothing is."""
     last = {(entry.kind, entry.member): entry for entry in entries}
-    return tuple(sorted(last.values(), key=lambda entry: entry.offset))
-
-
-def known_of(entries: Iterable[GroupEntry], n: int) -> ReadMember:
-    """What is known of a member by who has read all."""
-    there = {e.kind: e for e in last_of_keys(entries) if e.member == n and e.exists}
-    if "Member" not in there:
-        return NO_ENTRIES
-    last = there["Current"]
-    return ReadMember(True, there["Member"].epoch, last.epoch, last.assigned)
+    known = {}
+    for (kind, n), named in last.items():
+        if kind == "Member" and named.exists:
+            current = last["Current", n]
+            known[n] = ReadMember(True, named.epoch, current.epoch, current.assigned)
+    return known
 
 
 def next_epoch(entries: tuple[GroupEntry, ...]) -> int:
@@ -103,12 +112,13 @@ class LoaderHandlers:
     # --- The log ---
 
     def handle_group_write(self, row: GroupLoader, input: GroupWrite) -> Outcome | None:
-        known = known_of(row.entries, input.member)
-        others = [n for n in self._place if n != input.member]
-        taken = {p for n in others for p in known_of(row.entries, n).assigned}
-        may_not = row.leads and (row.state != "Active" or row.events != ())
+        if row.leads and (row.state != "Active" or row.events):
+            return None
+        of = known_of(row.entries)
+        known = of.pop(input.member, NO_ENTRIES)
         changes = input.removed or not known.known or input.assigned != known.assigned
-        if may_not or not changes or {*input.assigned} & taken:
+        taken = [p for each in of.values() for p in each.assigned if p in input.assigned]
+        if not changes or taken:
             return None
         if input.removed and (not known.known or input.assigned):
             return None
@@ -150,8 +160,9 @@ class LoaderHandlers:
         return Outcome(replace(replaced, entries=entries, end_offset=at + 1, position=at + 1))
 
     def handle_clean_group_log(self, row: GroupLoader, input: CleanGroupLog) -> Outcome | None:
-        cleaned = last_of_keys(row.entries)
-        return None if cleaned == row.entries else Outcome(replace(row, entries=cleaned))
+        if not is_to_clean(row.entries):
+            return None
+        return Outcome(replace(row, entries=last_of_keys(row.entries)))
 
     # --- G50: replay ---
 

@@ -73,7 +73,11 @@ def overlooked(of: Planted, module: ModuleType, properties: Sequence[Property]) 
         asked = {each.name for each in due.after(of.constants, before, after)}
         for name in functions.keys() - asked:
             what = functions[name]
-            if (what(old, new) is not None) if name in of_steps else (what(old) != what(new)):
+            if name not in of_steps:
+                is_missed = what(old) != what(new)
+            else:
+                is_missed = what(old, new) is not None and what(old, old) is None
+            if is_missed:
                 missed.add(name)
     return missed
 
