@@ -9,8 +9,8 @@ Law of this file: no sockets, no real clock, no chance but from the seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heappush
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
@@ -25,7 +25,10 @@ from reference.partition.messages import (
     NOBODY,
     Input,
     ProduceRequest,
+    ReplicaFetchRequest,
     ReplicaFetchResponse,
+    ReplicaFetchTimeout,
+    SendReplicaFetch,
 )
 from reference.partition.sim.clients import PROBE
 from reference.partition.sim.machine import (
@@ -43,7 +46,7 @@ from reference.partition.types import UNDEFINED, BrokerRow, Partition, Partition
 from reference.sim.choices import SeededChooser, Stream, run_seed
 from reference.sim.events import CALL, DELIVER, Queue
 from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
+from reference.sim.memo import State, Step
 from reference.sim.recorder import Recorder, RunResult
 
 FETCH_MAX: Final = 400
@@ -67,6 +70,12 @@ SERVED: Final = msgspec.structs.replace(
     ),
 )
 
+LATENCY_US: Final = 1000
+"""Of a message between brokers (Network.heal)."""
+COPIED_US: Final = LATENCY_US + 1000 * SERVED.paces.fetch
+"""From a fetch that is answered to the next one that its follower sends."""
+_ASK: Final = SendReplicaFetch()
+
 
 class Around(Protocol):
     """The world that a partition is in (world.py)."""
@@ -77,6 +86,8 @@ class Around(Protocol):
     watched: bool
     partitions_made: int
     paused: set[int]
+    until: int
+    isolated: set[int]
     agenda: list[Event]
     stirred: bool
     observer: Observer | None
@@ -263,6 +274,76 @@ class LivePartition(ServedPartition):
         self._follow = machine.followed_by
         self._broker_step = self._machine.brokers.step
         self._rows: Any = self._world.rows
+
+    def deliver(self, node: int, message: KnownInput) -> None:
+        asked = message.value
+        if type(asked) is not ReplicaFetchRequest or not self._copies(node, asked):
+            super().deliver(node, message)
+
+    def _copies(self, leader: int, first: ReplicaFetchRequest) -> bool:
+        """Followers take what the leader has, and ask again: the steps of all those whose fetches
+        are here now, by the handlers, one after the other, where nothing else happens until then.
+        What each would set and drop in agenda and deadlines is set as it is in the end. False:
+        nothing was done, and the steps are to be taken one by one.
+        """
+        world, row = self.world, self.row(leader)
+        quiet = not world.isolated and not world.paused and self._progress is None
+        if not quiet or len(row.log) <= first.fetch_offset or not self.is_running(leader):
+            return False
+        agenda, now = world.agenda, self.now
+        arrived, asked = [], [first]
+        while agenda:
+            due, _, _, whose, kind, node, what = agenda[0]
+            if due != now or whose is not self or kind != DELIVER or node != leader:
+                break
+            if what.kind != "ReplicaFetchRequest":
+                break
+            arrived.append(heappop(agenda))
+            asked.append(what.value)
+        there = now + COPIED_US
+        copied = None
+        if there <= world.until and not (agenda and agenda[0][0] <= there):
+            copied = self._copied(leader, row, asked, there)
+        if copied is None:
+            for event in arrived:
+                heappush(agenda, event)
+            return False
+        world.now = self.now = there
+        self.handler_calls += 3 * len(copied)
+        for follower, after, request in copied:
+            self._rows[follower] = after
+            state = self._states[follower]
+            wants = self.pace.asks_again(follower, state.wants, known(ReplicaFetchTimeout(request)))
+            self._states[follower] = State(
+                state.machine, follower, state.known, after, True, wants, state.steps
+            )
+            self.network.send(there, follower, ((leader, known(request)),))
+        return True
+
+    def _copied(
+        self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest], there: int
+    ) -> list[tuple[int, BrokerRow, ReplicaFetchRequest]] | None:
+        """By follower: its row, and what it asks next. None: not all of it is usual."""
+        step, copied = self._broker_step, []
+        for request in asked:
+            told = step(leader, row, request)
+            if told is None or told.row is not row or len(told.sent) != 1:
+                return None
+            reply: Any = told.sent[0]
+            follower = request.source
+            was = self.row(follower)
+            if not reply.records or not self.pace.is_usual(follower, was, there):
+                return None
+            taken = step(follower, was, reply)
+            if taken is None or taken.sent or len(taken.row.log) == len(was.log):
+                return None
+            if taken.row.log_start != was.log_start:
+                return None
+            next = step(follower, taken.row, _ASK)
+            if next is None or len(next.sent) != 1:
+                return None
+            copied.append((follower, next.row, next.sent[0]))
+        return copied
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         if node == CONTROLLER:

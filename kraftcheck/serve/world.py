@@ -139,6 +139,8 @@ class World:
         self._memos: list[PartitionMemo] = []
         self.now = 0
         """Microseconds of the cluster's own time."""
+        self.until = 0
+        """As far as time goes on now, if nobody stops it."""
         self.agenda: list[Event] = []
         """What is going to happen in all partitions, and to nobody in particular."""
         self._queue = Lane(self.agenda, 0, self)
@@ -200,7 +202,7 @@ class World:
         which something happened for which somebody may wait.
         goes_on: whether time is to leap to what is due, for as long as it says so.
         """
-        agenda = self.agenda
+        agenda, self.until = self.agenda, now
         while agenda and agenda[0][0] <= now and (goes_on is None or goes_on()):
             # For as long as nothing happens for which somebody waits, `goes_on` says the same.
             while agenda and agenda[0][0] <= now:
