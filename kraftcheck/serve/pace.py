@@ -143,14 +143,10 @@ class ServedPace(Pace):
     ) -> tuple[KnownInput, ...]:
         """Its fetch was answered, and the next one has this timeout. What it wants now."""
         due = self._due[follower]
-        left = []
-        for want in wants:
-            if want.kind == timeout.kind:
-                del due[want]
-                want = timeout
-            left.append(want)
+        at = next(at for at, want in enumerate(wants) if want.kind == timeout.kind)
+        del due[wants[at]]
         due[timeout] = self._world.now + 1000 * self._paces.fetch_timeout
-        return tuple(left)
+        return (*wants[:at], timeout, *wants[at + 1 :])
 
     def look(self, node: int, state: State) -> None:
         due, wants = self._due[node], state.wants

@@ -281,43 +281,41 @@ class LivePartition(ServedPartition):
             super().deliver(node, message)
 
     def _copies(self, leader: int, first: ReplicaFetchRequest) -> bool:
-        """Followers take what the leader has, and ask again: the steps of all those whose fetches
-        are here now, by the handlers, one after the other, where nothing else happens until then.
-        What each would set and drop in agenda and deadlines is set as it is in the end. False:
-        nothing was done, and the steps are to be taken one by one.
+        """Followers take what the leader has and ask again, all those whose fetches are here now:
+        their steps by the handlers, at the times at which they would be taken, where nothing else
+        happens meanwhile. Events and deadlines are set as they are in the end. False: nothing was
+        done, and each step is one of its own.
         """
-        world, row = self.world, self.row(leader)
-        quiet = not world.isolated and not world.paused and self._progress is None
-        if not quiet or len(row.log) <= first.fetch_offset or not self.is_running(leader):
+        world, row, now = self.world, self._rows[leader], self.now
+        if len(row.log) <= first.fetch_offset or not self.is_running(leader):
             return False
-        agenda, now = world.agenda, self.now
-        arrived, asked = [], [first]
-        while agenda:
-            due, _, _, whose, kind, node, what = agenda[0]
-            if due != now or whose is not self or kind != DELIVER or node != leader:
+        if world.isolated or world.paused or self._progress is not None:
+            return False
+        agenda, there = world.agenda, now + COPIED_US
+        events, asked = [], [first]
+        while agenda and agenda[0][0] == now:
+            _, _, _, whose, kind, node, what = agenda[0]
+            if whose is not self or kind != DELIVER or node != leader:
                 break
-            if what.kind != "ReplicaFetchRequest":
+            if type(what.value) is not ReplicaFetchRequest:
                 break
-            arrived.append(heappop(agenda))
+            events.append(heappop(agenda))
             asked.append(what.value)
-        there = now + COPIED_US
         copied = None
         if there <= world.until and not (agenda and agenda[0][0] <= there):
             copied = self._copied(leader, row, asked, there)
         if copied is None:
-            for event in arrived:
+            for event in events:
                 heappush(agenda, event)
             return False
         world.now = self.now = there
         self.handler_calls += 3 * len(copied)
         for follower, after, request in copied:
-            self._rows[follower] = after
-            state = self._states[follower]
-            wants = self.pace.asks_again(follower, state.wants, known(ReplicaFetchTimeout(request)))
-            self._states[follower] = State(
-                state.machine, follower, state.known, after, True, wants, state.steps
-            )
-            self.network.send(there, follower, ((leader, known(request)),))
+            wants, timeout = self._states[follower].wants, known(ReplicaFetchTimeout(request))
+            self._has(follower, after, self.pace.asks_again(follower, wants, timeout))
+        if not self._notes(leader, row, [request for _, _, request in copied]):
+            for follower, _, request in copied:
+                self.network.send(there, follower, ((leader, known(request)),))
         return True
 
     def _copied(
@@ -326,24 +324,51 @@ class LivePartition(ServedPartition):
         """By follower: its row, and what it asks next. None: not all of it is usual."""
         step, copied = self._broker_step, []
         for request in asked:
-            told = step(leader, row, request)
+            follower, told = request.source, step(leader, row, request)
+            was: BrokerRow = self._rows[follower]
             if told is None or told.row is not row or len(told.sent) != 1:
                 return None
             reply: Any = told.sent[0]
-            follower = request.source
-            was = self.row(follower)
             if not reply.records or not self.pace.is_usual(follower, was, there):
                 return None
             taken = step(follower, was, reply)
             if taken is None or taken.sent or len(taken.row.log) == len(was.log):
                 return None
-            if taken.row.log_start != was.log_start:
-                return None
             next = step(follower, taken.row, _ASK)
-            if next is None or len(next.sent) != 1:
+            if next is None or len(next.sent) != 1 or next.row.log_start != was.log_start:
                 return None
             copied.append((follower, next.row, next.sent[0]))
         return copied
+
+    def _notes(self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest]) -> bool:
+        """The leader notes how far they are, and answers none of them. Only the last may be what
+        somebody waits for, and is a step of its own.
+        """
+        world, there = self.world, self.now + LATENCY_US
+        if there > world.until or (world.agenda and world.agenda[0][0] <= there):
+            return False
+        replies = []
+        for request in asked[:-1]:
+            told = self._broker_step(leader, row, request)
+            if told is None or len(told.sent) != 1 or notable(row, told.row, told.sent):
+                return False
+            row = told.row
+            replies.append((row, told.sent[0]))
+        world.now = self.now = there
+        self.handler_calls += len(replies)
+        for row, reply in replies:
+            self._has(leader, row, self._states[leader].wants)
+            said = known(reply)
+            if not self.pace.parks(leader, said):
+                self.network.send(there, leader, ((reply.destination, said),))
+        self.take(leader, known(asked[-1]))
+        return True
+
+    def _has(self, node: int, row: BrokerRow, wants: tuple[KnownInput, ...]) -> None:
+        """A broker that runs has another row now, and wants this."""
+        was = self._states[node]
+        self._rows[node] = row
+        self._states[node] = State(was.machine, node, was.known, row, True, wants, was.steps)
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         if node == CONTROLLER:
