@@ -196,13 +196,18 @@ class World:
     # --- Time
 
     def advance_to(
-        self, now: int, done: Callable[[], None], goes_on: Callable[[], bool] | None = None
+        self,
+        now: int,
+        done: Callable[[], None],
+        goes_on: Callable[[], bool] | None = None,
+        leap: int = 0,
     ) -> None:
         """Everything that is due happens, at its own time; `done` is called after each event in
         which something happened for which somebody may wait.
-        goes_on: whether time is to leap to what is due, for as long as it says so.
+        goes_on: whether time is to leap to what is due, for as long as it says so. leap: so far
+        beyond may lie what follows from it and nothing else comes before.
         """
-        agenda, self.until = self.agenda, now
+        agenda, self.until = self.agenda, now + leap
         while agenda and agenda[0][0] <= now and (goes_on is None or goes_on()):
             # For as long as nothing happens for which somebody waits, `goes_on` says the same.
             while agenda and agenda[0][0] <= now:
