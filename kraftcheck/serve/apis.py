@@ -6,6 +6,7 @@ table is answered as Kafka answers what it does not offer: the connection is clo
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from kraftcheck.serve.codec import Versions, description
@@ -108,15 +109,18 @@ ERRORS: Final = {
 BY_KEY: Final = {description(f"{name}Request").key: name for name in SERVED}
 
 
+@cache
 def versions(name: str) -> Versions:
     """Those that are read."""
     return description(f"{name}Request").valid
 
 
+@cache
 def request_flexible(name: str, version: int) -> bool:
     return version in description(f"{name}Request").flexible
 
 
+@cache
 def response_flexible(name: str, version: int) -> bool:
     """Whether the header of the answer has tagged fields: that of ApiVersions never has (W1)."""
     return name != "ApiVersions" and version in description(f"{name}Response").flexible

@@ -359,7 +359,8 @@ class _Source:
 
     def _put_length(self, field: _Field, small: bool, of: str) -> str:
         if self.is_flexible(field):
-            return f"put_uvarint(o, {of} + 1)"
+            # Most have one byte.
+            return f"o.append({of} + 1) if {of} < 127 else put_uvarint(o, {of} + 1)"
         packed = self.constant(struct.Struct(">h" if small else ">i"))
         return f"o += {packed}.pack({of})"
 

@@ -19,7 +19,7 @@ from weakref import ref
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
 from kraftcheck.serve.batches import Batch
-from kraftcheck.serve.codec import Malformed, Message, encoded, reader, uvarint
+from kraftcheck.serve.codec import Malformed, Message, reader, uvarint, writer
 from kraftcheck.serve.faults import Faults, invented
 from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
@@ -28,7 +28,8 @@ from kraftcheck.serve.world import INTERNAL, Setup, World
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
 UNSERVED_MAX: Final = 100
-_HEADER: Final = struct.Struct(">hhi")
+_HEADER: Final = struct.Struct(">hhih")
+"""Of a request: API, version, correlation id, and the length of the client's name, or -1."""
 
 
 class Effect(NamedTuple):
@@ -84,6 +85,10 @@ class Core:
         self._paused: set[int] = set()
         """Brokers that stood still when somebody looked last."""
         self.world = World(setup, self, watched, recorded, observer)
+        self.reach = 0
+        """So far time may leap while a request is handled, in microseconds."""
+        self._leaps = 0
+        """As `reach`, for the request that is handled as it arrives."""
         self.on_closed: Callable[[int], None] = lambda connection: None
         """Who wants to hear that a connection is gone."""
         self.witness: Witness | None = None
@@ -102,6 +107,14 @@ class Core:
     def advance(self, now: int) -> None:
         """The cluster's own time goes on; microseconds."""
         self.world.advance_to(now, self._look)
+
+    def at_once(self) -> None:
+        """What follows now from the request that has just arrived, as far as time may leap."""
+        reach, self._leaps = self._leaps, 0
+        if reach:
+            self.world.stirred = True
+            self._look()
+            self.world.advance_to(self.world.now, self._look, None, reach)
 
     def leap(self, until: int) -> None:
         """Time leaps, event by event, while somebody waits for the cluster alone."""
@@ -145,7 +158,9 @@ class Core:
             self._delayed.add(connection)
             self._held.append(request)
         elif connection in self._connections:
+            self._leaps = self.reach
             self._handle(request)
+            self._leaps = 0
             # It may have told others what they wait for.
             self.world.stirred = True
         self._look()
@@ -198,10 +213,9 @@ class Core:
     def _read(self, connection: int, broker: int, data: bytes) -> Request | None:
         """Raises Malformed, also for what is not served (W3)."""
         try:
-            key, version, correlation = _HEADER.unpack_from(data)
-            (size,) = struct.unpack_from(">h", data, _HEADER.size)
-            at = _HEADER.size + 2 + max(size, 0)
-            client = str(data[_HEADER.size + 2 : at], "utf-8", "replace")
+            key, version, correlation, size = _HEADER.unpack_from(data)
+            at = _HEADER.size + max(size, 0)
+            client = str(data[_HEADER.size : at], "utf-8", "replace")
             name = BY_KEY.get(key)
             if name is None or version not in versions(name):
                 if name == "ApiVersions" and version > 0:
@@ -227,20 +241,22 @@ class Core:
 
     # --- Answers
 
-    def wait(self, waiting: Waiting, timeout_ms: int) -> Waiting:
-        """Has it expire after so many real milliseconds, as its client counts them.
+    def wait(self, waiting: Waiting, timeout_ms: int, since: int | None = None) -> Waiting:
+        """Has it expire after so many real milliseconds, as its client counts them; since: from
+        then on, if not from now.
 
         Mostly it is over long before. So of all that wait for as long there is one event, for who
         came first; who waits no longer is kept by nobody.
         """
         delay = self.setup.of_clients(max(0, timeout_ms))
+        due = (self.world.now if since is None else since) + delay
         queue = self._expiring.get(delay)
         if queue is None:
             queue = self._expiring[delay] = deque()
-            self.world.call(delay, self._expire, delay)
+            self.world.call(max(0, due - self.world.now), self._expire, delay)
         while queue and not self._is_waiting(queue[0][1]):
             queue.popleft()
-        queue.append((self.world.now + delay, ref(waiting)))
+        queue.append((due, ref(waiting)))
         return waiting
 
     def _is_waiting(self, known: ref[Waiting]) -> bool:
@@ -341,7 +357,7 @@ class Core:
         out = bytearray(8)
         if response_flexible(request.api, request.version):
             out.append(0)
-        out += encoded(f"{request.api}Response", request.version, body)
+        writer(f"{request.api}Response", request.version)(out, body)
         struct.pack_into(">ii", out, 0, len(out) - 4, request.correlation)
         if request.cut == "within":
             self.effects.append(Effect(request.connection, bytes(out[: len(out) // 2])))

@@ -107,9 +107,12 @@ class Data:
             if produce.failed:
                 raise Closed(f"a produce without acks failed: {produce.failed[0]}")
             return None
-        if produce.is_ready():
+        since = self.world.now
+        if not produce.is_ready():
+            self.core.at_once()
+        if produce.is_ready() and request.broker not in self.world.paused:
             return produce.answer()
-        return self.core.wait(produce, body["timeout_ms"])
+        return self.core.wait(produce, body["timeout_ms"], since)
 
     # --- Fetch: W9 to W12
 

@@ -178,6 +178,7 @@ class Front:
         self._file = self.tape.open("wb", TAPE_BLOCK)
         self._clock = Clock(self._setup.speed)
         self._taped = Taped(self._setup, self._file)
+        self._taped.core.reach = LEAP_US
         self._told = 0
         # Metadata, and the first election.
         self._clock.leap_to(200_000)

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from reference.partition.log import NO_DIVERGENCE
 from reference.partition.messages import ReplicaFetchResponse
-from reference.partition.sim.pace import NEVER, Pace
+from reference.partition.sim.pace import FETCH, NEVER, Pace
 from reference.partition.types import BrokerRow, is_up
 from reference.sim.events import CALL, TIMER
 from reference.sim.interning import KnownInput
@@ -126,6 +126,27 @@ class ServedPace(Pace):
                         self._queue.push(now, TIMER, node, want)
 
     # --- Deadlines
+
+    def is_usual(self, follower: int, row: BrokerRow, until: int) -> bool:
+        """Whether a fetch that is answered by records changes no deadline of this follower but its
+        own, until it asks again."""
+        return (
+            len(row.fetching) == 1
+            and row.flushed < len(row.log)
+            and row.checkpoint != row.high_watermark
+            and "ReplicaFetchTimeout" in self._asleep[follower]
+            and self._until.get((follower, FETCH), 0) <= until
+        )
+
+    def asks_again(
+        self, follower: int, wants: tuple[KnownInput, ...], timeout: KnownInput
+    ) -> tuple[KnownInput, ...]:
+        """Its fetch was answered, and the next one has this timeout. What it wants now."""
+        due = self._due[follower]
+        at = next(at for at, want in enumerate(wants) if want.kind == timeout.kind)
+        del due[wants[at]]
+        due[timeout] = self._world.now + 1000 * self._paces.fetch_timeout
+        return (*wants[:at], timeout, *wants[at + 1 :])
 
     def look(self, node: int, state: State) -> None:
         due, wants = self._due[node], state.wants

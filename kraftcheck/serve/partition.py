@@ -9,8 +9,8 @@ Law of this file: no sockets, no real clock, no chance but from the seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heappush
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
@@ -25,7 +25,10 @@ from reference.partition.messages import (
     NOBODY,
     Input,
     ProduceRequest,
+    ReplicaFetchRequest,
     ReplicaFetchResponse,
+    ReplicaFetchTimeout,
+    SendReplicaFetch,
 )
 from reference.partition.sim.clients import PROBE
 from reference.partition.sim.machine import (
@@ -43,7 +46,7 @@ from reference.partition.types import UNDEFINED, BrokerRow, Partition, Partition
 from reference.sim.choices import SeededChooser, Stream, run_seed
 from reference.sim.events import CALL, DELIVER, Queue
 from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
+from reference.sim.memo import State, Step
 from reference.sim.recorder import Recorder, RunResult
 
 FETCH_MAX: Final = 400
@@ -67,6 +70,12 @@ SERVED: Final = msgspec.structs.replace(
     ),
 )
 
+LATENCY_US: Final = 1000
+"""Of a message between brokers (Network.heal)."""
+COPIED_US: Final = LATENCY_US + 1000 * SERVED.paces.fetch
+"""From a fetch that is answered to the next one that its follower sends."""
+_ASK: Final = SendReplicaFetch()
+
 
 class Around(Protocol):
     """The world that a partition is in (world.py)."""
@@ -77,6 +86,8 @@ class Around(Protocol):
     watched: bool
     partitions_made: int
     paused: set[int]
+    until: int
+    isolated: set[int]
     agenda: list[Event]
     stirred: bool
     observer: Observer | None
@@ -263,6 +274,101 @@ class LivePartition(ServedPartition):
         self._follow = machine.followed_by
         self._broker_step = self._machine.brokers.step
         self._rows: Any = self._world.rows
+
+    def deliver(self, node: int, message: KnownInput) -> None:
+        asked = message.value
+        if type(asked) is not ReplicaFetchRequest or not self._copies(node, asked):
+            super().deliver(node, message)
+
+    def _copies(self, leader: int, first: ReplicaFetchRequest) -> bool:
+        """Followers take what the leader has and ask again, all those whose fetches are here now:
+        their steps by the handlers, at the times at which they would be taken, where nothing else
+        happens meanwhile. Events and deadlines are set as they are in the end. False: nothing was
+        done, and each step is one of its own.
+        """
+        world, row, now = self.world, self._rows[leader], self.now
+        if len(row.log) <= first.fetch_offset or not self.is_running(leader):
+            return False
+        if world.isolated or world.paused or self._progress is not None:
+            return False
+        agenda, there = world.agenda, now + COPIED_US
+        events, asked = [], [first]
+        while agenda and agenda[0][0] == now:
+            _, _, _, whose, kind, node, what = agenda[0]
+            if whose is not self or kind != DELIVER or node != leader:
+                break
+            if type(what.value) is not ReplicaFetchRequest:
+                break
+            events.append(heappop(agenda))
+            asked.append(what.value)
+        copied = None
+        if there <= world.until and not (agenda and agenda[0][0] <= there):
+            copied = self._copied(leader, row, asked, there)
+        if copied is None:
+            for event in events:
+                heappush(agenda, event)
+            return False
+        world.now = self.now = there
+        self.handler_calls += 3 * len(copied)
+        for follower, after, request in copied:
+            wants, timeout = self._states[follower].wants, known(ReplicaFetchTimeout(request))
+            self._has(follower, after, self.pace.asks_again(follower, wants, timeout))
+        if not self._notes(leader, row, [request for _, _, request in copied]):
+            for follower, _, request in copied:
+                self.network.send(there, follower, ((leader, known(request)),))
+        return True
+
+    def _copied(
+        self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest], there: int
+    ) -> list[tuple[int, BrokerRow, ReplicaFetchRequest]] | None:
+        """By follower: its row, and what it asks next. None: not all of it is usual."""
+        step, copied = self._broker_step, []
+        for request in asked:
+            follower, told = request.source, step(leader, row, request)
+            was: BrokerRow = self._rows[follower]
+            if told is None or told.row is not row or len(told.sent) != 1:
+                return None
+            reply: Any = told.sent[0]
+            if not reply.records or not self.pace.is_usual(follower, was, there):
+                return None
+            taken = step(follower, was, reply)
+            if taken is None or taken.sent or len(taken.row.log) == len(was.log):
+                return None
+            next = step(follower, taken.row, _ASK)
+            if next is None or len(next.sent) != 1 or next.row.log_start != was.log_start:
+                return None
+            copied.append((follower, next.row, next.sent[0]))
+        return copied
+
+    def _notes(self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest]) -> bool:
+        """The leader notes how far they are, and answers none of them. Only the last may be what
+        somebody waits for, and is a step of its own.
+        """
+        world, there = self.world, self.now + LATENCY_US
+        if there > world.until or (world.agenda and world.agenda[0][0] <= there):
+            return False
+        replies = []
+        for request in asked[:-1]:
+            told = self._broker_step(leader, row, request)
+            if told is None or len(told.sent) != 1 or notable(row, told.row, told.sent):
+                return False
+            row = told.row
+            replies.append((row, told.sent[0]))
+        world.now = self.now = there
+        self.handler_calls += len(replies)
+        for row, reply in replies:
+            self._has(leader, row, self._states[leader].wants)
+            said = known(reply)
+            if not self.pace.parks(leader, said):
+                self.network.send(there, leader, ((reply.destination, said),))
+        self.take(leader, known(asked[-1]))
+        return True
+
+    def _has(self, node: int, row: BrokerRow, wants: tuple[KnownInput, ...]) -> None:
+        """A broker that runs has another row now, and wants this."""
+        was = self._states[node]
+        self._rows[node] = row
+        self._states[node] = State(was.machine, node, was.known, row, True, wants, was.steps)
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         if node == CONTROLLER:

@@ -61,6 +61,7 @@ class Taped:
         self._write(setup)
 
     def _write(self, entry: object) -> None:
+        """An `Entry`, or what is written as one."""
         buffer = self._buffer
         self._encode_into(entry, buffer, _LENGTH.size)
         _LENGTH.pack_into(buffer, 0, len(buffer) - _LENGTH.size)
@@ -69,7 +70,7 @@ class Taped:
     def arrive(self, kind: Kind, now: int, connection: int, data: bytes = b"") -> str:
         """Returns what is wrong with a command, or ""."""
         self.arrivals += 1
-        self._write(Entry(kind, now, connection, data))
+        self._write((kind, now, connection, data))
         self.core.advance(now)
         return handled(self.core, kind, connection, data)
 
@@ -77,7 +78,7 @@ class Taped:
         """What leaves now."""
         effects, self.core.effects = self.core.effects, []
         for each in effects:
-            self._write(Entry("left", self.core.world.now, each.connection, checksum(each)))
+            self._write(("left", self.core.world.now, each.connection, checksum(each)))
         return effects
 
     def command(self, now: int, said: Mapping[str, Any]) -> str:

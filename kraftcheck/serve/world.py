@@ -139,6 +139,8 @@ class World:
         self._memos: list[PartitionMemo] = []
         self.now = 0
         """Microseconds of the cluster's own time."""
+        self.until = 0
+        """As far as time goes on now, if nobody stops it."""
         self.agenda: list[Event] = []
         """What is going to happen in all partitions, and to nobody in particular."""
         self._queue = Lane(self.agenda, 0, self)
@@ -194,13 +196,18 @@ class World:
     # --- Time
 
     def advance_to(
-        self, now: int, done: Callable[[], None], goes_on: Callable[[], bool] | None = None
+        self,
+        now: int,
+        done: Callable[[], None],
+        goes_on: Callable[[], bool] | None = None,
+        leap: int = 0,
     ) -> None:
         """Everything that is due happens, at its own time; `done` is called after each event in
         which something happened for which somebody may wait.
-        goes_on: whether time is to leap to what is due, for as long as it says so.
+        goes_on: whether time is to leap to what is due, for as long as it says so. leap: so far
+        beyond may lie what follows from it and nothing else comes before.
         """
-        agenda = self.agenda
+        agenda, self.until = self.agenda, now + leap
         while agenda and agenda[0][0] <= now and (goes_on is None or goes_on()):
             # For as long as nothing happens for which somebody waits, `goes_on` says the same.
             while agenda and agenda[0][0] <= now:
