@@ -56,6 +56,8 @@ CONTROLS = ("none", "links", "epochs")
 CUT_AFTER_S = 5.5
 """Between b1's last links and b2's: at least so long is left of b1's session of 9 s, in which it is
 heard of every two seconds. b2's ends as long after b1's."""
+HEARD_S = 5.0
+"""Until b2 has heard of b3: in version 2 it adds the partition, and b1 would refuse that."""
 
 
 def run(cluster: Cluster, folder: Path, control: str) -> bool:
@@ -90,6 +92,7 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         told, _ = producer.send(by, late)
         partition.say(f"the late batch: {told}")
         cluster.heal()
+        time.sleep(HEARD_S)
         journal.moment("stop-partition", COORDINATOR)
         tell("invoke", value=[["send", KEY, third]])
         at = producer.write(by, NEXT, third)

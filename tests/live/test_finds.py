@@ -65,7 +65,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     "name",
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
-        *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211"),
+        *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211", "z200"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
@@ -94,6 +94,7 @@ def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tu
         ("z71-logs", {"DecidedBeforeMarked", "TailNotActedOn"}),
         ("z71-logs-control", set()),
         ("z72", {"part of a transaction"}),
+        ("z72-control", set()),
         ("lost-response", {"stuck"}),
         ("lost-response-control", set()),
     ],
