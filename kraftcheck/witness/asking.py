@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from kraftcheck.witness.departures import ALLOWED, NO_USE, reasons_of
+from kraftcheck.witness.departures import ALLOWED, reasons_of
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
 from reference.kit.cover import Result
@@ -24,6 +24,7 @@ from traces.cover.refusals import attempts_of, sort_of
 from traces.foreign.profiles import Profile
 
 NOT_THERE: Final = "Kafka cannot be brought to that row"
+HOST: Final = "the host refuses it: "
 STOPS: Final = "Kafka throws what ends its process"
 Same: TypeAlias = Callable[[Result, Outcome], bool]
 """Whether the reference and Kafka make the same, in all that is compared."""
@@ -77,6 +78,9 @@ def ask(
                 found.reasons[NOT_THERE] += 1
                 continue
             reference = next(iter(matcher.composition.outcomes(node, row, input)), None)
+            if not answer and reference is not None:
+                # What Kafka makes of it is nothing, which the specs may allow as a step.
+                answer = speech.line(node, row, input, Result(row, (), ""))
             why = _differs(reference, answer, speech, same)
             if why is None:
                 found.alike[sort_of(row, reference)] += 1
@@ -100,7 +104,7 @@ def _lines(speech: Speech, node: int, row: Any, input: Any) -> tuple[str, str]:
 def _differs(reference: Result | None, answer: str, speech: Speech, same: Same) -> str | None:
     """None: Kafka does what the reference does; a reason why it does not; "": TLC is to say it."""
     if not answer or answer.startswith(REFUSED):
-        return None if reference is None else NO_USE
+        return None if reference is None else answer.replace(REFUSED, HOST, 1)
     if answer.split("\t")[-1].startswith(THROWN):
         return STOPS
     kafka = speech.taken(answer).outcome

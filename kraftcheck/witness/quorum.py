@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.exits import BadInput
 from kraftcheck.witness import covering, histories
 from kraftcheck.witness.chance import MOVES, walk
 from kraftcheck.witness.kafka import Kafka
@@ -19,11 +20,15 @@ from reference.quorum.protocol import QUORUM
 from reference.quorum.types import Constants
 from reference.quorum41.protocol import QUORUM_41
 from reference.runner.scripted import QuorumSetting
-from traces.cover.models import CoverModel
+from system.files import read_text
+from tla_utils.settings import constants_of
+from traces.cover.models import PROTOCOLS, CoverModel, folder_of, read_covers
 from traces.foreign.reading import ForeignTrace
 from traces.foreign.verdicts import Finding
 
 FETCH_MAX_RECORDS = 2
+FETCHES: Final = {"HandleFetchRequest", "HandleFetchResponse", "HandleFetchTimeout"}
+"""Moves of graphs that are not alike by the rules before 4.1 and since."""
 
 IN_KAFKA: Final = {
     "HandleVoteRequest": "KafkaRaftClient.handleVoteRequest",
@@ -90,6 +95,22 @@ def component(kafka: Kafka) -> _Voters:
 
 
 def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options: Any) -> int:
-    """As covering.cover."""
-    rules = component(kafka).protocol.name
-    return covering.cover(Walk, histories.drive, rules, chosen, specs, kafka=kafka, **options)
+    """As covering.cover. Raises also BadInput: a graph is of other rules than this version's."""
+    rules = component(kafka).protocol
+    for model in chosen:
+        _check_rules(model, specs, kafka, rules)
+    return covering.cover(Walk, histories.drive, rules.name, chosen, specs, kafka=kafka, **options)
+
+
+def _check_rules(model: CoverModel, specs: Path, kafka: Kafka, rules: Protocol) -> None:
+    """Votes are alike in both; a fetch that finds nothing waits before KIP-1166, and not since."""
+    cfg = read_text(folder_of(model, specs) / model.config)
+    moves = PROTOCOLS[model.protocol](constants_of(cfg), None).moves
+    if model.protocol == rules.name or not FETCHES & {*moves}:
+        return
+    own = [m.name for m in read_covers(specs).values() if m.protocol == rules.name]
+    of, to = ("before", "since") if rules is QUORUM_41 else ("since", "before")
+    raise BadInput(
+        f"{model.name}: fetches by the rules {of} 4.1, and Kafka {kafka.version} has those {to} "
+        f"(KIP-1166): take {', '.join(own)}, or another --kafka"
+    )

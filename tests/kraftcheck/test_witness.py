@@ -14,6 +14,10 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED, BadInput
 from kraftcheck.witness import asking
 from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.speech import Outcome, Speech
+from reference.quorum.cover.composition import QuorumComposition
+from reference.quorum.messages import ElectionTimeout
+from reference.quorum.types import Constants, initial_row
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "traces" / "foreign" / "data"
@@ -40,6 +44,8 @@ def run(*words: str) -> Result:
         (("bugs", "groups", "--out", "out"), "no schedule of a groups is stored"),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),
+        (("cover", "quorum-retries"), "(KIP-1166): take quorum41-search, or another --kafka"),
+        (("cover", "quorum41-search", "--kafka", "4.0.2"), "4.0.2 has those before (KIP-1166): take"),
     ],
 )
 def test_what_cannot_be_driven_is_said_in_one_line(
@@ -86,6 +92,22 @@ def test_conform_allows_what_kafka_does_when_it_is_told_to() -> None:
     assert allowed.exit_code == HOLDS, allowed.output
     document = json.loads(allowed.output)
     assert (document["profile"], document["rejections"]) == ("kafka-4.3", [])
+
+
+def test_what_kafka_has_no_use_for_is_a_step_in_which_nothing_happens() -> None:
+    """The reference takes the input: whether nothing may come of it is TLC's to say."""
+    constants = Constants((1, 2, 3), 2)
+    row, speech = initial_row(constants), Speech(constants)
+    there = speech.line(1, row, ElectionTimeout(), Outcome(row, (), ""))
+    host: Any = SimpleNamespace(ask=lambda lines: ["", there, ""])
+    composition = QuorumComposition(constants, ("HandleElectionTimeout",), {}, 1)
+    matcher: Any = SimpleNamespace(composition=composition)
+    asked = [(1, row, ElectionTimeout())]
+    found = asking.ask(asked, matcher, host, speech, lambda one, other: one.row == other.row)
+    assert (found.differing, found.reasons, found.alike) == ([there], {}, {})
+    host.ask = lambda lines: ["", there, "!not possible"]
+    found = asking.ask(asked, matcher, host, speech, lambda one, other: False)
+    assert found.reasons == {f"{asking.HOST}not possible": 1}
 
 
 def test_attempts_of_which_none_is_made_are_no_answer() -> None:

@@ -35,7 +35,7 @@ LIST: Final = "covers.toml"
 PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
     protocol.name: import_module(f"reference.{protocol.name}.cover.composition").composition_of
     for protocol in ALL
-    if protocol.world is None and find_spec(f"reference.{protocol.name}.cover")
+    if find_spec(f"reference.{protocol.name}.cover")
 }
 """Who makes the composition of a protocol's cfg, with what replaces the reference's rules: a module
 of the protocol's folder, if there is one."""

@@ -13,7 +13,7 @@ from kraftcheck.screen import Screen
 from specs import SPECS
 from tla_utils import ToolError
 from traces.cover.matching import Matcher
-from traces.cover.models import dump_graph, read_covers, select
+from traces.cover.models import PROTOCOLS, dump_graph, read_covers, select
 
 
 @pytest.fixture
@@ -33,6 +33,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def test_every_cfg_belongs_to_a_graph() -> None:
     configs = {model.config for model in read_covers().values()} - {""}
     assert configs == {path.name for path in SPECS.glob("*/cover/*.cfg")}
+    assert {model.protocol for model in read_covers().values() if model.config} <= {*PROTOCOLS}
 
 
 @pytest.mark.parametrize(
