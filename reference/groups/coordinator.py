@@ -268,9 +268,9 @@ class CoordinatorHandlers:
         """The owner of each partition that somebody wants: the assignor, by the group epoch."""
         members = self.rules.constants.members
         present = [n for n in members if self._member(group, n).state != "None"]
-        owners = (
+        owners = [
             dict(zip(wanted, among, strict=True)) for among in product(present, repeat=len(wanted))
-        )
+        ]
         able = [owner for owner in owners if self.rules.is_target(group, owner)]
         return able[group.epoch % len(able)]
 

@@ -47,7 +47,8 @@ from reference.kit.protocol import Outcome
 
 def without_position(row: GroupOffsets) -> tuple[int, ...]:
     """What is being given up needs none."""
-    return as_set({*row.taken} - {*row.revoking} - {each.partition for each in row.positions})
+    there = {each.partition for each in row.positions}
+    return tuple([p for p in row.taken if p not in there and p not in row.revoking])
 
 
 def position_of(row: GroupOffsets, p: int) -> FetchPosition | None:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, combinations, permutations
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from reference.groups.messages import (
     COORDINATOR,
@@ -45,8 +47,8 @@ OUTSIDE: Final = ("Unsubscribed", "Joining", "Fatal")
 """The states of a consumer that is no member, or has no epoch yet."""
 
 
-class State(NamedTuple):
-    """All rows, by what they are."""
+class State(msgspec.Struct):
+    """All rows, by what they are. Of protocols that extend this one, some may lack."""
 
     constants: Constants
     coordinator: GroupCoordinator
@@ -63,7 +65,6 @@ class State(NamedTuple):
 
 def state_of(constants: Constants, rows: Rows) -> State:
     members = {n: rows[n] for n in constants.members}
-    # Protocols that extend this one may lack these.
     alone: tuple[Any, Any, Any] = (rows.get(LOADER), rows.get(OFFSETS), rows.get(MIGRATION))
     return State(constants, rows[COORDINATOR], members, *alone)
 

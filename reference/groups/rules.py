@@ -138,13 +138,15 @@ class GroupRules:
 
     def is_target(self, group: GroupRecord, owner: Mapping[int, int]) -> bool:
         """G15. owner: of each partition that somebody subscribes to."""
-        of = dict(zip(self.constants.members, group.members, strict=True))
-        share = {n: sum(each == n for each in owner.values()) for n in of}
-        return all(
-            p in of[n].subscribed
-            and all(share[n] <= share[k] + 1 for k in of if p in of[k].subscribed)
-            for p, n in owner.items()
-        )
+        subscribed = [member.subscribed for member in group.members]
+        asked = dict(zip(self.constants.members, subscribed, strict=True))
+        owners = [*owner.values()]
+        share = {n: owners.count(n) for n in asked}
+        for p, n in owner.items():
+            of_others = [share[k] for k, topics in asked.items() if p in topics]
+            if p not in asked[n] or share[n] > min(of_others) + 1:
+                return False
+        return True
 
     def is_free(self, group: GroupRecord, member: MemberRecord, p: int) -> bool:
         """G16. Nobody holds it, or the member itself, which was to give it up."""

@@ -37,8 +37,9 @@ class View:
 class Property(NamedTuple):
     """A named property. check: of the constants and of all rows (by node) before and after a step;
     what is wrong, in words, or None. misses: what is wrong and yet keeps it. view: how it sees
-    states, if not as rows; of_states: `check`, of the states before and after; looks_at: the fields
-    of a state that it looks at; none: it may look at all there is.
+    states, if not as rows; of_states: `check`, of the states before and after, or, if it is no
+    property of_steps, of the one after; looks_at: the fields of a state that it looks at; none: it
+    may look at all there is.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Property(NamedTuple):
     misses: str = ""
     view: View | None = None
     of_states: Check | None = None
+    of_steps: bool = True
     looks_at: tuple[str, ...] = ()
 
 
@@ -105,16 +107,12 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
         of_steps = len(signature(check).parameters) == 2
         view.fields.update(dict.fromkeys(looks_at))
 
-        def of_state(old: Any, new: Any) -> str | None:
-            return check(new)
-
-        of_states = check if of_steps else of_state
-
         def asked(constants: Any, before: Any, after: Any) -> str | None:
-            return of_states(state_of(constants, before), state_of(constants, after))
+            old, new = state_of(constants, before), state_of(constants, after)
+            return check(old, new) if of_steps else check(new)
 
         means, misses = sentence_and_misses(check)
-        return Property(name, means, asked, misses, view, of_states, looks_at)
+        return Property(name, means, asked, misses, view, check, of_steps, looks_at)
 
     return named
 
@@ -137,9 +135,10 @@ class Due:
         after the other, of mappings that nobody changes. What is wrong from the beginning is wrong
         after the first.
         """
-        due = self.after(constants, before, after)
-        for each in due:
-            wrong = (each.of_states or each.check)(*self._given[each.view])
+        for each in self.after(constants, before, after):
+            given = self._given[each.view]
+            check = each.of_states or each.check
+            wrong = check(*given) if each.of_steps else check(given[1])
             if wrong is not None:
                 yield each, wrong
 

@@ -139,7 +139,9 @@ class PlainMachine(Machine):
     def outcome(self, node: int, row: Any, input: Any) -> Any:
         try:
             made = self._handle(node, row, input)
-            return None if made is None else Outcome(made.row, made.sent, made.ignored)
+            if made is None or type(made) is Outcome:
+                return made
+            return Outcome(made.row, made.sent, made.ignored)
         except Exception as error:  # What others wrote may raise anything.
             raise raised(self._protocol, f"handling {type(input).__name__}", error) from error
 
@@ -219,6 +221,7 @@ class PlainSimulation(Circular):
         self.clients = PlainClients(self._world.promises)
         self._options, self._chooser, self._recorder = options, chooser, recorder
         self._network, self._faults = chooser.stream("network"), chooser.stream("faults")
+        self._workload = chooser.stream("workload")
         drawn = {name: getattr(options, name) for name in self._world.constants}
         unkept = self.unkept()
         self._due = Due([e for e in self._world.properties if e.name not in unkept])
@@ -342,15 +345,16 @@ class PlainSimulation(Circular):
 
     def _own(self) -> Step | None:
         """An input that is no message: a node, then one of those that may come to it."""
-        below, rare = self._chooser.stream("workload").below, self._rare
+        below, rare, faults = self._workload.below, self._rare, self._faults
         able = [state for state in self._states.values() if state.local]
         if not able:
             return None
         for _ in range(TRIES):
             state = able[below(len(able))]
-            input = state.local[below(len(state.local))]
+            local = state.local
+            input = local[below(len(local))]
             often = rare.get(type(input))
-            if often is not None and not chance(self._faults, often):
+            if often is not None and not chance(faults, often):
                 continue
             if self._comes(state.node, input):
                 return self._step(state.node, self._machine.interner.input(input))

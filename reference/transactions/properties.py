@@ -35,6 +35,7 @@ NOTHING: Final = (0, -1)
 TXN_STATES: Final = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
 )
+PENDING_STATES: Final = (*TXN_STATES, "None", "PrepareEpochFence")
 STATUSES: Final = ("Off", "Initializing", "Ready", "Open", "Ending", "Fenced", "Failed")
 
 
@@ -71,8 +72,8 @@ class History(msgspec.Struct, frozen=True):
 Rows: TypeAlias = Mapping[int, Any]
 
 
-class State(NamedTuple):
-    """All rows, by what they are. logs: of the partitions."""
+class State(msgspec.Struct):
+    """All rows, by what they are. logs: of the partitions. found: see `fates`."""
 
     constants: Constants
     log: Coordinators
@@ -80,6 +81,7 @@ class State(NamedTuple):
     clients: Mapping[int, Client]
     history: History
     logs: Mapping[int, tuple[LogEntry, ...]]
+    found: frozenset[tuple[int, str, int]] | None = None
 
 
 def state_of(constants: Constants, rows: Rows) -> State:
@@ -139,11 +141,16 @@ def history_next(constants: Constants, before: Rows, after: Rows) -> History:
 
 def _tells_nothing(constants: Constants, before: Rows, after: Rows) -> bool:
     """Whether nothing changes that a history is made of, as in most steps."""
-    return (
-        after[COORDINATOR].log.committed == before[COORDINATOR].log.committed
-        and all(len(after[p].log) == len(before[p].log) for p in constants.partitions)
-        and all(after[c].status == before[c].status for c in constants.clients)
-    )
+    was, now = before[COORDINATOR], after[COORDINATOR]
+    if now is not was and now.log.committed != was.log.committed:
+        return False
+    for p in constants.partitions:
+        if len(after[p].log) != len(before[p].log):
+            return False
+    for c in constants.clients:  # noqa: SIM110
+        if after[c].status != before[c].status:
+            return False
+    return True
 
 
 def newly_committed(old: Coordinators, new: Coordinators) -> tuple[Any, ...]:
@@ -157,13 +164,32 @@ def batches(log: tuple[LogEntry, ...]) -> Iterator[LogEntry]:
     return (e for e in log if e.kind == "Batch")
 
 
-def markers(log: tuple[LogEntry, ...]) -> Iterator[LogEntry]:
-    return (e for e in log if e.kind == "Marker")
+def markers(log: tuple[LogEntry, ...]) -> list[LogEntry]:
+    return [e for e in log if e.kind == "Marker"]
 
 
-def fates(state: State) -> set[tuple[int, str, int]]:
-    """(transaction, fate, partition) of every batch."""
-    return {(txn, fate, p) for p, log in state.logs.items() for txn, fate in _fates_in(log)}
+def fates(state: State) -> frozenset[tuple[int, str, int]]:
+    """(transaction, fate, partition) of every batch: found once for all who ask of a state."""
+    if state.found is None:
+        each = ((txn, fate, p) for p, log in state.logs.items() for txn, fate in _fates_in(log))
+        state.found = frozenset(each)
+    return state.found
+
+
+@lru_cache(maxsize=64)
+def _pairs(decided: frozenset[Decided]) -> frozenset[tuple[str, int]]:
+    """State and epoch of each. Most steps leave what is decided as it is."""
+    return frozenset((each.state, each.epoch) for each in decided)
+
+
+@lru_cache(maxsize=64)
+def _completed(decided: frozenset[Decided]) -> tuple[Decided, ...]:
+    return tuple(sorted(each for each in decided if each.state.startswith("Complete")))
+
+
+@lru_cache(maxsize=64)
+def _prepared(decided: frozenset[Decided]) -> tuple[Decided, ...]:
+    return tuple(sorted(each for each in decided if each.state.startswith("Prepare")))
 
 
 @lru_cache(maxsize=4096)
@@ -214,16 +240,16 @@ def transaction_type_inv(state: State) -> str | None:
     for n, c in enumerate(state.log.coordinators, 1):
         if c.txn.state not in TXN_STATES or c.txn.epoch < -1:
             return f"coordinator {n} has the state {c.txn.state} in epoch {c.txn.epoch}"
-        if c.pending.state not in (*TXN_STATES, "None", "PrepareEpochFence"):
+        if c.pending.state not in PENDING_STATES:
             return f"coordinator {n} has {c.pending.state} pending"
-        if not {*c.to_mark} <= {*c.txn.partitions}:
+        if c.to_mark and not {*c.to_mark} <= {*c.txn.partitions}:
             return f"coordinator {n} marks what is not in its transaction"
         if c.active and n > state.log.leader_epoch:
             return f"coordinator {n} is active in epoch {state.log.leader_epoch}"
     for p, row in state.partitions.items():
         if row.producer.epoch < -1 or row.guard < -1:
             return f"partition {p} has the producer epoch {row.producer.epoch}, guard {row.guard}"
-        if any(v.request.partition != p for v in row.verifying):
+        if row.verifying and any(v.request.partition != p for v in row.verifying):
             return f"partition {p} verifies a batch of another"
     wrong = [c for c, row in state.clients.items() if row.status not in STATUSES]
     return f"producer {wrong[0]} is {state.clients[wrong[0]].status}" if wrong else None
@@ -297,7 +323,7 @@ def decided_before_marked(state: State) -> str | None:
 
     Misses: the marker of an earlier decision that comes in a later epoch with its number.
     """
-    decided = {(d.state, d.epoch) for d in state.history.decided}
+    decided = _pairs(state.history.decided)
     for p, log in state.logs.items():
         for m in markers(log):
             if (f"Prepare{m.decision}", m.epoch) not in decided:
@@ -314,11 +340,7 @@ def one_decision(state: State) -> str | None:
     seen: set[tuple[int, str]]
     seen = {(m.epoch, m.decision) for log in state.logs.values() for m in markers(log)}
     seen |= {(t.epoch, t.decision) for t in state.history.told}
-    seen |= {
-        (d.epoch, decision_is(d.state))
-        for d in state.history.decided
-        if d.state.startswith("Complete")
-    }
+    seen |= {(d.epoch, decision_is(d.state)) for d in _completed(state.history.decided)}
     return _two_decisions(state, seen)
 
 
@@ -344,23 +366,17 @@ def log_matches_markers(state: State) -> str | None:
     Misses: markers that come after the record and are never written: it asks when the record
     is committed.
     """
-    decided = state.history.decided
-    for done in sorted(d for d in decided if d.state.startswith("Complete")):
+    marked = {(p, m.epoch, m.decision) for p, log in state.logs.items() for m in markers(log)}
+    prepared = _prepared(state.history.decided)
+    for done in _completed(state.history.decided):
         decision = decision_is(done.state)
         epochs = {done.epoch}
         if is_first_of_id(state.constants, done.epoch):
             epochs.add(done.epoch - 1)
-        prepared = [d for d in decided if d.state == f"Prepare{decision}" and d.epoch in epochs]
-        if not any(_all_marked(state, d.partitions, d.epoch, decision) for d in prepared):
+        own = [d for d in prepared if d.epoch in epochs and d.state == f"Prepare{decision}"]
+        if not any({(p, d.epoch, decision) for p in d.partitions} <= marked for d in own):
             return f"{done.state} of epoch {done.epoch} is committed, and a marker is missing"
     return None
-
-
-def _all_marked(state: State, partitions: tuple[int, ...], epoch: int, decision: str) -> bool:
-    wanted = (epoch, decision)
-    return all(
-        any((m.epoch, m.decision) == wanted for m in markers(state.logs[p])) for p in partitions
-    )
 
 
 def zombie_commits_nothing(state: State) -> str | None:
@@ -456,7 +472,7 @@ def epochs_in_bounds(state: State) -> str | None:
     for c, row in state.clients.items():
         if is_last_of_id(state.constants, row.epoch):
             return f"producer {c} has epoch {row.epoch}, which is given to nobody"
-    prepared = [d for d in state.history.decided if d.state.startswith("Prepare")]
+    prepared = _prepared(state.history.decided)
     over = sorted(d.epoch for d in prepared if is_first_of_id(state.constants, d.epoch))
     if state.constants.version == 2 and over:
         return f"a transaction is ended with epoch {over[0]}, of the next producer id"

@@ -106,6 +106,7 @@ def plants() -> tuple[Plant, ...]:
     both_ready = {2: replace(rows[2], status="Ready", epoch=1)}
     open_now = partition(*COMMITTED, batch(2, 1))
     known = Txn("Ongoing", 1, (12,))
+    both = Decided("PrepareAbort", 1, ())
     over = Decided("PrepareAbort", TWO.max_epoch + 2, ())
     twice = partition(batch(1, 0), batch(1, 0), marker("Commit", 1))
     reordered = partition(batch(2, 0), batch(1, 0), marker("Commit", 1))
@@ -136,7 +137,7 @@ def plants() -> tuple[Plant, ...]:
         _plant("DecidedBeforeMarked", {}, decided=frozenset(_ENDED[1:])),
         _plant("OneDecision", {12: partition(*ABORTED)}),
         _plant("OneDecision", {}, told=told_abort),
-        _plant("OnePreparedDecision", {}, decided={*_ENDED, Decided("PrepareAbort", 1, ())}),
+        _plant("OnePreparedDecision", {}, decided=frozenset({*_ENDED, both})),
         _plant("LogMatchesMarkers", {12: partition(batch(1, 0))}),
         _plant("LogMatchesMarkers", {}, decided=frozenset(_ENDED[1:])),
         _plant("ZombieCommitsNothing", {}, late=frozenset({(11, 1)})),
