@@ -79,6 +79,8 @@ class Data:
 
     def endpoints(self, hints: list[Message]) -> list[Message]:
         """Of the leaders that an answer names (KIP-951)."""
+        if not hints:
+            return []
         setup = self.core.setup
         leaders = sorted({hint["leader_id"] for hint in hints} - {UNDEFINED})
         return [{"node_id": b, "host": setup.host, "port": setup.ports[b]} for b in leaders]

@@ -175,9 +175,9 @@ class Front:
         """A fresh cluster, with a tape of its own."""
         self._tapes += 1
         self.tape = self.folder / f"tape-{self._tapes}"
-        self._file = self.tape.open("wb", TAPE_BLOCK)
+        self._file = self.tape.open("wb")
         self._clock = Clock(self._setup.speed)
-        self._taped = Taped(self._setup, self._file)
+        self._taped = Taped(self._setup, self._file, TAPE_BLOCK)
         self._taped.core.reach = LEAP_US
         self._told = 0
         # Metadata, and the first election.
@@ -203,8 +203,13 @@ class Front:
             connection.transport.abort()
         self._connections.clear()
         self._buffered = 0
+        self._flush()
         self._file.close()
         return judging.judged(self.tape)
+
+    def _flush(self) -> None:
+        self._taped.flush()
+        self._file.flush()
 
     def close(self) -> None:
         if self._timer is not None:
@@ -309,7 +314,7 @@ class Front:
     def _tick(self) -> None:
         self._taped.core.advance(self._clock.now())
         self.run(*self._leave())
-        self._file.flush()
+        self._flush()
         self._clock.rest()
         due = self._taped.core.world.next_due()
         delay = LATE_S

@@ -77,11 +77,14 @@ class ServedPace(Pace):
         if len(parked) < len(self._brokers) - 1:
             super().news(leader)
         row: BrokerRow = world.row(leader)
+        end = len(row.log)
         for follower, (at, answer, due) in list(parked.items()):
             if at != leader:
                 continue
-            wait = self._fetch_wait(follower, world.row(follower), row)
-            if wait == self._paces.fetch:
+            told: BrokerRow = world.row(follower)
+            is_behind = len(told.log) != end
+            wait = 0 if is_behind else self._fetch_wait(follower, told, row)
+            if is_behind or wait == self._paces.fetch:
                 del parked[follower]
                 world.arrives(leader, answer.value.request)
             elif now + 1000 * wait < due:

@@ -332,7 +332,7 @@ class LivePartition(ServedPartition):
             if not reply.records or not self.pace.is_usual(follower, was, there):
                 return None
             taken = step(follower, was, reply)
-            if taken is None or taken.sent or len(taken.row.log) == len(was.log):
+            if taken is None or taken.sent or taken.row.log is was.log:
                 return None
             next = step(follower, taken.row, _ASK)
             if next is None or len(next.sent) != 1 or next.row.log_start != was.log_start:

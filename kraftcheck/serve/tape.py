@@ -51,10 +51,12 @@ class Sink(Protocol):
 class Taped:
     """A cluster, and the tape of what happens to it. Raises OSError: the tape cannot be written."""
 
-    def __init__(self, setup: Setup, sink: Sink) -> None:
+    def __init__(self, setup: Setup, sink: Sink, block: int = 0) -> None:
+        """block: so many bytes are kept until they are written at once, or `flush` is called."""
         self.core = cluster(setup)
         self._sink = sink
         self._encode_into = msgspec.msgpack.Encoder().encode_into
+        self._block = block
         self._buffer = bytearray()
         self.arrivals = 0
         sink.write(MAGIC)
@@ -63,9 +65,17 @@ class Taped:
     def _write(self, entry: object) -> None:
         """An `Entry`, or what is written as one."""
         buffer = self._buffer
-        self._encode_into(entry, buffer, _LENGTH.size)
-        _LENGTH.pack_into(buffer, 0, len(buffer) - _LENGTH.size)
-        self._sink.write(buffer)
+        at = len(buffer)
+        end = at + _LENGTH.size
+        self._encode_into(entry, buffer, end)
+        _LENGTH.pack_into(buffer, at, len(buffer) - end)
+        if len(buffer) > self._block:
+            self.flush()
+
+    def flush(self) -> None:
+        """Everything is written that is known."""
+        self._sink.write(self._buffer)
+        self._buffer.clear()
 
     def arrive(self, kind: Kind, now: int, connection: int, data: bytes = b"") -> str:
         """Returns what is wrong with a command, or ""."""

@@ -112,9 +112,10 @@ class PartitionRowSteps:
 
     def answer_reached(self, n: int, row: BrokerRow, *sent: Message) -> BrokerOutcome:
         """The outcome once the high watermark is what it is."""
-        responses = self.reached_responses(n, row) if row.parked else ()
-        if not responses:
+        # Batches do not overlap: who waits for the first of them waits for the least.
+        if not row.parked or row.parked[0].required > row.high_watermark:
             return BrokerOutcome(row, canonical(sent), "")
+        responses = self.reached_responses(n, row)
         return BrokerOutcome(self.without_reached(row), canonical((*sent, *responses)), "")
 
     def advance_and_finish(self, n: int, row: BrokerRow, *sent: Message) -> BrokerOutcome:
