@@ -30,5 +30,14 @@ WithAppended(log, records) ==
 (* anything else behind it, can be elected any more.                        *)
 WithCommitted(log) == InitialTailLog(LastOf(log))
 
+(* A new leader learns that what it found is committed: nobody who lacks    *)
+(* it can be elected any more.  Of what others have behind it that says     *)
+(* nothing: its high watermark may have been there before it led.           *)
+WithFound(log) ==
+  LET end == Len(log.leader)
+      holding == {t \in log.tails : Len(t) >= end /\ SubSeq(t, 1, end) = log.leader}
+  IN [committed |-> LastOf(log), leader |-> <<>>,
+      tails |-> {SubSeq(t, end + 1, Len(t)) : t \in holding}]
+
 WithLeader(log, tail) == [log EXCEPT !.leader = tail]
 =============================================================================

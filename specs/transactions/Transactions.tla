@@ -174,7 +174,7 @@ Elect(tail) ==
 
 Loaded ==
   /\ ~Current.active
-  /\ log' = IF ActsOnCommittedOnly THEN WithCommitted(log) ELSE log
+  /\ log' = IF ActsOnCommittedOnly THEN WithFound(log) ELSE log
   /\ \E outcome \in Step_HandleLoaded(Current, LastOf(log), leaderless) :
        /\ coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
        /\ Hear({}, outcome.sent)

@@ -125,7 +125,7 @@ Inputs_Elect(n, row) == {[type |-> "Elect", tail |-> t] : t \in row.log.tails}
 Node_HandleLoaded(n, row, input) ==
   LET log == TailsOf(row.log) IN
   IF Current(row).active THEN Disabled
-  ELSE {[o EXCEPT !.row.log = IF ActsOnCommittedOnly THEN WithTails(WithCommitted(log)) ELSE @] :
+  ELSE {[o EXCEPT !.row.log = IF ActsOnCommittedOnly THEN WithTails(WithFound(log)) ELSE @] :
           o \in Lifted(row, row.leaderEpoch,
                        Step_HandleLoaded(Current(row), LastOf(log), row.leaderless))}
 
