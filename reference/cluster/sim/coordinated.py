@@ -64,7 +64,7 @@ COORDINATOR_CLIENT: Final = -2
 """Who asks the broker, as its requests say."""
 FIRST_VALUE: Final = 1_000_000
 """The first record of the coordinator, as a value: no other client's is as large."""
-BETWEEN_MS: Final = (2, 5, 20)
+BETWEEN_MS: Final = (10, 30, 80)
 """From a move of the coordinator, or of those that ask it, to the next one."""
 PREFIX: Final = "coordinator_"
 """Before the options of the coordinator; those of the cluster have their own names."""
@@ -73,6 +73,18 @@ _CLUSTER: Final[Mapping[str, Any]] = {
     **{"acks": "all", "unclean": False, "reckless": False},
 }
 """A log of its own, and one that promises what a coordinator counts on."""
+_PALETTES: Final = {
+    **CLUSTER.palettes,
+    "quorum": {name: CLUSTER.palettes["quorum"][name] for name in ("voters", "flush_ms")},
+    "data": {
+        **CLUSTER.palettes["data"],
+        **{"crashes": ((1, 3), (1, 6)), "racks": ((1, 0),), "stale": ((1, 0), (1, 2))},
+        **{"elections": ((1, 6), (1, 10)), "calm_ms": ((1, 1600), (1, 900))},
+    },
+}
+"""Those of a cluster, but with trouble for its brokers alone: leaders of the log are to change."""
+_FAULTY_MS: Final = (12_000, 16_000)
+"""As long as the coordinator's moves last."""
 EPOCHS: Final = 10
 """So many leader epochs of the log have a coordinator; later ones have none."""
 
@@ -134,7 +146,6 @@ class Coordinators(PlainSimulation):
         self._records: list[Any] = []
         self._operations: dict[int, Operation] = {}
         self._step_taken = 0
-        self.queue.push(0, CALL, 0, self._move)
 
     # --- The loop
 
@@ -167,6 +178,7 @@ class Coordinators(PlainSimulation):
         first = self._broker == UNDEFINED
         self._broker, self._epoch, self._watermark = broker, row.leader_epoch, row.high_watermark
         if first:
+            self.queue.push(self._cluster.now, CALL, 0, self._move)
             return
         records, log = self._behind(row), self._rows[self._node].log
         tail = next((each for each in log.tails if each.records == records), None)
@@ -365,7 +377,7 @@ def _draw(protocol: Protocol, chooser: Chooser, requested: Mapping[str, Any]) ->
             of_cluster[option] = value
     if "watched" in requested:
         own["watched"] = requested["watched"]
-    cluster = draw(chooser, CLUSTER.palettes, of_cluster)
+    cluster = draw(chooser, _PALETTES, of_cluster)
     coordinator = options_of(protocol).draw(
         chooser, scenario_of(protocol).palettes, own, PREFIX
     )
@@ -397,6 +409,9 @@ def family_of(protocol: Protocol) -> Family:
         | {
             "name": on_cluster(protocol.name),
             "sentence": f"{protocol.sentence}; the coordinator's log is a partition of a cluster",
+            "palettes": _PALETTES,
+            "faulty_ms": _FAULTY_MS,
+            "max_events": 2 * CLUSTER.max_events,
             "protocol": protocol,
         }
     )
