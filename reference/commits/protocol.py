@@ -42,14 +42,7 @@ from reference.groups.messages import (
     Subscribe,
     Unsubscribe,
 )
-from reference.kit.protocol import (
-    CoordinatorLog,
-    Handlers,
-    NodeKind,
-    Protocol,
-    Substitution,
-    World,
-)
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
 
 MOST_RECORDS: Final = 40
 """Of the partition, in a run."""
@@ -133,7 +126,6 @@ COMMITS: Final = Protocol(
     rules=(CommitRules,),
     extends=groups.GROUPS.name,
     sometimes=tuple(sometimes.all),
-    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -134,7 +134,7 @@ class Coordinators(PlainSimulation):
         self._between = chooser.stream("workload")
         self.queue = Queue()
         self.now = 0
-        self.closed = False
+        self.closed = self._looking = False
         self._broker, self._epoch = UNDEFINED, 0
         self._watermark = 0
         """That of the broker, when it took over."""
@@ -167,12 +167,29 @@ class Coordinators(PlainSimulation):
 
     # --- What its log does
 
-    def look(self) -> None:
-        """The partition has taken a step: another broker may lead."""
+    def look_soon(self) -> None:
+        """The partition has taken a step. Where another broker leads, the coordinator hears of it
+        when that broker has done the same for all its partitions.
+        """
+        if self._newest() != UNDEFINED and not self._looking and not self.closed:
+            self._looking = True
+            self.queue.push(self._cluster.now, CALL, 0, self._look)
+
+    def _newest(self) -> int:
+        """The broker that leads the log in the largest epoch, if the coordinator has none so large.
+        """
+        epoch, newest = self._epoch, UNDEFINED
         for broker in self._partition.brokers:
             row = self._partition.row(broker)
-            if not self.closed and row.role == "Leader" and row.leader_epoch > self._epoch:
-                self._elect(broker, row)
+            if row.role == "Leader" and row.leader_epoch > epoch:
+                epoch, newest = row.leader_epoch, broker
+        return newest
+
+    def _look(self, _: int) -> None:
+        self._looking = False
+        broker = self._newest()
+        if broker != UNDEFINED and not self.closed:
+            self._elect(broker, self._partition.row(broker))
 
     def _elect(self, broker: int, row: BrokerRow) -> None:
         first = self._broker == UNDEFINED
@@ -315,7 +332,7 @@ class CoordinatedSimulation(ClusterSimulation):
 
     def stepped(self) -> None:
         super().stepped()
-        self.coordinators.look()
+        self.coordinators.look_soon()
 
     def receive(self, partition: int, message: object) -> None:
         if (
