@@ -316,6 +316,8 @@ def component_name(constants: RunConstants, component: int) -> str:
 def component_letter(constants: RunConstants, component: int) -> str:
     """The same in a letter or two."""
     if isinstance(constants, ClusterConstants):
+        if component > len(constants.partitions):
+            return "G"
         return str(component - 1) if component else "Q"
     return str(component)
 

@@ -414,8 +414,8 @@ def _memo(protocol: Protocol, bug: str | None, enabled: bool) -> CoordinatedMemo
 
 
 LEGEND_OF_COORDINATOR: Final = """\
-        the partition behind the last one stands for the coordinator of partition 0, which is its
-        log, and those that ask it: their lines say what the step changed in the row
+        G the coordinator of partition 0, which is its log, and those that ask it: a line says what
+        the step changed in the row
 """
 
 
