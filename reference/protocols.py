@@ -186,7 +186,7 @@ MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protoc
 """All types of messages."""
 COMPOSED: Final[tuple[type[Any], ...]] = (
     ClusterConstants,
-    *(coordinated(each.name, each.constants) for each in COORDINATED.values()),
+    *(coordinated(each) for each in COORDINATED.values()),
     *_COMPOSED.values(),
 )
 """Types of constants of compositions."""

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from reference.kit.protocol import Protocol
 from reference.partition.types import PartitionConstants
 from reference.quorum.types import Constants
 
@@ -46,17 +47,17 @@ def on_cluster(protocol: str) -> str:
 
 
 @cache
-def coordinated(protocol: str, of: type[Any]) -> type[Any]:
-    """The constants of such a run: `coordinator` has those of the protocol, which are of this type.
-    The first partition is its log; its component is the last one.
+def coordinated(protocol: Protocol) -> type[Any]:
+    """The constants of such a run: `coordinator` has those of the protocol. The first partition is
+    its log; its component is the last one.
     """
     return msgspec.defstruct(
-        f"{protocol}_on_cluster_constants",
-        [("coordinator", of)],
+        f"{protocol.name}_on_cluster_constants",
+        [("coordinator", protocol.constants)],
         bases=(ClusterConstants,),
         namespace={"components": property(_with_coordinator)},
         frozen=True,
-        tag=on_cluster(protocol),
+        tag=on_cluster(protocol.name),
         tag_field="protocol",
     )
 

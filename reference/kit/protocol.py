@@ -117,9 +117,9 @@ class SharedLog(NamedTuple):
 
 
 class CoordinatorLog(NamedTuple):
-    """The log of a coordinator, as a node has it: the field `log` of its row, with what is committed,
-    what its leader has behind it, and what others may have there (specs/common/TailLog.tla). In a
-    cluster it is a partition (reference/cluster/sim/coordinated.py).
+    """The log of a coordinator, as a node has it: the field `log` of its row, with what is
+    committed, what its leader has behind it, and what others may have there
+    (specs/common/TailLog.tla). In a cluster it is a partition (reference/cluster/sim).
 
     node: whose it is. elected: the input with which another leader takes over, made of its tail.
     """

@@ -1,4 +1,5 @@
-"""A replicated, compacted log of one key as its leader sees it: the twin of TailLog.tla.
+"""A replicated, compacted log of one key as its leader sees it: the twin of TailLog.tla and
+LoadedLog.tla.
 
 Law of this file: nothing is decided here, and nothing changes its arguments.
 """

@@ -15,7 +15,7 @@
 (*  3. A message that its receiver refuses now and for ever, since epochs   *)
 (*     only grow, is forgotten.                                             *)
 (***************************************************************************)
-EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TailLog
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, LoadedLog
 
 CONSTANTS
   Clients,           \* numbers of the producer's instances, from 1

@@ -30,16 +30,17 @@ from typing import Any, Final
 
 import msgspec
 
+from reference.bugs.catalog import bug as known_bug
 from reference.cluster.sim.family import FAMILY as CLUSTER_FAMILY, LEGEND, bugs_of_parts
 from reference.cluster.sim.options import ClusterOptions, draw
 from reference.cluster.sim.scenario import CLUSTER, ClusterScenario
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from reference.cluster.types import coordinated, on_cluster
-from reference.bugs.catalog import bug as known_bug
 from reference.kit.protocol import Protocol
 from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.types import UNDEFINED, BrokerRow
+from reference.protocols import kind_of_row
 from reference.quorum.sim.machine import QuorumMemo
 from reference.sim.choices import Chooser, pick
 from reference.sim.events import CALL, Queue
@@ -47,7 +48,6 @@ from reference.sim.family import Family
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.operations import Operation
-from reference.protocols import kind_of_row
 from reference.sim.plain import (
     PlainMemo,
     PlainSimulation,
@@ -176,8 +176,7 @@ class Coordinators(PlainSimulation):
             self.queue.push(self._cluster.now, CALL, 0, self._look)
 
     def _newest(self) -> int:
-        """The broker that leads the log in the largest epoch, if the coordinator has none so large.
-        """
+        """The broker that leads the log in a larger epoch than the coordinator has, or none."""
         epoch, newest = self._epoch, UNDEFINED
         for broker in self._partition.brokers:
             row = self._partition.row(broker)
@@ -320,7 +319,7 @@ class CoordinatedSimulation(ClusterSimulation):
             self, options.coordinator, chooser, memo.coordinator, recorder
         )
         self._lanes.append(self.coordinators)
-        self.constants = coordinated(protocol.name, protocol.constants)(
+        self.constants = coordinated(protocol)(
             quorum=self.constants.quorum,
             partitions=self.constants.partitions,
             coordinator=self.coordinators.constants,
@@ -335,10 +334,7 @@ class CoordinatedSimulation(ClusterSimulation):
         self.coordinators.look_soon()
 
     def receive(self, partition: int, message: object) -> None:
-        if (
-            isinstance(message, ProduceResponse)
-            and message.request.client == COORDINATOR_CLIENT
-        ):
+        if isinstance(message, ProduceResponse) and message.request.client == COORDINATOR_CLIENT:
             self.coordinators.told(message)
         else:
             super().receive(partition, message)
@@ -395,9 +391,7 @@ def _draw(protocol: Protocol, chooser: Chooser, requested: Mapping[str, Any]) ->
     if "watched" in requested:
         own["watched"] = requested["watched"]
     cluster = draw(chooser, _PALETTES, of_cluster)
-    coordinator = options_of(protocol).draw(
-        chooser, scenario_of(protocol).palettes, own, PREFIX
-    )
+    coordinator = options_of(protocol).draw(chooser, scenario_of(protocol).palettes, own, PREFIX)
     return _options_type(protocol)(
         shape=cluster.shape, quorum=cluster.quorum, data=cluster.data, coordinator=coordinator
     )

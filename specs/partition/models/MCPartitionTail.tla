@@ -12,8 +12,8 @@
 (*              partition tells which replica still has it                  *)
 (* The leader is the broker that last took up a larger epoch (its           *)
 (* coordinator loads then), not the one that the controller has chosen.     *)
-(* Each step of the partition must be one of TailLog, an append with its    *)
-(* commit, an election with its commit, or none.                            *)
+(* Each step of the partition must be one of TailLog or LoadedLog, an       *)
+(* append with its commit, an election with its commit, or none.            *)
 (*                                                                          *)
 (* A leader that was deposed and has not heard of it may append: what it    *)
 (* appends is a tail if it may still be elected.  That is an append from    *)
@@ -29,7 +29,7 @@ VARIABLES
 
 tailVars == <<mcVars, tail, covered, leading>>
 
-T == INSTANCE TailLog
+T == INSTANCE LoadedLog
 
 NoRecord == 0
 

@@ -11,7 +11,7 @@
 (* partition's leader is a node, and each instance of the producer.  An     *)
 (* answer without an error is a message, an error is why a step is ignored. *)
 (***************************************************************************)
-EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TailLog, TLC
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, LoadedLog, TLC
 
 CONSTANTS Clients, MaxCoordinators
 

@@ -12,7 +12,7 @@ from reference.cluster.sim.coordinated import Coordinators
 from reference.runner.narrate import narrate
 from reference.runner.run import simulate_part, simulate_run
 from reference.transactions import coordinator
-from reference.transactions.log import with_committed
+from reference.transactions.log import with_committed, with_found
 from reference.transactions.messages import Tail, TxnRecord
 from reference.transactions.types import INITIAL_RECORD, TailLog
 from traces.jobs.checks import check_runs
@@ -100,15 +100,13 @@ FOUND_IN = 139
 def test_what_is_found_leaves_what_others_have_behind_it() -> None:
     one, two = (TxnRecord("Ongoing", epoch, (11,), 1) for epoch in (0, 1))
     tails = (Tail(()), Tail((one,)), Tail((one, two)), Tail((two,)))
-    found = coordinator.with_found(TailLog(INITIAL_RECORD, (one,), tails))
+    found = with_found(TailLog(INITIAL_RECORD, (one,), tails))
     assert found == TailLog(one, (), (Tail(()), Tail((two,))))
     nothing = TailLog(INITIAL_RECORD, (), tails[:2])
-    assert coordinator.with_found(nothing) == nothing
+    assert with_found(nothing) == nothing
 
 
-def test_same_seed_same_bytes_and_a_run_is_told() -> None:
-    one, two = (simulate_part("groups-on-cluster", 3, 0, 1).tables for _ in range(2))
-    assert one == two
+def test_a_run_is_told() -> None:
     told = "\n".join(narrate(simulate_run("transactions-on-cluster", 1, 2)))
     assert "G the coordinator of partition 0" in told
     assert " G  0 PrepareAbort>Loading: " in told and " leader_epoch=2 " in told
@@ -118,6 +116,7 @@ def test_options_have_the_coordinators_name_before_them() -> None:
     options = {"coordinator_version": 1, "coordinator_max_coordinators": 2}
     run = simulate_run("transactions-on-cluster", 1, 0, options=options)
     assert run.result.options.coordinator.version == 1
-    assert run.result.constants.coordinator.max_coordinators == 2
+    constants: Any = run.result.constants
+    assert constants.coordinator.max_coordinators == 2
     with pytest.raises(ValueError, match="no option"):
         simulate_run("transactions-on-cluster", 1, 0, options={"coordinator_versoin": 1})
