@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from reference.classic.protocol import CLASSIC
-from reference.cluster.types import ClusterConstants
+from reference.cluster.types import ClusterConstants, coordinated, on_cluster
 from reference.commits.protocol import COMMITS
 from reference.groups.protocol import GROUPS
 from reference.hosting.protocol import HOSTING
@@ -177,12 +177,18 @@ PROTOCOLS: Final = _ALL[0]
 COMPOSITIONS: Final = _ALL[1]
 """Those of others."""
 _COMPOSED: Final = {each: constants_of(each) for each in COMPOSITIONS}
+COORDINATED: Final = {on_cluster(each.name): each for each in PROTOCOLS if each.coordinated}
+"""By scenario, the protocols whose coordinator's log is a partition of the cluster there."""
 KINDS: Final[tuple[NodeKind, ...]] = tuple(
     [kind for protocol in PROTOCOLS for kind in protocol.kinds]
 )
 MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protocol.messages])
 """All types of messages."""
-COMPOSED: Final[tuple[type[Any], ...]] = (ClusterConstants, *_COMPOSED.values())
+COMPOSED: Final[tuple[type[Any], ...]] = (
+    ClusterConstants,
+    *(coordinated(each) for each in COORDINATED.values()),
+    *_COMPOSED.values(),
+)
 """Types of constants of compositions."""
 CONSTANTS: Final = (*(protocol.constants for protocol in PROTOCOLS), *COMPOSED)
 """All types of constants of runs."""
@@ -236,6 +242,8 @@ def kind_of_row(row: Any) -> NodeKind:
 def parts_of(name: str) -> tuple[Protocol, ...]:
     """The protocols of a scenario: its own, or those of the composition, each once."""
     names: Collection[str] = CLUSTER_PARTS if name == CLUSTER else (name,)
+    if name in COORDINATED:
+        names = (*CLUSTER_PARTS, COORDINATED[name].name)
     composed = [each for each in COMPOSITIONS if each.name == name]
     names = {part.name for each in composed for part in each.parts.values()} or names
     return tuple(protocol for protocol in PROTOCOLS if protocol.name in names)
@@ -243,7 +251,7 @@ def parts_of(name: str) -> tuple[Protocol, ...]:
 
 def is_composition(scenario: str) -> bool:
     """Whether runs of the scenario have several components."""
-    return scenario in {CLUSTER, *(each.name for each in COMPOSITIONS)}
+    return scenario in {CLUSTER, *COORDINATED, *(each.name for each in COMPOSITIONS)}
 
 
 def composition_of(constants: RunConstants) -> Composition | None:
@@ -300,12 +308,16 @@ def component_name(constants: RunConstants, component: int) -> str:
         return [*composition.parts][component]
     if not isinstance(constants, ClusterConstants):
         return ""
+    if component > len(constants.partitions):
+        return "the coordinator"
     return f"partition {component - 1}" if component else "the quorum"
 
 
 def component_letter(constants: RunConstants, component: int) -> str:
     """The same in a letter or two."""
     if isinstance(constants, ClusterConstants):
+        if component > len(constants.partitions):
+            return "G"
         return str(component - 1) if component else "Q"
     return str(component)
 

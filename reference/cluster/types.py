@@ -7,10 +7,12 @@ the partition were alone (docs/conformance.md, The three-part join).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from functools import cache
+from typing import Any, TypeAlias
 
 import msgspec
 
+from reference.kit.protocol import Protocol
 from reference.partition.types import PartitionConstants
 from reference.quorum.types import Constants
 
@@ -37,3 +39,28 @@ class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="pr
     def brokers(self) -> tuple[int, ...]:
         """Who holds any partition, sorted."""
         return tuple(sorted({b for each in self.partitions for b in each.replicas}))
+
+
+def on_cluster(protocol: str) -> str:
+    """The scenario of a cluster that has the log of this protocol's coordinator."""
+    return f"{protocol}-on-cluster"
+
+
+@cache
+def coordinated(protocol: Protocol) -> type[Any]:
+    """The constants of such a run: `coordinator` has those of the protocol. The first partition is
+    its log; its component is the last one.
+    """
+    return msgspec.defstruct(
+        f"{protocol.name}_on_cluster_constants",
+        [("coordinator", protocol.constants)],
+        bases=(ClusterConstants,),
+        namespace={"components": property(_with_coordinator)},
+        frozen=True,
+        tag=on_cluster(protocol.name),
+        tag_field="protocol",
+    )
+
+
+def _with_coordinator(constants: Any) -> tuple[Any, ...]:
+    return (constants.quorum, *constants.partitions, constants.coordinator)

@@ -93,7 +93,15 @@ from reference.groups.types import (
     initial_loader,
     initial_migration,
 )
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, Witness, World
+from reference.kit.protocol import (
+    CoordinatorLog,
+    Handlers,
+    NodeKind,
+    Protocol,
+    Substitution,
+    Witness,
+    World,
+)
 
 MOST_EVENTS, MOST_ENTRIES = 2, 8
 """Of runs."""
@@ -362,6 +370,7 @@ GROUPS: Final = Protocol(
     rules=(GroupRules,),
     sometimes=tuple(sometimes.all),
     witness=Witness("GroupCoordinatorService", fewest=2, most=5, usual=4),
+    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -116,6 +116,18 @@ class SharedLog(NamedTuple):
     first: int
 
 
+class CoordinatorLog(NamedTuple):
+    """The log of a coordinator, as a node has it: the field `log` of its row, with what is
+    committed, what its leader has behind it, and what others may have there
+    (specs/common/TailLog.tla). In a cluster it is a partition (reference/cluster/sim).
+
+    node: whose it is. elected: the input with which another leader takes over, made of its tail.
+    """
+
+    node: int
+    elected: type[Any]
+
+
 class Witness(NamedTuple):
     """Classes of Kafka that take the steps of a protocol's nodes (kraftcheck/witness).
 
@@ -257,6 +269,7 @@ class Protocol:
     a protocol of the kit whose handlers it takes steps by: modules of that are its own as well, and
     its messages of the same names may have other fields.
     witness: classes of Kafka that take the same steps.
+    coordinated: the log of its coordinator, which may be a partition.
     """
 
     name: str
@@ -286,6 +299,7 @@ class Protocol:
     modules: str = ""
     extends: str = ""
     witness: Witness | None = None
+    coordinated: CoordinatorLog | None = None
     world: World | None = None
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, Final
 
+from reference.cluster.sim import coordinated
 from reference.cluster.sim.family import FAMILY as CLUSTER
 from reference.partition.sim.family import FAMILY as PARTITION
-from reference.protocols import COMPOSITIONS, PROTOCOLS
+from reference.protocols import COMPOSITIONS, COORDINATED, PROTOCOLS
 from reference.quorum.sim.family import FAMILY as QUORUM
 from reference.sim import composed
 from reference.sim.family import Family
@@ -18,6 +19,7 @@ FAMILIES: Final[dict[str, Family]] = {
     for each in (
         *(QUORUM, PARTITION, CLUSTER),
         *(family_of(protocol) for protocol in PROTOCOLS if protocol.world),
+        *map(coordinated.family_of, COORDINATED.values()),
         *map(composed.family_of, COMPOSITIONS),
     )
 }

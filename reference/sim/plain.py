@@ -440,7 +440,7 @@ FEW: Final = 3
 """So many fields of a value need no names: 7@2 is a value of epoch 2."""
 
 
-def _columns(step: Any) -> str:
+def columns(step: Any) -> str:
     """Of any row: what the node is, and what the step changed in its fields."""
     role = kind_of_row(step.after).role
     now, before = role(step.after), role(step.before)
@@ -500,7 +500,7 @@ def family_of(protocol: Protocol) -> Family:
         memo=lambda bug, enabled: PlainMemo(protocol, bug, enabled),
         key=protocol.name,
         simulation=lambda _, *given: PlainSimulation(*given),
-        manner=Manner(PLAIN_LEGEND, "row", _columns, heals=_world(protocol).calm is not None),
+        manner=Manner(PLAIN_LEGEND, "row", columns, heals=_world(protocol).calm is not None),
         log=ClientLog(lambda _: Configuration(), objects=lambda: (object_of(protocol),)),
         fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
     )

@@ -14,7 +14,13 @@ from msgspec.structs import replace
 
 from reference.kit.dispatch import handlers_of
 from reference.kit.protocol import Outcome
-from reference.transactions.log import last_of, with_appended, with_committed, with_leader
+from reference.transactions.log import (
+    last_of,
+    with_appended,
+    with_committed,
+    with_found,
+    with_leader,
+)
 from reference.transactions.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
@@ -254,7 +260,7 @@ class CoordinatorHandlers:
         if c.active:
             return None
         if self.rules.acts_on_committed_only():
-            row = replace(row, log=with_committed(row.log))
+            row = replace(row, log=with_found(row.log))
         loaded = replace(c, active=True, txn=txn_of(record))
         if record.state not in PREPARING:
             return self._lifted(row, Done(loaded))

@@ -1,4 +1,5 @@
-"""A replicated, compacted log of one key as its leader sees it: the twin of TailLog.tla.
+"""A replicated, compacted log of one key as its leader sees it: the twin of TailLog.tla and
+LoadedLog.tla.
 
 Law of this file: nothing is decided here, and nothing changes its arguments.
 """
@@ -25,6 +26,15 @@ def with_committed(log: TailLog) -> TailLog:
     it, so that nobody can be elected any more who lacks any of it, or has anything else behind it.
     """
     return TailLog(last_of(log), (), (Tail(()),))
+
+
+def with_found(log: TailLog) -> TailLog:
+    """A new leader learns that what it found is committed: nobody who lacks it can be elected any
+    more. Of what others have behind it that says nothing.
+    """
+    end = len(log.leader)
+    behind = {t.records[end:] for t in log.tails if t.records[:end] == log.leader}
+    return TailLog(last_of(log), (), tuple(sorted(map(Tail, behind))))
 
 
 def with_leader(log: TailLog, tail: Tail) -> TailLog:

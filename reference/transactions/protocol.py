@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from reference.kit.protocol import (
     Calm,
+    CoordinatorLog,
     Handlers,
     NodeKind,
     Protocol,
@@ -299,6 +300,7 @@ TRANSACTIONS: Final = Protocol(
         most=2,
         usual=2,
     ),
+    coordinated=CoordinatorLog(COORDINATOR, Elect),
     world=World(
         constants={
             "partitions": ((11, 12),),

@@ -15,7 +15,7 @@
 (*  3. A message that its receiver refuses now and for ever, since epochs   *)
 (*     only grow, is forgotten.                                             *)
 (***************************************************************************)
-EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TailLog
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, LoadedLog
 
 CONSTANTS
   Clients,           \* numbers of the producer's instances, from 1
@@ -174,7 +174,7 @@ Elect(tail) ==
 
 Loaded ==
   /\ ~Current.active
-  /\ log' = IF ActsOnCommittedOnly THEN WithCommitted(log) ELSE log
+  /\ log' = IF ActsOnCommittedOnly THEN WithFound(log) ELSE log
   /\ \E outcome \in Step_HandleLoaded(Current, LastOf(log), leaderless) :
        /\ coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
        /\ Hear({}, outcome.sent)

@@ -21,8 +21,10 @@ other, are a behaviour of the specification is said here:
     NothingWhenDown    a node that is not running receives no message (`LiftMessages`)
     SentOnce           no step sends one message twice: the spec's set would not show it (L6)
     Committed          in a cluster, what a partition's controller writes is what the quorum's log
-                       says, when it is committed (C0); and
-    OneProcess         a broker is one process in all its partitions: cluster_checks.py
+                       says, when it is committed (C0);
+    OneProcess         a broker is one process in all its partitions; and
+    OneLog             where a partition is the log of a coordinator, that has what the partition
+                       has: cluster_checks.py
     Joined             in another composition, an input that a join leads to comes of a step that
                        led to it, in turn and once: joints.py
     InOrder            messages that keep their order come in that of their sending, each once
@@ -352,6 +354,11 @@ def one_process(part: Part) -> Iterator[Finding]:
     return _joined(part, "OneProcess", _JOINTS.one_process(part))
 
 
+def one_log(part: Part) -> Iterator[Finding]:
+    """what a coordinator has as its log is what the partition beneath it has"""
+    return _joined(part, "OneLog", _JOINTS.one_log(part))
+
+
 def joined(part: Part) -> Iterator[Finding]:
     """what a join leads a component to comes of a step of the other one, in turn and once"""
     return _joined(part, "Joined", joints.joined(part))
@@ -381,6 +388,7 @@ CHECKS: Final[dict[str, Callable[[Part], Iterator[Finding]]]] = {
     "SentOnce": sent_once,
     "Committed": committed,
     "OneProcess": one_process,
+    "OneLog": one_log,
     "Joined": joined,
     "InOrder": in_order,
     "WellFormed": well_formed,

@@ -10,6 +10,10 @@ said here:
     OneProcess      a broker is one process: after it has done something, it is up or down in all
                     its partitions alike, in the same incarnation, registered or not, and has read
                     the same part of the metadata log
+    OneLog          where the first partition is the log of a coordinator: what it appends, the
+                    broker that leads appends next; what it calls committed is below that broker's
+                    high watermark; whom it hears of as elected has taken up a larger epoch, with
+                    the tail that it is told
 
 What controllers decided is in the run's `batches`; nothing else is believed of them. Answers need
 no check of their own: a broker's answer must have been sent (Provenanced) by the step that the
@@ -29,7 +33,7 @@ from reference.cluster.types import QUORUM, ClusterConstants
 from reference.kit.log import LEADER_CHANGE
 from reference.partition.messages import CONTROLLER, DEPOSED
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
-from reference.protocols import is_written
+from reference.protocols import is_written, protocol_of
 from traces.jobs.columns import Part
 from traces.schema import STOPPED
 
@@ -63,6 +67,15 @@ def one_process(part: Part) -> Iterator[Wrong]:
         wrong = _Processes(part, run).first_wrong()
         if wrong is not None:
             yield wrong
+
+
+def one_log(part: Part) -> Iterator[Wrong]:
+    """what a coordinator has as its log is what the partition beneath it has"""
+    for run in _cluster_runs(part):
+        if hasattr(part.constants[part.run_constants[run]], "coordinator"):
+            wrong = _Logs(part, run).first_wrong()
+            if wrong is not None:
+                yield wrong
 
 
 def _cluster_runs(part: Part) -> list[int]:
@@ -174,6 +187,7 @@ class _Processes:
             broker: [1 + p for p, c in enumerate(constants.partitions) if broker in c.replicas]
             for broker in constants.brokers
         }
+        self._partitions = range(1, 1 + len(constants.partitions))
         self._rows = {
             (1 + p, broker): initial_row(each)
             for p, each in enumerate(constants.partitions)
@@ -193,7 +207,7 @@ class _Processes:
             node, row = int(part.node[step]), part.rows[part.after[step]]
             if component == QUORUM:
                 self._commit(row)
-            elif node in self._holds:
+            elif component in self._partitions and node in self._holds:
                 self._rows[component, node] = row
                 goes_on = place + 1 < len(steps) and times[place] == times[place + 1]
                 if not goes_on or not self._is_of(at + 1, node):
@@ -204,7 +218,7 @@ class _Processes:
 
     def _is_of(self, at: int, broker: int) -> bool:
         part = self._part
-        return bool(part.component[at] != QUORUM and part.node[part.taken[at]] == broker)
+        return part.component[at] in self._partitions and part.node[part.taken[at]] == broker
 
     def _commit(self, row: Any) -> None:
         for entry in row.log[self._known : max(self._known, row.high_watermark)]:
@@ -231,6 +245,85 @@ class _Processes:
         ):
             told = ", ".join(f"{of} records of partition {c - 1}" for c, of in read.items())
             return f"broker {node} has read {told}: the metadata log is never so at one place"
+        return ""
+
+
+class _Logs:
+    """One run: the log of a coordinator, and the rows of the brokers that have it."""
+
+    def __init__(self, part: Part, run: int) -> None:
+        self._part, self._run = part, run
+        constants = part.constants[part.run_constants[run]]
+        of = protocol_of(constants.coordinator).coordinated
+        assert of is not None, "a cluster has no other coordinators"
+        self._coordinator, self._elected = of
+        self._component = len(constants.components) - 1
+        self._rows = {b: initial_row(constants.partitions[0]) for b in constants.brokers}
+        self._leader, self._epoch = UNDEFINED, 0
+        self._end = 0
+        """Where in the log of the partition the record ends that is committed."""
+        self._records: dict[int, Any] = {}
+        """By value in the partition."""
+
+    def first_wrong(self) -> Wrong | None:
+        part = self._part
+        steps = _occurrences(part, self._run)
+        for at in steps:
+            component, step = int(part.component[at]), int(part.taken[at])
+            node = int(part.node[step])
+            if component == QUORUM + 1 and node in self._rows:
+                self._rows[node] = part.rows[part.after[step]]
+            elif component == self._component and node == self._coordinator:
+                text = self._wrong(step, int(part.taken[at + 1]) if at + 1 in steps else None)
+                if text:
+                    return Wrong(at, f"{part.action[step]}: {text}")
+        return None
+
+    def _wrong(self, step: int, following: int | None) -> str:
+        part = self._part
+        before, after = part.rows[part.before[step]].log, part.rows[part.after[step]].log
+        if isinstance(part.inputs[part.input[step]], self._elected):
+            return self._take_over(after)
+        if self._leader == UNDEFINED:
+            self._lead()
+        row = self._rows.get(self._leader)
+        if row is None or row.role != "Leader" or row.leader_epoch != self._epoch:
+            return f"no broker leads the log in epoch {self._epoch}"
+        if len(after.leader) > len(before.leader):
+            return self._append(row, after.leader[len(before.leader) :], following)
+        if after.leader != before.leader:
+            self._end = len(row.log)
+            if row.high_watermark < len(row.log):
+                return (
+                    f"what ends at {len(row.log)} is called committed, and the high watermark of "
+                    f"broker {self._leader} is {row.high_watermark}"
+                )
+        return ""
+
+    def _lead(self) -> None:
+        leading = {b: row.leader_epoch for b, row in self._rows.items() if row.role == "Leader"}
+        if leading:
+            self._leader = max(leading, key=lambda broker: leading[broker])
+            self._epoch = leading[self._leader]
+
+    def _take_over(self, log: Any) -> str:
+        epoch = self._epoch
+        self._lead()
+        if self._epoch == epoch:
+            return f"nobody leads the log in a larger epoch than {epoch}"
+        tail = [self._records.get(r.value) for r in self._rows[self._leader].log[self._end :]]
+        if tail != [*log.leader]:
+            return f"the log of broker {self._leader} has another tail"
+        return ""
+
+    def _append(self, row: BrokerRow, records: Any, following: int | None) -> str:
+        part = self._part
+        if following is None or int(part.node[following]) != self._leader or len(records) != 1:
+            return f"broker {self._leader} does not append next"
+        appended = part.rows[part.after[following]].log[len(row.log) :]
+        if len(appended) != 1 or part.action[following] != "HandleProduceRequest":
+            return f"broker {self._leader} does not append next"
+        self._records[appended[0].value] = records[0]
         return ""
 
 

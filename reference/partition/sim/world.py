@@ -284,6 +284,11 @@ class PartitionWorld:
         self.losses.controller_stepped(old, new)
         self.judge_promise()
 
+    @property
+    def is_promised(self) -> bool:
+        """Whether the run promises something still of what is committed."""
+        return self._promised
+
     def judge_promise(self) -> None:
         envelope = self.losses.envelope()
         if not self._promised or envelope == self._envelope:

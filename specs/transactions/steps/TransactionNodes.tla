@@ -11,7 +11,7 @@
 (* partition's leader is a node, and each instance of the producer.  An     *)
 (* answer without an error is a message, an error is why a step is ignored. *)
 (***************************************************************************)
-EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TailLog, TLC
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, LoadedLog, TLC
 
 CONSTANTS Clients, MaxCoordinators
 
@@ -125,7 +125,7 @@ Inputs_Elect(n, row) == {[type |-> "Elect", tail |-> t] : t \in row.log.tails}
 Node_HandleLoaded(n, row, input) ==
   LET log == TailsOf(row.log) IN
   IF Current(row).active THEN Disabled
-  ELSE {[o EXCEPT !.row.log = IF ActsOnCommittedOnly THEN WithTails(WithCommitted(log)) ELSE @] :
+  ELSE {[o EXCEPT !.row.log = IF ActsOnCommittedOnly THEN WithTails(WithFound(log)) ELSE @] :
           o \in Lifted(row, row.leaderEpoch,
                        Step_HandleLoaded(Current(row), LastOf(log), row.leaderless))}
 

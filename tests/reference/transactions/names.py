@@ -49,7 +49,8 @@ def words(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
-    names = [n for n in operators(spec(specs_dir, "TailLog")) if n != "InitialTailLog"]
+    both = (*operators(spec(specs_dir, "TailLog")), *operators(spec(specs_dir, "LoadedLog")))
+    names = [name for name in both if name != "InitialTailLog"]
     own = log.__name__
     ours = [n for n, m in vars(log).items() if getattr(m, "__module__", "") == own]
     return [snake(name) for name in names], ours
