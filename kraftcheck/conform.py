@@ -68,12 +68,13 @@ def simulate(
     NAME=VALUE.
     """
     scenario = scenario or next(iter(FAMILIES))
+    options = fixed_options(known_scenario(scenario), fixed)
     campaign = Campaign(
         scenario=known_scenario(scenario),
         seed=seed,
         runs=runs,
-        bug=known_bug(bug_id, scenario),
-        options=fixed_options(scenario, fixed),
+        bug=known_bug(bug_id, scenario, options),
+        options=options,
     )
     check_place(backend, master)
     with artifacts.alone(artifacts.claim(out)):
@@ -150,13 +151,19 @@ def _refused(scenario: str, options: dict[str, Any]) -> str:
     return ""
 
 
-def known_bug(id: str | None, scenario: str) -> str | None:
-    """Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had, or whose rule
+def known_bug(
+    id: str | None, scenario: str, options: Mapping[str, Any] | None = None
+) -> str | None:
+    """options: that are requested of the runs, which may be taken by another protocol's rules.
+
+    Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had, or whose rule
     nobody asks in this scenario.
     """
     if id is None:
         return None
-    protocol = None if is_composition(scenario) else scenario
+    taken_by = family(scenario).taken_by
+    protocol = taken_by(options or {}) if taken_by else scenario
+    protocol = None if is_composition(scenario) else protocol
     try:
         found = bug(id, protocol)
     except UnknownBug:

@@ -8,10 +8,10 @@ from typing import Any, Final
 from reference.cluster.sim.family import FAMILY as CLUSTER
 from reference.partition.sim.family import FAMILY as PARTITION
 from reference.protocols import COMPOSITIONS, PROTOCOLS
-from reference.quorum.sim.family import FAMILY as QUORUM
 from reference.sim import composed
 from reference.sim.family import Family
 from reference.sim.plain import family_of
+from reference.snapshots.sim.family import FAMILY as QUORUM
 
 FAMILIES: Final[dict[str, Family]] = {
     each.scenario.name: each

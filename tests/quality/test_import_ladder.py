@@ -36,7 +36,8 @@ PROTOCOLS = (
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
 SIMS = (
-    *("reference.sim", "reference.quorum.sim", "reference.partition.sim", "reference.cluster.sim"),
+    *("reference.sim", "reference.quorum.sim", "reference.snapshots.sim"),
+    *("reference.partition.sim", "reference.cluster.sim"),
     *("reference.runner", "reference.steered", "reference.quorum.steered"),
     *("reference.partition.steered", "reference.cluster.steered", "reference.runner.scripted"),
 )
@@ -165,6 +166,7 @@ RULES = {
     ),
     "reference.sim.*": _world("reference.sim", "traces.schema"),
     "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),
+    "reference.snapshots.sim.*": _world("reference.snapshots.sim", "traces.schema"),
     "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),
     "reference.cluster.sim.*": _world("reference.cluster.sim", "traces.schema"),
     "reference.runner.*": _world("reference.runner", "traces.schema"),
