@@ -13,17 +13,21 @@ import msgspec
 
 from reference.partition.types import PartitionConstants
 from reference.quorum.types import Constants
+from reference.snapshots.types import Constants as SnapshotConstants
+from reference.voters.types import Constants as VoterConstants
 
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
 
-ComponentConstants: TypeAlias = Constants | PartitionConstants
+ComponentConstants: TypeAlias = (
+    Constants | VoterConstants | SnapshotConstants | PartitionConstants
+)
 
 
 class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="protocol"):
     """The constants of every component."""
 
-    quorum: Constants
+    quorum: Constants | VoterConstants | SnapshotConstants
     partitions: tuple[PartitionConstants, ...]
 
     def __post_init__(self) -> None:

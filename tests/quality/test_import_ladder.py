@@ -79,7 +79,9 @@ RULES = {
     "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.hosting.*": _pure(),
-    "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
+    "reference.cluster.*": _pure(
+        "reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"
+    ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
     "reference.storage.*": Rule(third_party=("google_crc32c", "msgspec"), forbidden=()),

@@ -16,8 +16,10 @@ from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import configuration_of, envelope_of
 from reference.quorum.protocol import QUORUM
 from reference.quorum.sim.family import SUFFERS as OF_VOTERS
-from reference.quorum.sim.machine import QuorumMemo
 from reference.sim.family import ClientLog, Family, Manner
+from reference.snapshots.protocol import SNAPSHOTS
+from reference.snapshots.sim.machine import ChangingMemo
+from reference.voters.protocol import VOTERS
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations
@@ -39,18 +41,22 @@ input   what the step consumed; then what it sent, or why it was ignored; K clie
 _decode: Final = msgspec.json.Decoder(ClusterOptions).decode
 
 
+OF_METADATA: Final = (QUORUM.name, VOTERS.name, SNAPSHOTS.name)
+"""Protocols of which the quorum's bugs are; which of them takes its steps, options say."""
+
+
 def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
     """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
     if id is None:
         return None, None
     found = known_bug(id)
-    return (found.id, None) if found.protocol == QUORUM.name else (None, found.id)
+    return (found.id, None) if found.protocol in OF_METADATA else (None, found.id)
 
 
 def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
     return ClusterMemo(
-        QuorumMemo(CLUSTER.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
     )
 
 

@@ -65,6 +65,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """So many nodes fetch the log besides its first voters. This and what follows no run draws, and
     where none is asked for it is not recorded: with one, it is a run of the protocol `voters`, with
     snapshots of `snapshots` (reference/snapshots/sim)."""
+    brokers: int | msgspec.UnsetType = msgspec.UNSET
+    """So many nodes besides fetch it, and never vote."""
     voter_changes: int | msgspec.UnsetType = msgspec.UNSET
     """So many times an administrator asks for a voter more or less."""
     snapshots: int | msgspec.UnsetType = msgspec.UNSET
@@ -92,12 +94,17 @@ KINDS: dict[str, tuple[str, ...]] = {
 """The kinds of fault that a run has or has not, and the options that make each."""
 
 
+MOST_BESIDE = 7
+
+
 class _QuorumOptions(OptionSet[Options]):
     def problem(self, options: Options) -> str:
         if options.loss + options.duplication + options.reordering > 1000:
             return "loss, duplication and reordering add up to over 1000"
-        if options.observers is not msgspec.UNSET and options.observers > 5:
-            return f"{options.observers} observers are more than 5"
+        for name in ("observers", "brokers"):
+            asked = getattr(options, name)
+            if asked is not msgspec.UNSET and asked > MOST_BESIDE:
+                return f"{asked} {name} are more than {MOST_BESIDE}"
         if options.state_machines and options.snapshots is msgspec.UNSET:
             return "state_machines are of runs with snapshots: ask for those as well"
         return ""

@@ -6,10 +6,8 @@ when, is drawn before the run, and it asks nothing any more when the faults have
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
-
-from msgspec import UNSET
 
 from reference.kit.log import UNDEFINED
 from reference.quorum.sim.faults import Options
@@ -17,6 +15,7 @@ from reference.quorum.types import Row
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.memo import Step
 from reference.snapshots.messages import CleanSnapshots, CreateSnapshot
+from reference.snapshots.sim.changes import number
 from reference.snapshots.sim.machine import voter_of
 from reference.voters.messages import AddVoter, RemoveVoter, VoterChangeTimeout
 
@@ -46,8 +45,11 @@ class World(Protocol):
 class Administrator:
     """Asks for changes of the voters, and has nodes make and clean snapshots."""
 
-    def __init__(self, options: Options, stream: Stream, world: World) -> None:
+    def __init__(
+        self, options: Options, may_vote: Sequence[int], stream: Stream, world: World
+    ) -> None:
         self._options, self._stream, self._world = options, stream, world
+        self._may_vote = may_vote
         self._over = False
         self.changes = self.snapshots = 0
         """So many were made."""
@@ -58,7 +60,7 @@ class Administrator:
             (self._options.voter_changes, self._change),
             (self._options.snapshots, self._snapshot),
         ):
-            for _ in range(0 if asked is UNSET else asked):
+            for _ in range(number(asked)):
                 at = FIRST_US + self._stream.below(max(1, lasts - FIRST_US))
                 self._world.call(at, what, TRIES)
 
@@ -80,10 +82,9 @@ class Administrator:
         that, nobody can lead (Z164), and progress is asked of every run.
         """
         voters = voter_of(self._world.whole(leader)).history[-1].voters
-        node = pick(self._stream, self._world.nodes)
-        if node in voters and (len(voters) == 1 or voters == tuple(sorted({leader, node}))):
-            if len(voters) == 1 or node == leader:
-                return False
+        node = pick(self._stream, self._may_vote)
+        if node == leader and len(voters) == 2:
+            return False
         input = RemoveVoter(node) if node in voters else AddVoter(node)
         step = self._world.give(leader, input)
         if step is None or step.ignored:
@@ -111,7 +112,12 @@ class Administrator:
         if self._world.is_running(node) and end > 0:
             ends = [each.end_offset for each in row.snapshots if each.end_offset > row.log_start]
             cleans = bool(ends) and chance(self._stream, 500)
-            input: Any = CleanSnapshots(ends[-1]) if cleans else CreateSnapshot(end)
+            # Where the last one does not end, nothing may be deleted.
+            input: Any = (
+                CleanSnapshots(pick(self._stream, (ends[-1], end)))
+                if cleans
+                else CreateSnapshot(end)
+            )
             made = self._world.give(node, input)
         if made is None:
             self._world.call(AGAIN_US, self._snapshot, tries - 1)

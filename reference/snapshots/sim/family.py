@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from reference.quorum.sim.family import FAMILY as OF_QUORUM
@@ -10,17 +9,9 @@ from reference.quorum.sim.faults import Options
 from reference.quorum.sim.scenario import QUORUM, Scenario
 from reference.quorum.sim.scheduler import Simulation
 from reference.sim.family import Family
-from reference.snapshots.protocol import SNAPSHOTS
+from reference.snapshots.sim.changes import changes, taken_by
 from reference.snapshots.sim.machine import ChangingMemo
-from reference.snapshots.sim.scheduler import OF_CHANGES, ChangingSimulation, changes
-from reference.voters.protocol import VOTERS
-
-
-def taken_by(requested: Mapping[str, Any]) -> str:
-    """The protocol of runs for which these options are requested."""
-    if "snapshots" in requested:
-        return SNAPSHOTS.name
-    return VOTERS.name if not requested.keys().isdisjoint(OF_CHANGES) else QUORUM.name
+from reference.snapshots.sim.scheduler import ChangingSimulation
 
 
 def _simulation(scenario: Scenario, options: Options, *given: Any) -> Simulation:

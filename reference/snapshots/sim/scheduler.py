@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET
-
 from reference.kit.protocol import HISTORY
 from reference.kit.properties import Due
 from reference.protocols import protocol_of
@@ -26,30 +24,9 @@ from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder
 from reference.snapshots.sim.administrator import Administrator
+from reference.snapshots.sim.changes import constants_of, may_vote
 from reference.snapshots.sim.machine import voter_of
-from reference.snapshots.types import Constants as SnapshotConstants
 from reference.voters.messages import FetchFromBootstrap
-from reference.voters.types import Constants as VoterConstants
-
-OF_CHANGES = ("observers", "voter_changes", "snapshots", "state_machines")
-"""The options of which any makes a run one of these."""
-
-
-def changes(options: Options) -> bool:
-    """Whether anything may change but who leads."""
-    return any(getattr(options, name) is not UNSET for name in OF_CHANGES)
-
-
-def constants_of(options: Options) -> VoterConstants:
-    """The constants of the run."""
-    beside = 0 if options.observers is UNSET else options.observers
-    nodes, voters = tuple(range(options.voters + beside)), tuple(range(options.voters))
-    if options.snapshots is UNSET:
-        return VoterConstants(nodes, voters, options.fetch_max_records)
-    machines = options.state_machines is True
-    return SnapshotConstants(
-        nodes, voters, options.fetch_max_records, state_machines=machines
-    )
 
 
 class ChangingSimulation(Simulation):
@@ -70,9 +47,11 @@ class ChangingSimulation(Simulation):
         self._whole: dict[int, Any] = {s.node: s.known.row for s in self._states}
         self._whole[HISTORY] = None
         self._drawn = chooser.stream("workload")
-        self._administrator = Administrator(options, chooser.stream("faults"), self)
+        self._administrator = Administrator(
+            options, may_vote(options), chooser.stream("faults"), self
+        )
 
-    def make_constants(self, options: Options) -> VoterConstants:
+    def make_constants(self, options: Options) -> Any:
         return constants_of(options)
 
     def begin(self) -> None:
@@ -116,7 +95,6 @@ class ChangingSimulation(Simulation):
                 )
         else:
             assert isinstance(timer.value, ElectionTimeout | FetchTimeout), f"{timer.value} expired"
-            assert node not in voters, f"voter {node} does not stand"
             able = [
                 peer
                 for peer, connection in zip(self.nodes, quorum.connections, strict=True)

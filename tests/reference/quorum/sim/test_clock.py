@@ -31,7 +31,7 @@ class Bench:
     def __init__(self, **options: Any) -> None:
         self.queue = Queue()
         stream = SeededChooser(1).stream("clock")
-        self.clock = Clock(Options(**options), TIMEOUTS, stream, self.queue, 3)
+        self.clock = Clock(Options(**options), TIMEOUTS, stream, self.queue, 5)
 
     def carry_out(self, now: int, *effects: TimerEffect, node: int = 0) -> None:
         todo = tuple(instruction(effect, TIMEOUTS, INTERN) for effect in effects)
