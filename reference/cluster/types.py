@@ -7,14 +7,14 @@ the partition were alone (docs/conformance.md, The three-part join).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from reference.partition.types import PartitionConstants
-from reference.quorum.types import Constants
-from reference.snapshots.types import Constants as SnapshotConstants
-from reference.voters.types import Constants as VoterConstants
+from reference.quorum.types import Constants, Row
+from reference.snapshots.types import Constants as SnapshotConstants, SnapshotRow
+from reference.voters.types import Constants as VoterConstants, VoterRow
 
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
@@ -22,6 +22,13 @@ QUORUM = 0
 ComponentConstants: TypeAlias = (
     Constants | VoterConstants | SnapshotConstants | PartitionConstants
 )
+
+
+def quorum_row(row: Any) -> Row:
+    """Of a node of the quorum what it is as that, whatever may change in the quorum."""
+    if isinstance(row, SnapshotRow):
+        row = row.voter
+    return row.quorum if isinstance(row, VoterRow) else row
 
 
 class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="protocol"):

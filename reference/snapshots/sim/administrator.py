@@ -42,6 +42,13 @@ class World(Protocol):
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
+def leaves_nobody(leader: int, node: int, voters: Sequence[int]) -> bool:
+    """Whether perhaps nobody can lead after this removal: that of the leader, of two voters, where
+    it resigns before the other has heard of it (Z164). Progress is asked of every run.
+    """
+    return node == leader and len(voters) == 2
+
+
 class Administrator:
     """Asks for changes of the voters, and has nodes make and clean snapshots."""
 
@@ -76,14 +83,10 @@ class Administrator:
             self._world.call(AGAIN_US, self._change, tries - 1)
 
     def _asked(self, leader: int) -> bool:
-        """Whether a change began.
-
-        Never of two voters the leader is removed: where it resigns before the other has heard of
-        that, nobody can lead (Z164), and progress is asked of every run.
-        """
+        """Whether a change began."""
         voters = voter_of(self._world.whole(leader)).history[-1].voters
         node = pick(self._stream, self._may_vote)
-        if node == leader and len(voters) == 2:
+        if leaves_nobody(leader, node, voters):
             return False
         input = RemoveVoter(node) if node in voters else AddVoter(node)
         step = self._world.give(leader, input)
