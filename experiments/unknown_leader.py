@@ -8,15 +8,15 @@ sends the rest to that one. If nobody leads at that moment, it asks nobody any m
 1. Three controllers vote (kraft.version 1); the third one answers. The other two are killed, the
    one that leads among them.
 2. The third one is asked for the status of the quorum (`kafka-metadata-quorum`).
-3. After five seconds the two are started, and somebody leads. The third one is asked again, by a
+3. After 25 seconds the two are started, and somebody leads. The third one is asked again, by a
    second command.
 
 The control: the first command begins when somebody leads again.
 
 All settings are Kafka's own.
 
-Ends with 1 if the first command fails although the second one, which began later, was answered;
-with 0 if both are answered; with 3 if it could not be tried.
+Ends with 1 if the first command ends with a timeout although the second one, which began later, was
+answered; with 0 if it ends otherwise; with 3 if it could not be tried.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from experiments import evidence
 from experiments.controllers import BROKER, COMMAND, SPARE, VOTERS, Quorum
 from live.cluster import Cluster
 
-ASKED_S: Final = 5.0
+ALONE_S: Final = 5.0
+ASKED_S: Final = 25.0
+"""By then the command has asked, though its JVM starts slowly."""
 ENDS_S: Final = 150.0
 
 
@@ -46,7 +48,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     cluster.run_tool(BROKER, COMMAND, *known, "describe", "--status")  # it has the metadata
     for name in (first, other):
         cluster.kill(name)
-    time.sleep(ASKED_S)
+    time.sleep(ALONE_S)
     begun = time.monotonic()
     early = None
     if not control:
@@ -67,7 +69,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     told = "is answered" if early.returncode == 0 else " ".join(said.split())[:200]
     click.echo(f"         the first one, after {took:.0f} s: {told}")
     (folder / f"{alone}.log").write_text(cluster.log(alone), encoding="utf-8")
-    return early.returncode != 0
+    return "TimeoutException" in said
 
 
 main = evidence.experiment(
@@ -76,8 +78,8 @@ main = evidence.experiment(
     control="The first command begins when somebody leads again.",
     layout="voters",
     guests=("client",),
-    shown="the first command fails",
-    otherwise="both commands are answered",
+    shown="the first command ends with a timeout",
+    otherwise="it does not end with a timeout",
 )
 
 

@@ -20,7 +20,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
 from reference.protocols import is_composition, sources_of_others
-from reference.runner.scenarios import FAMILIES, family
+from reference.runner.scenarios import FAMILIES, family, protocols_under
 from reference.sim.choices import SeededChooser
 from system.commands import command
 from system.files import read_bytes
@@ -162,13 +162,20 @@ def known_bug(
     if id is None:
         return None
     taken_by = family(scenario).taken_by
-    protocol = taken_by(options or {}) if taken_by else scenario
-    protocol = None if is_composition(scenario) else protocol
+    own = taken_by(options or {}) if taken_by else scenario
+    composed = is_composition(scenario)
     try:
-        found = bug(id, protocol)
+        found = bug(id, None if composed else own)
+        under = protocols_under(scenario, options or {})
+        if composed and found.protocol not in {each.name for each in under}:
+            raise UnknownBug(id)
     except UnknownBug:
         with suppress(UnknownBug):
             found = bug(id)
+            if found.protocol == scenario:
+                raise OutOfScope(
+                    f"{found.id} is none of {own}, of which runs are with these options"
+                ) from None
             raise OutOfScope(
                 f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
             ) from None

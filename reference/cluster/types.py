@@ -19,9 +19,7 @@ from reference.voters.types import Constants as VoterConstants, VoterRow
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
 
-ComponentConstants: TypeAlias = (
-    Constants | VoterConstants | SnapshotConstants | PartitionConstants
-)
+ComponentConstants: TypeAlias = Constants | VoterConstants | SnapshotConstants | PartitionConstants
 
 
 def quorum_row(row: Any) -> Row:
@@ -39,6 +37,12 @@ class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="pr
 
     def __post_init__(self) -> None:
         assert self.partitions, "a cluster has a partition"
+
+    @property
+    def voters(self) -> Constants:
+        """Of a quorum whose voters are the same all the time."""
+        assert isinstance(self.quorum, Constants), "nobody steers one that changes"
+        return self.quorum
 
     @property
     def components(self) -> tuple[ComponentConstants, ...]:

@@ -111,7 +111,7 @@ def simulate_genomes(
     memo.told = told
     recorder = Recorder(first_run)
     made: list[Choices] = []
-    with watched(rules_of(scenario), told.add):
+    with watched(rules_of(scenario, options or {}), told.add):
         for run, genome in enumerate(genomes, first_run):
             chooser = RecordingChooser(genome.chooser())
             own = run_seed(seed, run)

@@ -103,7 +103,8 @@ class Family(NamedTuple):
     suffers: by type of message, the options with which those of this type are disturbed as no
     others are, which runs draw for a few types only. unpromised: (step, property, explanation) of
     the first property that a run breaks, whether or not it was promised; the slow way. taken_by:
-    the name of the protocol of runs for which these options are requested; unsaid, the scenario's.
+    the name of the protocol of runs for which these options are requested, of a cluster that of its
+    quorum; unsaid, the scenario's.
     """
 
     scenario: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +18,7 @@ from reference.quorum.protocol import QUORUM
 from reference.quorum.sim.family import SUFFERS as OF_VOTERS
 from reference.sim.family import ClientLog, Family, Manner
 from reference.snapshots.protocol import SNAPSHOTS
+from reference.snapshots.sim.changes import taken_by
 from reference.snapshots.sim.machine import ChangingMemo
 from reference.voters.protocol import VOTERS
 
@@ -68,6 +69,16 @@ def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
     )
 
 
+def _taken_by(requested: Mapping[str, Any]) -> str:
+    """The protocol of the quorum under these options."""
+    own = {
+        name.removeprefix(OF_QUORUM): value
+        for name, value in requested.items()
+        if name.startswith(OF_QUORUM)
+    }
+    return taken_by({**own, "brokers": 0} if "observing" in requested else own)
+
+
 SUFFERS: Final = {
     **{of: {f"{OF_QUORUM}{option}": of for option in own} for of, own in OF_VOTERS.items()},
     **OF_PARTITIONS,
@@ -91,4 +102,5 @@ FAMILY: Final = Family(
     fixed=(),
     first_look=6,
     suffers=SUFFERS,
+    taken_by=_taken_by,
 )

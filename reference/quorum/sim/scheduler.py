@@ -89,7 +89,7 @@ class Simulation(Circular):
         self.constants = self.make_constants(options)
         self.nodes: tuple[int, ...] = self.constants.nodes
         self._machine = memo.machine(self.constants)
-        self._intern = memo.interner.input
+        self._intern = self._machine.interner.input
         self._flush = self._intern(Flush())
         self.queue = Queue()
         self.now = 0
@@ -102,9 +102,7 @@ class Simulation(Circular):
         self._history = history_init(self.constants)
         self._flushing = [False] * len(self.nodes)
         self._elected = self._truncations = self._undelivered = 0
-        self._network = Network(
-            self.nodes, options, chooser.stream("network"), self.queue
-        )
+        self._network = Network(self.nodes, options, chooser.stream("network"), self.queue)
         self._clock = Clock(
             options, scenario.timeouts, chooser.stream("clock"), self.queue, len(self.nodes)
         )

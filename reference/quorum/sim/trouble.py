@@ -35,8 +35,10 @@ STRAY_APPEND_US = 20_000
 class World(Protocol):
     """What trouble needs of the simulation."""
 
-    nodes: Sequence[int]
     rows: dict[int, Row]
+
+    @property
+    def nodes(self) -> Sequence[int]: ...
 
     def leader(self) -> int | None: ...
     def is_running(self, node: int) -> bool: ...

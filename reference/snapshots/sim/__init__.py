@@ -1,4 +1,4 @@
-"""The world of reference/quorum/sim around controllers whose voters change, observers and snapshots.
+"""The world of reference/quorum/sim around voters that change, observers and snapshots.
 
-Reading order: machine, administrator, scheduler.
+Reading order: changes, machine, administrator, scheduler; family.
 """

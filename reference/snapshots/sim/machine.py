@@ -13,7 +13,7 @@ from reference.kit.protocol import Outcome
 from reference.protocols import kind_of
 from reference.quorum import messages as quorum
 from reference.quorum.sim.machine import QuorumMemo, notable
-from reference.quorum.timers import initial_timer_effects, timer_effects
+from reference.quorum.timers import Timeouts, initial_timer_effects, timer_effects
 from reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Instruction, Machine, Sent, State, Step
@@ -33,11 +33,11 @@ def as_fetch(message: Any) -> Any:
         return quorum.FetchRequest(message.source, message.destination, message.epoch, 0, 0)
     if not isinstance(message, FetchSnapshotResponse):
         return message
-    known = message.error == "SNAPSHOT_NOT_FOUND"
+    error: Any = message.error
     return quorum.FetchResponse(
         source=message.source,
         destination=message.destination,
-        error="NONE" if known else message.error,
+        error="NONE" if error == "SNAPSHOT_NOT_FOUND" else error,
         epoch=message.epoch,
         leader=message.leader,
         high_watermark=0,
@@ -52,7 +52,7 @@ class ChangingMachine(Machine):
     quorum's; all of it is in `known`.
     """
 
-    def __init__(self, memo: ChangingMemo, constants: Any) -> None:
+    def __init__(self, memo: QuorumMemo, constants: Any) -> None:
         super().__init__(memo, constants, constants.nodes)
         self._instruction = memo.instruction
         self._handle = handlers_for(memo.bug, constants)
@@ -102,10 +102,38 @@ class ChangingMachine(Machine):
         )
 
 
-class ChangingMemo(QuorumMemo):
-    """Of runs of the quorum, whatever changes in them."""
-
+class _OfChanges(QuorumMemo):
     def new_machine(self, constants: Any) -> Any:
-        if isinstance(constants, Constants):
-            return super().new_machine(constants)
         return ChangingMachine(self, constants)
+
+
+class ChangingMemo(QuorumMemo):
+    """Of runs of the quorum, whatever changes in them. What the protocols say to each other in the
+    same words is of types of their own, so what is known of each stands apart.
+    """
+
+    def __init__(self, timeouts: Timeouts, bug: str | None, enabled: bool = True) -> None:
+        self._beside: dict[type[Any], _OfChanges] = {}
+        super().__init__(timeouts, bug, enabled)
+
+    @property
+    def steps(self) -> int:
+        return self._own_steps + sum(each.steps for each in self._beside.values())
+
+    @steps.setter
+    def steps(self, steps: int) -> None:
+        self._own_steps = steps - sum(each.steps for each in self._beside.values())
+
+    def machine(self, constants: Any) -> Any:
+        of = type(constants)
+        if of is Constants:
+            return super().machine(constants)
+        if of not in self._beside:
+            self._beside[of] = _OfChanges(self.timeouts, self.bug, self.enabled)
+        self._beside[of].told = self.told
+        return self._beside[of].machine(constants)
+
+    def forget(self) -> None:
+        super().forget()
+        for each in self._beside.values():
+            each.forget()

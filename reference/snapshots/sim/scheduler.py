@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.protocol import HISTORY
 from reference.kit.properties import Due
+from reference.kit.protocol import HISTORY
 from reference.protocols import protocol_of
 from reference.quorum.messages import CheckQuorumTimeout, ElectionTimeout, FetchTimeout
 from reference.quorum.sim.clock import DRAW, FIXED
@@ -101,6 +101,7 @@ class ChangingSimulation(Simulation):
                 if peer != node and connection == READY
             ]
             if able:
-                self.give(node, FetchFromBootstrap(pick(self._drawn, able)))
+                asks: Any = FetchFromBootstrap(pick(self._drawn, able))
+                self.give(node, asks)
             what, least, span = DRAW, timeouts.election_timeout, timeouts.election_timeout
         self._clock.carry_out(self.now, node, ((what, timer, least, span),))
