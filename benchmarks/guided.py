@@ -109,7 +109,7 @@ def generations(campaign: Campaign, way: str) -> Iterator[Generation]:
         part = Part(tables)
         classes = Classes(part)
         if guided:
-            named = novelty.sometimes(part, campaign.scenario)
+            named = novelty.sometimes(part, campaign.scenario, campaign.options)
             lengths = part.steps_of_run.lengths.tolist()
             met = novelty.met(part, decided, named)
             corpus.take(generation, met, genomes_table(first, lengths, made))
@@ -160,7 +160,7 @@ def meets(campaign: Campaign, way: str, seconds: float) -> Met:
         places = (at + 1) / len(numbers)
         for number, place in zip(things.tolist(), places.tolist(), strict=True):
             first[CLASSES].setdefault(number, began + place * (each.seconds - began))
-        for told, by in novelty.sometimes(each.part, campaign.scenario).items():
+        for told, by in novelty.sometimes(each.part, campaign.scenario, campaign.options).items():
             place = (int(by[0]) + 1) / len(each.part.run)
             first[CONDITIONS].setdefault(told, began + place * (each.seconds - began))
         runs += len(each.part.run)

@@ -97,7 +97,7 @@ def _asked(file: Path | None, scenario: str | None, bug_id: str | None) -> Asked
             raise click.UsageError("the file says which bugs its configurations have, not --bug")
         found = read_file(file)
         for each in found.configurations:
-            known_bug(each.bug, known_scenario(each.scenario))
+            known_bug(each.bug, known_scenario(each.scenario), each.options)
         return found
     name = known_scenario(str(scenario))
     only = Configuration(name=name, scenario=name, bug=known_bug(bug_id, name))

@@ -20,7 +20,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
 from reference.protocols import is_composition, sources_of_others
-from reference.runner.scenarios import FAMILIES, family
+from reference.runner.scenarios import FAMILIES, family, protocols_under
 from reference.sim.choices import SeededChooser
 from system.commands import command
 from system.files import read_bytes
@@ -68,12 +68,13 @@ def simulate(
     NAME=VALUE.
     """
     scenario = scenario or next(iter(FAMILIES))
+    options = fixed_options(known_scenario(scenario), fixed)
     campaign = Campaign(
         scenario=known_scenario(scenario),
         seed=seed,
         runs=runs,
-        bug=known_bug(bug_id, scenario),
-        options=fixed_options(scenario, fixed),
+        bug=known_bug(bug_id, scenario, options),
+        options=options,
     )
     check_place(backend, master)
     with artifacts.alone(artifacts.claim(out)):
@@ -150,18 +151,31 @@ def _refused(scenario: str, options: dict[str, Any]) -> str:
     return ""
 
 
-def known_bug(id: str | None, scenario: str) -> str | None:
-    """Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had, or whose rule
+def known_bug(
+    id: str | None, scenario: str, options: Mapping[str, Any] | None = None
+) -> str | None:
+    """options: that are requested of the runs, which may be taken by another protocol's rules.
+
+    Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had, or whose rule
     nobody asks in this scenario.
     """
     if id is None:
         return None
-    protocol = None if is_composition(scenario) else scenario
+    taken_by = family(scenario).taken_by
+    own = taken_by(options or {}) if taken_by else scenario
+    composed = is_composition(scenario)
     try:
-        found = bug(id, protocol)
+        found = bug(id, None if composed else own)
+        under = protocols_under(scenario, options or {})
+        if composed and found.protocol not in {each.name for each in under}:
+            raise UnknownBug(id)
     except UnknownBug:
         with suppress(UnknownBug):
             found = bug(id)
+            if found.protocol == scenario:
+                raise OutOfScope(
+                    f"{found.id} is none of {own}, of which runs are with these options"
+                ) from None
             raise OutOfScope(
                 f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
             ) from None

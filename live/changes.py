@@ -23,6 +23,8 @@ REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 ANSWERS_S = 20.0
 JOINS_S = 90.0
 """How long a controller may take until it has caught up, and may vote."""
+RESTS_S = 1.0
+"""So long nobody asks after a refusal."""
 
 Replicas = Mapping[int, Sequence[int]]
 """By partition, the numbers of the nodes, in assignment order."""
@@ -47,6 +49,7 @@ def add_voter(cluster: Cluster, name: str) -> None:
                 return
             if time.monotonic() > deadline:
                 raise
+            time.sleep(RESTS_S)
 
 
 def replicas_of(cluster: Cluster, topic: str) -> dict[int, list[int]]:

@@ -63,7 +63,7 @@ class _Voters(Watched, KafkaSchedule):
 
     def __init__(self, cluster: KafkaCluster, host: Host) -> None:
         self._watcher = cluster
-        quorum = cluster.constants.quorum
+        quorum = cluster.constants.voters
         super().__init__(quorum, host, cluster.options.watched, cluster.compares, VOTERS_OF)
         self.taken = cluster.taken
 
@@ -262,7 +262,7 @@ def _is_gone(partition: Any) -> None:
 
 def with_kafkas_quorum(constants: ClusterConstants, rules: Protocol) -> ClusterConstants:
     """By the rules of the voters that are driven."""
-    of = constants.quorum
+    of = constants.voters
     return replace(constants, quorum=rules.constants(of.voters, of.fetch_max_records))
 
 

@@ -14,22 +14,37 @@ import msgspec
 
 from reference.kit.protocol import Protocol
 from reference.partition.types import PartitionConstants
-from reference.quorum.types import Constants
+from reference.quorum.types import Constants, Row
+from reference.snapshots.types import Constants as SnapshotConstants, SnapshotRow
+from reference.voters.types import Constants as VoterConstants, VoterRow
 
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
 
-ComponentConstants: TypeAlias = Constants | PartitionConstants
+ComponentConstants: TypeAlias = Constants | VoterConstants | SnapshotConstants | PartitionConstants
+
+
+def quorum_row(row: Any) -> Row:
+    """Of a node of the quorum what it is as that, whatever may change in the quorum."""
+    if isinstance(row, SnapshotRow):
+        row = row.voter
+    return row.quorum if isinstance(row, VoterRow) else row
 
 
 class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="protocol"):
     """The constants of every component."""
 
-    quorum: Constants
+    quorum: Constants | VoterConstants | SnapshotConstants
     partitions: tuple[PartitionConstants, ...]
 
     def __post_init__(self) -> None:
         assert self.partitions, "a cluster has a partition"
+
+    @property
+    def voters(self) -> Constants:
+        """Of a quorum whose voters are the same all the time."""
+        assert isinstance(self.quorum, Constants), "nobody steers one that changes"
+        return self.quorum
 
     @property
     def components(self) -> tuple[ComponentConstants, ...]:

@@ -43,7 +43,7 @@ class QuorumHistory:
 
 
 def history_init(constants: Constants) -> QuorumHistory:
-    return QuorumHistory({v: Ballot(0, ()) for v in constants.voters})
+    return QuorumHistory({v: Ballot(0, ()) for v in constants.nodes})
 
 
 def committed_after(old_committed: Log, new_rows: Rows) -> Log:

@@ -297,7 +297,7 @@ def _request_timers(
     if not asked and after.connections == before.connections:
         return []
     effects: list[TimerEffect] = []
-    for peer, was, now in zip(constants.voters, before.connections, after.connections, strict=True):
+    for peer, was, now in zip(constants.nodes, before.connections, after.connections, strict=True):
         if peer in asked:
             effects.append(Arm(RequestTimeout(peer), "request"))
         elif now == BACKING_OFF and was != BACKING_OFF:

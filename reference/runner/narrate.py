@@ -17,6 +17,7 @@ from reference.protocols import (
     PROTOCOLS,
     component_letter,
     kind_of_row,
+    protocol_of,
     protocol_of_kind,
 )
 from reference.runner.run import Run, Taken
@@ -30,6 +31,8 @@ def narrate(run: Run) -> Iterator[str]:
     """The run, line by line: what was drawn, each step, what went wrong, how it ended."""
     result = run.result
     manner = _manner_of(result.options)
+    if not manner.composed:  # Options may have made it a run of another protocol.
+        manner = FAMILIES[protocol_of(result.constants).name].manner
     yield f"run {result.run} seed {result.seed}: {render_options(result.options)}"
     yield ""
     yield from manner.legend.splitlines()

@@ -111,7 +111,7 @@ def simulate_genomes(
     memo.told = told
     recorder = Recorder(first_run)
     made: list[Choices] = []
-    with watched(rules_of(scenario), told.add):
+    with watched(rules_of(scenario, options or {}), told.add):
         for run, genome in enumerate(genomes, first_run):
             chooser = RecordingChooser(genome.chooser())
             own = run_seed(seed, run)
@@ -200,9 +200,9 @@ def taken(recorder: Recorder) -> list[Taken]:
                 time=time,
                 node=step.before.node,
                 action=f"Handle{step.input.kind}",
-                before=step.before.row,
+                before=step.before.known.row,
                 input=step.input.value,
-                after=step.after.row,
+                after=step.after.known.row,
                 sent=tuple([message.value for _, message in step.sent]),
                 ignored=step.ignored,
                 component=component,

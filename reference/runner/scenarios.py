@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
 from reference.cluster.sim import coordinated
 from reference.cluster.sim.family import FAMILY as CLUSTER
+from reference.kit.protocol import Protocol
 from reference.partition.sim.family import FAMILY as PARTITION
-from reference.protocols import COMPOSITIONS, COORDINATED, PROTOCOLS
-from reference.quorum.sim.family import FAMILY as QUORUM
+from reference.protocols import COMPOSITIONS, COORDINATED, PROTOCOLS, extended_by, parts_of
 from reference.sim import composed
 from reference.sim.family import Family
 from reference.sim.plain import family_of
+from reference.snapshots.sim.family import FAMILY as QUORUM
 
 FAMILIES: Final[dict[str, Family]] = {
     each.scenario.name: each
@@ -36,6 +38,18 @@ def family(name: str) -> Family:
             hint += ", and those of --protocol"
         raise ValueError(f"no scenario {name!r}; {hint}")
     return found
+
+
+def protocols_under(name: str, options: Mapping[str, Any]) -> tuple[Protocol, ...]:
+    """Those by whose rules runs of this scenario are taken for which these options are requested.
+    Raises ValueError as `family`.
+    """
+    parts, taken_by = parts_of(name), family(name).taken_by
+    if taken_by is None:
+        return parts
+    (own,) = parts_of(taken_by(options))
+    extended = extended_by(own)
+    return tuple(dict.fromkeys(own if each.name in extended else each for each in parts))
 
 
 def scenario(name: str) -> Any:

@@ -10,21 +10,22 @@ Law of this file: watching changes no answer, and leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from reference.protocols import parts_of
+from reference.runner.scenarios import protocols_under
 
 
-def rules_of(scenario: str) -> tuple[type[Any], ...]:
-    """The classes of a scenario's decisions."""
-    return tuple(rules for protocol in parts_of(scenario) for rules in protocol.rules)
+def rules_of(scenario: str, options: Mapping[str, Any]) -> tuple[type[Any], ...]:
+    """The classes of a scenario's decisions. options: that are requested of its runs."""
+    under = protocols_under(scenario, options)
+    return tuple(rules for protocol in under for rules in protocol.rules)
 
 
-def decisions_of(scenario: str) -> list[str]:
+def decisions_of(scenario: str, options: Mapping[str, Any]) -> list[str]:
     """The names of a scenario's decisions, as what is told of them begins."""
-    return sorted(_named(*each) for each in _decisions(rules_of(scenario)))
+    return sorted(_named(*each) for each in _decisions(rules_of(scenario, options)))
 
 
 @contextmanager

@@ -54,7 +54,8 @@ class Step(msgspec.Struct, eq=False, gc=False):
 
 class State(msgspec.Struct, eq=False, gc=False):
     """A row of a node under given constants, the steps that were seen to start from it, and the
-    inputs that the node's own activities are about to give it.
+    inputs that the node's own activities are about to give it. row: `known` has it; what a
+    scheduler looks at may be a part of it.
     """
 
     machine: Machine
@@ -118,7 +119,7 @@ class Machine(ABC):
         told = self._memo.told
         if told is not None:
             told.clear()
-        outcome = self.outcome(state.node, state.row, input.value)
+        outcome = self.outcome(state.node, state.known.row, input.value)
         if outcome is None:
             if self._memo.enabled:
                 state.steps[input] = None

@@ -107,7 +107,8 @@ class OptionSet(Generic[T]):
 
     def _options(self, values: Mapping[str, Any]) -> T:
         try:
-            options = msgspec.convert(values, self.of)
+            told = {name: value for name, value in values.items() if value is not msgspec.UNSET}
+            options = msgspec.convert(told, self.of)
         except msgspec.ValidationError as error:
             raise ValueError(f"option refused: {_allowed(self.of, error)}") from None
         for name in self.of.__struct_fields__:

@@ -92,6 +92,7 @@ def node_starts_from_a_snapshot(before: SnapshotRow) -> bool:
 
 @sometimes(Resign, CheckQuorumTimeout, FetchRequest, VoteRequest)
 def controller_goes_back(before: SnapshotRow, after: SnapshotRow) -> bool:
-    """A controller that has led has to go back to what is committed."""
-    led = before.voter.quorum.role == "Leader" and before.machine.next > 0
-    return led and after.voter.quorum.role != "Leader"
+    """A controller that has led goes back to what is committed: it has written more."""
+    led = before.voter.quorum
+    wrote = led.role == "Leader" and 0 <= led.high_watermark < len(led.log)
+    return wrote and after.voter.quorum.role != "Leader"

@@ -45,9 +45,9 @@ def recorded_steps(recorder: Recorder) -> Iterator[NodeStep]:
             constants=step.before.machine.constants,
             node=step.before.node,
             action=f"Handle{step.input.kind}",
-            before=step.before.row,
+            before=step.before.known.row,
             input=step.input.value,
-            after=step.after.row,
+            after=step.after.known.row,
             sent=tuple([message.value for _, message in step.sent]),
             ignored=step.ignored,
         )

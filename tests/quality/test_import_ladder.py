@@ -36,7 +36,8 @@ PROTOCOLS = (
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
 SIMS = (
-    *("reference.sim", "reference.quorum.sim", "reference.partition.sim", "reference.cluster.sim"),
+    *("reference.sim", "reference.quorum.sim", "reference.snapshots.sim"),
+    *("reference.partition.sim", "reference.cluster.sim"),
     *("reference.runner", "reference.steered", "reference.quorum.steered"),
     *("reference.partition.steered", "reference.cluster.steered", "reference.runner.scripted"),
 )
@@ -78,7 +79,9 @@ RULES = {
     "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.hosting.*": _pure(),
-    "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
+    "reference.cluster.*": _pure(
+        "reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"
+    ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
     "reference.storage.*": Rule(third_party=("google_crc32c", "msgspec"), forbidden=()),
@@ -165,6 +168,7 @@ RULES = {
     ),
     "reference.sim.*": _world("reference.sim", "traces.schema"),
     "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),
+    "reference.snapshots.sim.*": _world("reference.snapshots.sim", "traces.schema"),
     "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),
     "reference.cluster.sim.*": _world("reference.cluster.sim", "traces.schema"),
     "reference.runner.*": _world("reference.runner", "traces.schema"),

@@ -97,9 +97,9 @@ def steps_of(schedule: Steered) -> Iterator[tuple[Any, Step]]:
         taken = Step(
             f"Handle{step.input.kind}",
             state.node,
-            state.row,
+            state.known.row,
             step.input.value,
-            step.after.row,
+            step.after.known.row,
             tuple([message.value for _, message in step.sent]),
             step.ignored,
         )

@@ -29,7 +29,7 @@ from traces.disks.found import Common, Finding, Found, Segment, Weight
 from traces.disks.indexes import Offsets, Part, Room, Rows, Times
 from traces.disks.producers import Open, Producers
 from traces.disks.sums import Sums
-from traces.disks.voters import quorum_of, torn_snapshots
+from traces.disks.voters import quorum_of, torn_snapshots, uncovered
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""
@@ -406,7 +406,9 @@ def judge(folder: Path, common: Common) -> Found:
     try:
         segments = files.segments_of(folder)
         _read(found, segments)
-        _, end = _bounds(found, segments)
+        start, end = _bounds(found, segments)
+        if why := uncovered(folder, start):
+            found.note("violated", "FilesWhole", None, why)
         for path, bad in torn_snapshots(folder):
             weight: Weight = "unknown" if bad.foreign else "violated"
             found.note(weight, "FilesWhole", path, bad.why, bad.position)

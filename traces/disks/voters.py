@@ -69,6 +69,18 @@ def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
                 yield path, bad
 
 
+def uncovered(folder: Path, start: int) -> str:
+    """What is wrong with where a metadata log begins (V4); empty: nothing is. start: the offset of
+    its first record. (KafkaRaftLog.recoverSnapshots.) Raises OSError."""
+    if folder.name != METADATA or start <= 0:
+        return ""
+    ends = [int(path.stem.split("-")[0]) for path in snapshots_of(folder)]
+    if ends and ends[-1] >= start:
+        return ""
+    latest = f"the latest ends at {ends[-1]}" if ends else "there is none"
+    return f"the log begins at {start}, and no snapshot goes up to there: {latest}"
+
+
 def _torn(path: Path) -> Bad | None:
     last: Batch | None = None
     for each in batches(path):

@@ -29,7 +29,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from reference.cluster.types import QUORUM, ClusterConstants
+from reference.cluster.types import QUORUM, ClusterConstants, quorum_row
 from reference.kit.log import LEADER_CHANGE
 from reference.partition.messages import CONTROLLER, DEPOSED
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
@@ -123,7 +123,7 @@ class _Commits:
         for at in _occurrences(part, self._run):
             last, step = at, int(part.taken[at])
             if part.component[at] == QUORUM:
-                text = self._commit(part.rows[part.after[step]])
+                text = self._commit(quorum_row(part.rows[part.after[step]]))
             elif part.node[step] in (CONTROLLER, DEPOSED):
                 text = self._take(int(part.component[at]), step)
             else:
@@ -145,7 +145,7 @@ class _Commits:
         while self._known < row.high_watermark:
             value = row.log[self._known].value
             self._known += 1
-            if value == LEADER_CHANGE:
+            if value <= LEADER_CHANGE:  # a control record, of whatever kind
                 continue
             if value not in self._decided:
                 return f"value {value} was committed, and no controller decided on it"
@@ -206,7 +206,7 @@ class _Processes:
             component, step = int(part.component[at]), int(part.taken[at])
             node, row = int(part.node[step]), part.rows[part.after[step]]
             if component == QUORUM:
-                self._commit(row)
+                self._commit(quorum_row(row))
             elif component in self._partitions and node in self._holds:
                 self._rows[component, node] = row
                 goes_on = place + 1 < len(steps) and times[place] == times[place + 1]

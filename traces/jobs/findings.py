@@ -372,7 +372,8 @@ class _Findings:
             if row["kind"] == RAISED
         ]
         reached, never = [], []
-        for each in conditions_of(self.outcome.configuration.scenario):
+        own = self.outcome.configuration
+        for each in conditions_of(own.scenario, own.options):
             told = {"name": each.name, "sentence": each.sentence}
             if row := by_name.get(each.name):
                 run = row["first_run"]
@@ -422,7 +423,8 @@ class _Findings:
         for row in rows:
             name, _, answer = row["name"].partition(": ")
             answers.setdefault(name, set()).add(answer)
-        known = decisions_of(self.outcome.configuration.scenario)
+        own = self.outcome.configuration
+        known = decisions_of(own.scenario, own.options)
         campaign = self.outcome.manifest.campaign
         watched = campaign.runs if campaign.guided else WATCHED_RUNS
         return {

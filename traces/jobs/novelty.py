@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from reference.kit.sometimes import Sometimes
-from reference.protocols import parts_of
+from reference.runner.scenarios import protocols_under
 from traces.jobs.columns import Ints, Part
 from traces.jobs.coverage import FEATURES
 from traces.jobs.protocols import decode_step_constants
@@ -42,16 +42,17 @@ MET: Final = pa.schema([("run", pa.int64()), ("thing", pa.uint64())])
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
-def conditions_of(scenario: str) -> list[Sometimes]:
-    """The conditions that runs of a scenario should come to."""
-    return [each for protocol in parts_of(scenario) for each in protocol.sometimes]
+def conditions_of(scenario: str, options: Mapping[str, Any]) -> list[Sometimes]:
+    """The conditions that runs of a scenario should come to, of which these options are asked."""
+    under = protocols_under(scenario, options)
+    return [each for protocol in under for each in protocol.sometimes]
 
 
-def sometimes(part: Part, scenario: str) -> dict[tuple[str, str], Ints]:
+def sometimes(part: Part, scenario: str, options: Mapping[str, Any]) -> dict[tuple[str, str], Ints]:
     """By kind and name, the runs that came to a condition, by their place in the part; of kind
     `raised` those in which a condition could not be asked."""
     by_type: dict[str, list[Sometimes]] = {}
-    for condition in conditions_of(scenario):
+    for condition in conditions_of(scenario, options):
         for of in condition.inputs:
             by_type.setdefault(of.__name__, []).append(condition)
     met = np.unique(part.taken)

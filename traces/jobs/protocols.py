@@ -17,6 +17,7 @@ from reference.protocols import (
     AnyConstants,
     RunConstants,
     components_of,
+    extended_by,
     is_composed,
     protocol_of,
 )
@@ -74,7 +75,9 @@ def _place(protocol: Protocol) -> tuple[str, str]:
 
 @cache
 def _decoder_beside(places: frozenset[tuple[str, str]]) -> Callable[[bytes], Any]:
-    beside = [p for p in PROTOCOLS if _place(p) in places]
+    named = [p for p in PROTOCOLS if _place(p) in places]
+    extended = {name for protocol in named for name in extended_by(protocol)}
+    beside = [protocol for protocol in named if protocol.name not in extended]
     types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
     types += [of for protocol in beside for of in protocol.messages]
     return decoder_of(union(dict.fromkeys(types)))

@@ -373,7 +373,7 @@ def _judged(
         "anomalies": histories.anomalies,
         "measures": measure(tables.tables),
     }
-    named = sometimes(part, work.campaign.scenario)
+    named = sometimes(part, work.campaign.scenario, work.campaign.options)
     if learned is not None:
         named |= rules(part, learned.decided)
         lengths = part.steps_of_run.lengths.tolist()

@@ -32,7 +32,7 @@ def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
     found: dict[str, list[int]] = {}
     for run in range(first_run, min(first_run + runs, WATCHED_RUNS)):
         met: set[str] = set()
-        with watched(rules_of(campaign.scenario), met.add):
+        with watched(rules_of(campaign.scenario, campaign.options), met.add):
             simulate_part(
                 campaign.scenario,
                 campaign.seed,

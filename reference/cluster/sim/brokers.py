@@ -7,8 +7,9 @@ answer to the request in flight counts.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reference.cluster.sim.link import COMMON, Carrier, Messages, Request
 from reference.cluster.sim.partition import ClusterPartition
@@ -23,8 +24,20 @@ from reference.sim.events import CALL, Queue
 from reference.sim.interning import KnownInput
 
 
+class Heard(NamedTuple):
+    """What a broker's observer of the quorum has: up to where it knows the log to be committed, and
+    where what it has record by record begins."""
+
+    end: int
+    start: int
+
+
 class World(Protocol):
     now: int
+
+    def has_heard(self, broker: int) -> Heard | None:
+        """None: brokers read all that anybody knows to be committed."""
+        ...
 
     def ask_controller(self, request: Request) -> None:
         """Hands a request to the controller that its source believes to be active."""
@@ -63,6 +76,8 @@ class Brokers:
         """What a broker is about to say to the controller, by partition."""
         self.metadata: list[dict[int, tuple[MetadataRecord, ...]]] = []
         """Committed batches: what each says of each partition."""
+        self._ends: list[int] = []
+        """Where each ends in the quorum's log."""
         self._position = dict.fromkeys(self.all, 0)
         """How many of them a broker has applied."""
         self._reading = dict.fromkeys(self.all, False)
@@ -125,11 +140,23 @@ class Brokers:
 
     # --- Metadata
 
-    def committed(self, batch: dict[int, tuple[MetadataRecord, ...]]) -> None:
-        """The controllers' log has grown."""
+    def committed(self, batch: dict[int, tuple[MetadataRecord, ...]], end: int) -> None:
+        """The controllers' log has grown, and ends there."""
         self.metadata.append(batch)
+        self._ends.append(end)
         for node in self.all:
             self.read_soon(node)
+
+    def heard(self) -> None:
+        """Somebody knows more of the quorum's log to be committed."""
+        for node in self.all:
+            if self._world.has_heard(node) is not None and self._position[node] < self._known(node):
+                self.read_soon(node)
+
+    def _known(self, node: int) -> int:
+        """So many committed batches have come to a broker."""
+        heard = self._world.has_heard(node)
+        return len(self.metadata) if heard is None else bisect_right(self._ends, heard.end)
 
     def read_soon(self, node: int) -> None:
         if not self._reading[node] and self.is_running(node):
@@ -146,13 +173,16 @@ class Brokers:
         if self._stale_until[node] > self._world.now:
             self.read_soon(node)
             return
-        start = self._position[node]
-        if start == len(self.metadata):
+        start, there = self._position[node], self._known(node)
+        if start >= there:
             return
         all_of_it = chance(self._clock, self._options.folding)
-        end = len(self.metadata) if all_of_it else start + 1
+        end = there if all_of_it else start + 1
+        if heard := self._world.has_heard(node):
+            # V27: what came as a snapshot is one update.
+            end = max(end, bisect_right(self._ends, heard.start))
         self.read(node, end)
-        if end < len(self.metadata):
+        if end < there:
             self.read_soon(node)
 
     def unread(self, node: int) -> range:

@@ -187,12 +187,13 @@ class Controllers:
         raise AssertionError("only controllers append to the metadata log")
 
     def look(self, node: int, row: Row) -> None:
-        """A voter knows more to be committed, or leads no longer."""
+        """A voter knows more to be committed, or leads no longer; or an observer knows more."""
         while self._committed < row.high_watermark:
             value = row.log[self._committed].value
             self._committed += 1
             if value in self._batches:
                 self._commit(self._batches[value])
+        self._brokers.heard()
         active = self._active.get(node)
         if active is not None and (row.role != "Leader" or row.epoch != active.epoch):
             del self._active[node]
@@ -290,7 +291,7 @@ class Controllers:
         for decision in batch.before:
             self._take(decision)
         self._take(batch.decision)
-        self._brokers.committed(batch.decision.records())
+        self._brokers.committed(batch.decision.records(), self._committed)
 
     def _take(self, decision: _Decision) -> None:
         """The abstract controllers take the step of a decision that stands."""

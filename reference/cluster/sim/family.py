@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -16,8 +16,11 @@ from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import configuration_of, envelope_of
 from reference.quorum.protocol import QUORUM
 from reference.quorum.sim.family import SUFFERS as OF_VOTERS
-from reference.quorum.sim.machine import QuorumMemo
 from reference.sim.family import ClientLog, Family, Manner
+from reference.snapshots.protocol import SNAPSHOTS
+from reference.snapshots.sim.changes import taken_by
+from reference.snapshots.sim.machine import ChangingMemo
+from reference.voters.protocol import VOTERS
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations
@@ -39,18 +42,22 @@ input   what the step consumed; then what it sent, or why it was ignored; K clie
 _decode: Final = msgspec.json.Decoder(ClusterOptions).decode
 
 
+OF_METADATA: Final = (QUORUM.name, VOTERS.name, SNAPSHOTS.name)
+"""Protocols of which the quorum's bugs are; which of them takes its steps, options say."""
+
+
 def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
     """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
     if id is None:
         return None, None
     found = known_bug(id)
-    return (found.id, None) if found.protocol == QUORUM.name else (None, found.id)
+    return (found.id, None) if found.protocol in OF_METADATA else (None, found.id)
 
 
 def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
     return ClusterMemo(
-        QuorumMemo(CLUSTER.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
     )
 
 
@@ -60,6 +67,16 @@ def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
         f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} "
         f"{told(options.data)}; quorum: {told(options.quorum)}"
     )
+
+
+def _taken_by(requested: Mapping[str, Any]) -> str:
+    """The protocol of the quorum under these options."""
+    own = {
+        name.removeprefix(OF_QUORUM): value
+        for name, value in requested.items()
+        if name.startswith(OF_QUORUM)
+    }
+    return taken_by({**own, "brokers": 0} if "observing" in requested else own)
 
 
 SUFFERS: Final = {
@@ -85,4 +102,5 @@ FAMILY: Final = Family(
     fixed=(),
     first_look=6,
     suffers=SUFFERS,
+    taken_by=_taken_by,
 )

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TypeVar
 
-from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.brokers import Brokers, Heard
 from reference.cluster.sim.controllers import Controllers
 from reference.cluster.sim.link import Carrier, Request
 from reference.cluster.sim.options import ClusterOptions, constants_of
@@ -127,6 +127,10 @@ class Joints(ABC):
 
     def forget_controller(self, node: int) -> None:
         self._believed.pop(node, None)
+
+    def has_heard(self, broker: int) -> Heard | None:
+        """As far as a broker observes the quorum; None: it does not."""
+        return None
 
     @abstractmethod
     def is_voter_running(self, node: int) -> bool:

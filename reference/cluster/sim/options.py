@@ -13,9 +13,9 @@ from reference.partition.sim import options as partition_options
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.types import PartitionConstants
 from reference.quorum.sim import faults
-from reference.quorum.types import Constants
 from reference.sim.choices import Chooser
 from reference.sim.options import OptionSet, Palette
+from reference.snapshots.sim.changes import constants_of as quorum_of
 
 OF_QUORUM = "quorum_"
 """Options of the quorum are requested under their names behind this; those of brokers, network and
@@ -35,6 +35,10 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """The topic to which all records are sent, topic-0 and so on; or all alike."""
     stale_answers: bool = False
     """Whether a controller that was deposed and does not know it answers what needs no write."""
+    observing: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether each broker reads the metadata as an observer of the quorum: what that knows to be
+    committed, and as one update what it has from a snapshot. On request alone, as what changes in
+    the quorum."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +92,8 @@ def draw(
     if "watched" in of_data:
         of_quorum["watched"] = of_data["watched"]
     shape = SHAPES.draw(chooser, palettes["shape"], of_shape)
+    if shape.observing is True:
+        of_quorum["brokers"] = shape.brokers
     options = ClusterOptions(
         shape=shape,
         quorum=faults.OPTIONS.draw(chooser, palettes["quorum"], of_quorum, OF_QUORUM),
@@ -140,5 +146,4 @@ def constants_of(options: ClusterOptions) -> ClusterConstants:
         for topic in topics_of(options).all
         for assignment in topic.assignments
     )
-    voters = Constants(tuple(range(options.quorum.voters)), options.quorum.fetch_max_records)
-    return ClusterConstants(voters, partitions)
+    return ClusterConstants(quorum_of(options.quorum), partitions)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from heapq import heappop
 from typing import Protocol
 
-from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.brokers import Brokers, Heard
 from reference.cluster.sim.controllers import Controllers
 from reference.cluster.sim.joints import Joints
 from reference.cluster.sim.link import Link
@@ -37,6 +37,8 @@ from reference.sim.family import Circular
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder, Violation
+from reference.snapshots.sim.changes import changes
+from reference.snapshots.sim.scheduler import ChangingSimulation
 from traces.schema import PROGRESSED, STOPPED
 
 _NEVER = 1 << 62
@@ -78,8 +80,8 @@ class _Lane(Protocol):
     def advance(self) -> None: ...
 
 
-class _Quorum(Simulation):
-    """The voters, whose clients are the active controllers."""
+class _OfCluster(Simulation):
+    """A quorum whose clients are the active controllers."""
 
     def __init__(
         self,
@@ -109,6 +111,14 @@ class _Quorum(Simulation):
     def _end(self, verdict: str) -> None:
         super()._end(verdict)
         self._cluster.stopped(verdict)
+
+
+class _Quorum(_OfCluster):
+    """Its voters are the same all the time."""
+
+
+class _ChangingQuorum(_OfCluster, ChangingSimulation):
+    """Voters, observers and snapshots come and go."""
 
 
 class _Between:
@@ -171,7 +181,8 @@ class ClusterSimulation(Joints, Circular):
             healed_ms=scenario.healed_ms,
             max_events=scenario.max_events,
         )
-        self.quorum = _Quorum(self, of_quorum, options, chooser, memo.quorum, recorder)
+        kind = _ChangingQuorum if changes(options.quorum) else _Quorum
+        self.quorum = kind(self, of_quorum, options, chooser, memo.quorum, recorder)
         networks = [self._link, *[each.network for each in self.partitions]]
         self._trouble = Trouble(
             data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
@@ -245,6 +256,15 @@ class ClusterSimulation(Joints, Circular):
 
     def voter(self, node: int) -> Row:
         return self.quorum.rows[node]
+
+    def has_heard(self, broker: int) -> Heard | None:
+        """As far as it observes."""
+        if self._options.shape.observing is not True:
+            return None
+        assert isinstance(self.quorum, ChangingSimulation), "with observers"
+        node = self.quorum.nodes[broker - self._options.shape.brokers]
+        row = self.quorum.whole(node)
+        return Heard(self.quorum.rows[node].high_watermark, getattr(row, "log_start", 0))
 
     def give_voter(self, node: int, input: Append) -> str:
         step = self.quorum.give(node, input)

@@ -121,7 +121,7 @@ class ClusterMoves(Joints):
         self.voters.moves = self.moves
 
     def make_voters(self, memo: QuorumMemo) -> Watched:
-        return Voters(self.constants.quorum, memo, self.recorder, self)
+        return Voters(self.constants.voters, memo, self.recorder, self)
 
     # --- One move
 

@@ -58,16 +58,18 @@ def instruction(
 class Clock:
     """The clocks and timers of one run."""
 
-    def __init__(self, options: Options, timeouts: Timeouts, stream: Stream, queue: Queue) -> None:
+    def __init__(
+        self, options: Options, timeouts: Timeouts, stream: Stream, queue: Queue, nodes: int
+    ) -> None:
         self._timeouts = timeouts
         self._stream = stream
         self._queue = queue
         self._start = options.start
         self._coarse = options.coarse_timers
-        self._factors = [self._factor(options.clock_skew) for _ in range(options.voters)]
+        self._factors = [self._factor(options.clock_skew) for _ in range(nodes)]
         self._armed: list[dict[KnownInput, int]] = [{} for _ in self._factors]
         self._queued: list[dict[KnownInput, int]] = [{} for _ in self._factors]
-        self._lost_elections = [0] * options.voters
+        self._lost_elections = [0] * nodes
 
     def _factor(self, skew: int) -> int:
         """True, fast or slow by the skew."""

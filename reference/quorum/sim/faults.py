@@ -61,6 +61,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     that what its clients see judges alone."""
     stretch: int = 1
     """Load and trouble last so many times as long as the scenario says."""
+    observers: int | msgspec.UnsetType = msgspec.UNSET
+    """So many nodes fetch the log besides its first voters. This and what follows no run draws, and
+    where none is asked for it is not recorded: with one, it is a run of the protocol `voters`, with
+    snapshots of `snapshots` (reference/snapshots/sim)."""
+    brokers: int | msgspec.UnsetType = msgspec.UNSET
+    """So many nodes besides fetch it, and never vote."""
+    voter_changes: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times an administrator asks for a voter more or less."""
+    snapshots: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times a node makes a snapshot, or deletes what one has."""
+    state_machines: bool | msgspec.UnsetType = msgspec.UNSET
+    """With snapshots, whether controllers keep what the committed records say."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -82,10 +94,19 @@ KINDS: dict[str, tuple[str, ...]] = {
 """The kinds of fault that a run has or has not, and the options that make each."""
 
 
+MOST_BESIDE = 7
+
+
 class _QuorumOptions(OptionSet[Options]):
     def problem(self, options: Options) -> str:
         if options.loss + options.duplication + options.reordering > 1000:
             return "loss, duplication and reordering add up to over 1000"
+        for name in ("observers", "brokers"):
+            asked = getattr(options, name)
+            if asked is not msgspec.UNSET and asked > MOST_BESIDE:
+                return f"{asked} {name} are more than {MOST_BESIDE}"
+        if options.state_machines and options.snapshots is msgspec.UNSET:
+            return "state_machines are of runs with snapshots: ask for those as well"
         return ""
 
 

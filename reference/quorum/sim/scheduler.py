@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from heapq import heappop
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -86,9 +86,10 @@ class Simulation(Circular):
         self._token = recorder.token
         self._record_step = recorder.steps.items.append
         self._record_time = recorder.times.items.append
-        self.constants = Constants(tuple(range(options.voters)), options.fetch_max_records)
+        self.constants = self.make_constants(options)
+        self.nodes: tuple[int, ...] = self.constants.nodes
         self._machine = memo.machine(self.constants)
-        self._intern = memo.interner.input
+        self._intern = self._machine.interner.input
         self._flush = self._intern(Flush())
         self.queue = Queue()
         self.now = 0
@@ -96,26 +97,30 @@ class Simulation(Circular):
         self.verdict = ""
         self.violations: list[Violation] = []
         self.handler_calls = 0
-        self._states = [self._machine.first_state(node) for node in self.constants.voters]
+        self._states = [self._machine.first_state(node) for node in self.nodes]
         self.rows: dict[int, Row] = {state.node: state.row for state in self._states}
         self._history = history_init(self.constants)
-        self._flushing = [False] * options.voters
+        self._flushing = [False] * len(self.nodes)
         self._elected = self._truncations = self._undelivered = 0
-        self._network = Network(
-            self.constants.voters, options, chooser.stream("network"), self.queue
+        self._network = Network(self.nodes, options, chooser.stream("network"), self.queue)
+        self._clock = Clock(
+            options, scenario.timeouts, chooser.stream("clock"), self.queue, len(self.nodes)
         )
-        self._clock = Clock(options, scenario.timeouts, chooser.stream("clock"), self.queue)
         self._disk = Disk(options, chooser.stream("disk"))
         faults = chooser.stream("faults")
         self._trouble = Trouble(options, faults, self, self._network, self._disk)
         self._progress: Progress | None = None
         self.clients = self.make_clients(chooser.stream("workload"))
 
+    def make_constants(self, options: Options) -> Any:
+        """Who takes part."""
+        return Constants(tuple(range(options.voters)), options.fetch_max_records)
+
     def make_clients(self, stream: Stream) -> QuorumClients:
         """Who appends to the log."""
         load = self._scenario.load
         load = msgspec.structs.replace(load, appends=load.appends * self._stretch)
-        return Clients(load, stream, self.constants.voters, self)
+        return Clients(load, stream, self.nodes, self)
 
     # --- The world, as clients, trouble and progress see it ---
 
@@ -126,6 +131,14 @@ class Simulation(Circular):
 
     def is_running(self, node: int) -> bool:
         return self._states[node].running
+
+    def least_kept(self, node: int) -> int:
+        """A crash may take all that is not flushed."""
+        return 0
+
+    def may_miss(self, node: int) -> bool:
+        """One of three is none too many."""
+        return True
 
     def append(self, node: int, value: int) -> str:
         step = self.give(node, Append(value))
@@ -160,7 +173,7 @@ class Simulation(Circular):
 
     def begin(self) -> None:
         """Everybody starts: nodes, clients, trouble."""
-        for node in self.constants.voters:
+        for node in self.nodes:
             self._clock.start(node, self._machine.first_timers(node))
         self.clients.start()
         self._trouble.start()
@@ -175,18 +188,18 @@ class Simulation(Circular):
                 self._undelivered += 1
         elif kind == TIMER:
             if self._clock.is_due(self.now, node, what) and self.take(node, what) is None:
-                self._expired_in_vain(node, what)
+                self.expired_in_vain(node, what)
         else:
             what(node)
 
-    def _expired_in_vain(self, node: int, timer: KnownInput) -> None:
+    def expired_in_vain(self, node: int, timer: KnownInput) -> None:
         """Only check-quorum may be off: it is armed for every leader, and a sole voter is quorum
         enough. Any other leader would have gone without a majority for too long.
         """
         assert isinstance(timer.value, CheckQuorumTimeout), f"{timer.value} expired while disabled"
         if self._watched and len(self.constants.voters) > 1:
             row, milliseconds = self.rows[node], self._scenario.timeouts.check_quorum
-            self._violated(
+            self.violated(
                 ISOLATED_LEADER_RESIGNS,
                 f"leader {node} of epoch {row.epoch} has heard from no majority for "
                 f"{milliseconds} ms and goes on",
@@ -215,9 +228,7 @@ class Simulation(Circular):
         else:
             rows_before = self.rows.copy()
             self.rows[node] = after.row
-            violated = check_step(self.constants, rows_before, self.rows, node, history)
-            if violated is not None:
-                self._stop(violated, rows_before)
+            self.check(node, step, rows_before)
         if step.timers:
             self._clock.carry_out(now, node, step.timers)
         if step.sent:
@@ -225,6 +236,12 @@ class Simulation(Circular):
         if step.notable:
             self._follow_up(node, step)
         return step
+
+    def check(self, node: int, step: Step, rows_before: dict[int, Row]) -> None:
+        """Asks what must hold after this step, which led to the rows that there are now."""
+        violated = check_step(self.constants, rows_before, self.rows, node, self._history)
+        if violated is not None:
+            self._stop(violated, rows_before)
 
     def _follow_up(self, node: int, step: Step) -> None:
         notable = step.notable
@@ -267,9 +284,9 @@ class Simulation(Circular):
     def _stop(self, violated: Invariant, rows_before: dict[int, Row]) -> None:
         explanation = violated.check(rows_before, self.rows, self._history)
         assert explanation is not None, "what was violated a moment ago still is"
-        self._violated(violated.name, explanation)
+        self.violated(violated.name, explanation)
 
-    def _violated(self, name: str, explanation: str) -> None:
+    def violated(self, name: str, explanation: str) -> None:
         self.violations.append(Violation(name, self.steps_taken() - 1, explanation))
         self._end(STOPPED)
 

@@ -37,8 +37,19 @@ class World(Protocol):
 
     rows: dict[int, Row]
 
+    @property
+    def nodes(self) -> Sequence[int]: ...
+
     def leader(self) -> int | None: ...
     def is_running(self, node: int) -> bool: ...
+    def least_kept(self, node: int) -> int:
+        """A crash takes nothing of its log below."""
+        ...
+
+    def may_miss(self, node: int) -> bool:
+        """Whether the healed rest can go on if this node stays down."""
+        ...
+
     def give(self, node: int, input: Input) -> object: ...
     def append_astray(self, node: int) -> None:
         """Somebody asks just this node to append a record."""
@@ -60,7 +71,7 @@ class Trouble(Episodes):
         self._options = options
         self._world = world
         self._disk = disk
-        self._nodes: Sequence[int] = range(options.voters)
+        self._nodes = world.nodes
         self._left_out: int | None = None
         self._triggered = 0
         self.trigger = TRIGGERS[options.crash_on]
@@ -93,7 +104,7 @@ class Trouble(Episodes):
 
     def _stop(self, node: int) -> None:
         row = self._world.rows[node]
-        keep = self._disk.kept(row)
+        keep = max(self._disk.kept(row), self._world.least_kept(node))
         self.crashes += 1
         self.lossy_crashes += keep < len(row.log)
         self._world.give(node, Crash(keep))
@@ -119,8 +130,9 @@ class Trouble(Episodes):
         self.trigger = 0
         self._disk.heal()
         if self._options.crashes and len(self._nodes) > 2 and chance(self._stream, 250):
-            self._left_out = self._stream.below(len(self._nodes))
-            if self._world.is_running(self._left_out):
+            left_out = self._stream.below(len(self._nodes))
+            self._left_out = left_out if self._world.may_miss(left_out) else None
+            if self._left_out is not None and self._world.is_running(self._left_out):
                 self._stop(self._left_out)
         core = tuple(node for node in self._nodes if node != self._left_out)
         for node in core:

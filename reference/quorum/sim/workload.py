@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from reference.kit.log import LEADER_CHANGE
 from reference.quorum.sim.scenario import Load
 from reference.quorum.types import Row
 from reference.sim.choices import Stream, pick
@@ -161,7 +162,8 @@ class Clients:
         # Even clients read on, odd ones read all of it again.
         position = 0 if client % 2 else self._position[client]
         operation.offset = position
-        operation.values = [entry.value for entry in row.log[position : row.high_watermark]]
+        read = row.log[position : row.high_watermark]
+        operation.values = [max(entry.value, LEADER_CHANGE) for entry in read]
         self._position[client] = operation.end = position + len(operation.values)
         self._close(operation, "ok", client)
 

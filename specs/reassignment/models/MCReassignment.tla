@@ -57,26 +57,29 @@ Proposal(i, isr) ==
       leaderEpoch |-> p.leaderEpoch, partitionEpoch |-> p.partitionEpoch]
 
 (* A replica joins the ISR: as the leader's notes say, or when it will.     *)
-Joins(i, b) ==
+Joining(i, b) ==
   LET p == controller.partitions[i]
   IN IF LeaderNotes
-     THEN Becomes(Step_HandleSendAlterPartition(0, controller, [partition |-> i, broker |-> b]))
-     ELSE /\ p.leader # Nobody /\ b \in RangeOf(p.replicas) \ p.isr
-          /\ Becomes(Step_HandleAlterPartition(0, controller, Proposal(i, p.isr \cup {b})))
+     THEN Step_HandleSendAlterPartition(0, controller, [partition |-> i, broker |-> b])
+     ELSE IF p.leader # Nobody /\ b \in RangeOf(p.replicas) \ p.isr
+          THEN Step_HandleAlterPartition(0, controller, Proposal(i, p.isr \cup {b}))
+          ELSE {}
 
-HearsAndCopies(i) ==
-  \/ Becomes(Step_HandleMetadataUpdate(0, controller, [partition |-> i]))
-  \/ \E b \in Brokers :
-       Becomes(Step_HandleReplicaFetch(0, controller, [partition |-> i, broker |-> b]))
+(* With notes: the leader hears of the metadata, a replica copies.          *)
+Copying(i) ==
+  IF ~LeaderNotes THEN {}
+  ELSE Step_HandleMetadataUpdate(0, controller, [partition |-> i]) \cup
+       UNION {Step_HandleReplicaFetch(0, controller, [partition |-> i, broker |-> b]) :
+                b \in Brokers}
 
 Free ==
   \/ \E b \in Brokers, failed \in {f \in Failing : f = {} \/ MaxFailures > 0} :
        /\ \/ failed = {} /\ UNCHANGED spent
           \/ failed # {} /\ Spend("failures", MaxFailures)
        /\ Becomes(Step_HandleUnfenceBroker(0, controller, [broker |-> b, failed |-> failed]))
-  \/ /\ UNCHANGED spent /\ \E i \in DOMAIN controller.partitions, b \in Brokers : Joins(i, b)
-  \/ /\ LeaderNotes /\ UNCHANGED spent
-     /\ \E i \in DOMAIN controller.partitions : HearsAndCopies(i)
+  \/ /\ UNCHANGED spent
+     /\ \E i \in DOMAIN controller.partitions, b \in Brokers : Becomes(Joining(i, b))
+  \/ UNCHANGED spent /\ \E i \in DOMAIN controller.partitions : Becomes(Copying(i))
   \/ /\ UNCHANGED spent
      /\ \E b \in Brokers :
           /\ controller.registrations[b].state = "Fenced"
@@ -157,18 +160,8 @@ Unfenced ==
   UNION {RowsOf(Step_HandleUnfenceBroker(0, controller, [broker |-> b, failed |-> {}])) :
            b \in Brokers}
 JoinedOrCopied ==
-  UNION {LET p == controller.partitions[i]
-             others == RangeOf(p.replicas) \ p.isr
-             ask(b) == [partition |-> i, broker |-> b]
-         IN CASE p.leader = Nobody -> {}
-              [] ~LeaderNotes ->
-                   UNION {RowsOf(Step_HandleAlterPartition(0, controller,
-                            Proposal(i, p.isr \cup {b}))) : b \in others}
-              [] OTHER ->
-                   RowsOf(Step_HandleMetadataUpdate(0, controller, [partition |-> i])) \cup
-                   UNION {RowsOf(Step_HandleSendAlterPartition(0, controller, ask(b))) \cup
-                          RowsOf(Step_HandleReplicaFetch(0, controller, ask(b))) : b \in others} :
-         i \in DOMAIN controller.partitions}
+  UNION {RowsOf(Copying(i)) \cup UNION {RowsOf(Joining(i, b)) : b \in Brokers} :
+           i \in DOMAIN controller.partitions}
 
 (* Weak fairness of a step to one of these rows.  Of ENABLED TLC would ask  *)
 (* more than it can.                                                        *)

@@ -131,6 +131,23 @@ def test_a_snapshot_that_is_cut_is_told(left: str, tmp_path: Path) -> None:
     assert found.quorum is None
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "told"), [("", "there is none"), (f"{5:020}-{3:010}", "the latest ends at 5")]
+)
+def test_a_log_that_begins_behind_its_snapshot_is_told(
+    snapshot: str, told: str, tmp_path: Path
+) -> None:
+    """V4. Kafka does not start with it."""
+    whole = {snapshot: voters_batch(4, [C1, C2], epoch=3) + footer(4)} if snapshot else {}
+    place = write_controller(tmp_path, C1, b"", **whole) / "__cluster_metadata-0"
+    (place / f"{0:020}.log").unlink()
+    (place / f"{7:020}.log").write_bytes(voters_batch(7, [C1], epoch=3))
+    found = [each.said for each in judged(place.parent).findings if each.invariant == "FilesWhole"]
+    assert found == [f"the log begins at 7, and no snapshot goes up to there: {told}"]
+    (place / f"{7:020}-{3:010}.checkpoint").write_bytes(BOTH + footer(2))
+    assert not [e for e in judged(place.parent).findings if e.invariant == "FilesWhole"]
+
+
 def test_what_says_nothing_of_voters(tmp_path: Path) -> None:
     """No such record, a torn one, or a directory that is nobody's."""
     data = bytes_of(Told(0))

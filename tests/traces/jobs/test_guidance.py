@@ -266,14 +266,14 @@ def test_what_is_met_is_told_of_each_run() -> None:
     seeds = [Genome((), run_seed(SEED, run)) for run in range(6)]
     tables, _, decided = simulate_genomes("partition", SEED, 0, seeds)
     part = Part(tables)
-    named = novelty.sometimes(part, "partition")
+    named = novelty.sometimes(part, "partition", {})
     met = novelty.met(part, decided, named)
     rows = list(zip(met["run"].to_pylist(), met["thing"].to_pylist(), strict=True))
     assert rows == sorted(set(rows)) and {run for run, _ in rows} == set(range(6))
     # A run alone tells the same of itself, by names and not by places.
     alone, _, told = simulate_genomes("partition", SEED, 4, seeds[4:5])
     only = Part(alone)
-    again = novelty.met(only, told, novelty.sometimes(only, "partition"))
+    again = novelty.met(only, told, novelty.sometimes(only, "partition", {}))
     assert again["thing"].to_pylist() == [thing for run, thing in rows if run == 4]
     # Conditions count beside pairs, and a rule's answer tells two decisions apart.
     pairs = novelty.met(part, decided, {})
@@ -288,7 +288,7 @@ def test_conditions_have_names_and_are_asked_of_their_own_inputs() -> None:
         assert len(names) == len(set(names)) and all(e.sentence for e in protocol.sometimes)
         inputs = {of for kind in protocol.kinds for of in kind.inputs}
         assert all(set(each.inputs) <= inputs for each in protocol.sometimes)
-    assert len(conditions_of("cluster")) == sum(
+    assert len(conditions_of("cluster", {})) == sum(
         len(p.sometimes) for p in PROTOCOLS if p.name in ("quorum", "partition")
     )
 
@@ -296,7 +296,7 @@ def test_conditions_have_names_and_are_asked_of_their_own_inputs() -> None:
 @pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if p.world], ids=lambda p: str(p.name))
 def test_conditions_can_be_asked_of_runs_and_most_are_reached(protocol: Protocol) -> None:
     part = Part(simulate_part(protocol.name, 1, 0, 40))
-    told = novelty.sometimes(part, protocol.name)
+    told = novelty.sometimes(part, protocol.name, {})
     assert {kind for kind, _ in told} == {SOMETIMES}
     assert 2 * len(told) > len(protocol.sometimes) > 0
 
@@ -305,14 +305,14 @@ def test_conditions_can_be_asked_of_runs_and_most_are_reached(protocol: Protocol
 
 
 def with_conditions(monkeypatch: pytest.MonkeyPatch, *more: Sometimes) -> None:
-    monkeypatch.setattr(novelty, "conditions_of", lambda scenario: list(more))
-    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario: list(more))
+    monkeypatch.setattr(novelty, "conditions_of", lambda scenario, options: list(more))
+    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario, options: list(more))
 
 
 def test_what_was_never_reached_is_told(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     never = Sometimes("Never", "It never happens.", (), lambda *given: False)
-    there = [*conditions_of("quorum"), never]
-    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario: there)
+    there = [*conditions_of("quorum", {}), never]
+    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario, options: there)
     (only,) = guided(own)["configurations"]
     told = only["sometimes"]
     names = [each["name"] for each in [*told["reached"], *told["never"]]]

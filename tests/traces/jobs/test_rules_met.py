@@ -20,7 +20,7 @@ def test_decisions_are_told_with_their_answers() -> None:
     rows = {row["name"]: row for row in met.to_pylist()}
     assert {"quorum.log_ok: yes", "quorum.fetch_request_error: NONE"} <= set(rows)
     assert all(1 <= row["count"] <= 6 for row in rows.values())
-    assert {name.partition(": ")[0] for name in rows} <= set(decisions_of("quorum"))
+    assert {name.partition(": ")[0] for name in rows} <= set(decisions_of("quorum", {}))
 
 
 def test_ranges_together_meet_what_one_does() -> None:

@@ -31,7 +31,7 @@ class Bench:
     def __init__(self, **options: Any) -> None:
         self.queue = Queue()
         stream = SeededChooser(1).stream("clock")
-        self.clock = Clock(Options(**options), TIMEOUTS, stream, self.queue)
+        self.clock = Clock(Options(**options), TIMEOUTS, stream, self.queue, 5)
 
     def carry_out(self, now: int, *effects: TimerEffect, node: int = 0) -> None:
         todo = tuple(instruction(effect, TIMEOUTS, INTERN) for effect in effects)
@@ -122,7 +122,7 @@ def test_a_candidate_backs_off_longer_with_each_lost_election() -> None:
         for _ in range(60):
             bench = Bench()
             bench.clock = Clock(
-                Options(), TIMEOUTS, SeededChooser(len(times)).stream("clock"), bench.queue
+                Options(), TIMEOUTS, SeededChooser(len(times)).stream("clock"), bench.queue, 1
             )
             for _ in range(lost):
                 bench.carry_out(0, Arm(ElectionTimeout(), "backoff"))
@@ -136,7 +136,7 @@ def test_an_election_that_is_over_ends_the_row() -> None:
     for seed in range(60):
         bench = Bench()
         stream = SeededChooser(seed).stream("clock")
-        bench.clock = Clock(Options(), TIMEOUTS, stream, bench.queue)
+        bench.clock = Clock(Options(), TIMEOUTS, stream, bench.queue, 1)
         for _ in range(5):
             bench.carry_out(0, Arm(ElectionTimeout(), "backoff"))
             bench.clock.election_is_over(0)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
 
 from reference.quorum.messages import MESSAGES
@@ -23,6 +24,7 @@ from reference.runner.scenarios import SCENARIOS, scenario
 from reference.sim.choices import ReplayChooser, SeededChooser
 from reference.sim.network import Partition
 from reference.sim.options import options_json
+from reference.snapshots.sim.changes import OF_CHANGES
 
 PALETTES = QUORUM.palettes
 
@@ -56,6 +58,7 @@ def test_every_fault_option_belongs_to_a_kind() -> None:
     rest = set(Options.__struct_fields__) - of_kinds
     assert rest == {
         *("voters", "fetch_max_records", "start", "hold_ms", "calm_ms", "watched", "stretch"),
+        *OF_CHANGES,
     }
 
 
@@ -104,8 +107,12 @@ def test_a_request_that_makes_no_sense_is_refused(requested: dict[str, Any], mes
 
 
 def test_options_print_as_sorted_json() -> None:
-    text = options_json(OFF)
-    assert list(json.loads(text)) == sorted(Options.__struct_fields__)
+    """What changes in a run on request alone is not told where it is not requested: such runs are
+    the same bytes as before there was any."""
+    asking = dict.fromkeys(OF_CHANGES, 1)
+    told, asked = json.loads(options_json(OFF)), msgspec.convert(asking, Options, strict=False)
+    assert list(told) == sorted({*Options.__struct_fields__} - {*OF_CHANGES})
+    assert list(json.loads(options_json(asked))) == sorted(Options.__struct_fields__)
 
 
 def test_episodes_are_of_the_kinds_that_have_weight() -> None:

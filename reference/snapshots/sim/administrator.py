@@ -1,0 +1,127 @@
+"""Who has the cluster change while it runs: requests for voters, snapshots, deleted prefixes.
+
+Law of this file: it asks nodes for what an administrator, or a thread of their own, asks them for;
+when, is drawn before the run, and it asks nothing any more when the faults have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from reference.kit.log import UNDEFINED
+from reference.quorum.sim.faults import Options
+from reference.quorum.types import Row
+from reference.sim.choices import Stream, chance, pick
+from reference.sim.memo import Step
+from reference.snapshots.messages import CleanSnapshots, CreateSnapshot
+from reference.snapshots.sim.changes import number
+from reference.snapshots.sim.machine import voter_of
+from reference.voters.messages import AddVoter, RemoveVoter, VoterChangeTimeout
+
+REQUEST_US: Final = 2_000_000
+"""A request for a change is given up after so long (V15, V16)."""
+FIRST_US: Final = 1_500_000
+"""By then most runs have a leader."""
+AGAIN_US: Final = 400_000
+TRIES: Final = 8
+"""An administrator asks again where nobody led, or the change was refused."""
+
+
+class World(Protocol):
+    nodes: tuple[int, ...]
+    rows: dict[int, Row]
+
+    def whole(self, node: int) -> Any:
+        """The node's row."""
+        ...
+
+    def leader(self) -> int | None: ...
+    def is_running(self, node: int) -> bool: ...
+    def give(self, node: int, input: Any) -> Step | None: ...
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
+
+
+def leaves_nobody(leader: int, node: int, voters: Sequence[int]) -> bool:
+    """Whether perhaps nobody can lead after this removal: that of the leader, of two voters, where
+    it resigns before the other has heard of it (Z164). Progress is asked of every run.
+    """
+    return node == leader and len(voters) == 2
+
+
+class Administrator:
+    """Asks for changes of the voters, and has nodes make and clean snapshots."""
+
+    def __init__(
+        self, options: Options, may_vote: Sequence[int], stream: Stream, world: World
+    ) -> None:
+        self._options, self._stream, self._world = options, stream, world
+        self._may_vote = may_vote
+        self._over = False
+        self.changes = self.snapshots = 0
+        """So many were made."""
+
+    def start(self, lasts: int) -> None:
+        """lasts: so many microseconds there are faults."""
+        for asked, what in (
+            (self._options.voter_changes, self._change),
+            (self._options.snapshots, self._snapshot),
+        ):
+            for _ in range(number(asked)):
+                at = FIRST_US + self._stream.below(max(1, lasts - FIRST_US))
+                self._world.call(at, what, TRIES)
+
+    def end(self) -> None:
+        self._over = True
+
+    def _change(self, tries: int) -> None:
+        """V15, V16. A node becomes a voter, or is none any more."""
+        leader = self._world.leader()
+        if self._over or tries == 0:
+            return
+        if leader is None or not self._asked(leader):
+            self._world.call(AGAIN_US, self._change, tries - 1)
+
+    def _asked(self, leader: int) -> bool:
+        """Whether a change began."""
+        voters = voter_of(self._world.whole(leader)).history[-1].voters
+        node = pick(self._stream, self._may_vote)
+        if leaves_nobody(leader, node, voters):
+            return False
+        input = RemoveVoter(node) if node in voters else AddVoter(node)
+        step = self._world.give(leader, input)
+        if step is None or step.ignored:
+            return False
+        self.changes += 1
+        row = voter_of(step.after.known.row)
+        if row.change != UNDEFINED:
+            at, epoch = row.change, row.quorum.epoch
+            self._world.call(REQUEST_US, lambda _: self._give_up(leader, epoch, at), 0)
+        return True
+
+    def _give_up(self, leader: int, epoch: int, change: int) -> None:
+        """V19."""
+        row = voter_of(self._world.whole(leader))
+        if (row.quorum.epoch, row.change) == (epoch, change):
+            self._world.give(leader, VoterChangeTimeout())
+
+    def _snapshot(self, tries: int) -> None:
+        """V2, V3. Of what a node knows to be committed; or what its latest one has is deleted."""
+        node = pick(self._stream, self._world.nodes)
+        if self._over or tries == 0:
+            return
+        row, end = self._world.whole(node), self._world.rows[node].high_watermark
+        made = None
+        if self._world.is_running(node) and end > 0:
+            ends = [each.end_offset for each in row.snapshots if each.end_offset > row.log_start]
+            cleans = bool(ends) and chance(self._stream, 500)
+            # Where the last one does not end, nothing may be deleted.
+            input: Any = (
+                CleanSnapshots(pick(self._stream, (ends[-1], end)))
+                if cleans
+                else CreateSnapshot(end)
+            )
+            made = self._world.give(node, input)
+        if made is None:
+            self._world.call(AGAIN_US, self._snapshot, tries - 1)
+        self.snapshots += made is not None

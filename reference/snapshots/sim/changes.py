@@ -1,0 +1,53 @@
+"""What may change in a run of a quorum on request: which protocol takes its steps, of whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from reference.quorum.protocol import QUORUM
+from reference.quorum.sim.faults import Options
+from reference.quorum.types import Constants
+from reference.snapshots.protocol import SNAPSHOTS
+from reference.snapshots.types import Constants as SnapshotConstants
+from reference.voters.protocol import VOTERS
+from reference.voters.types import Constants as VoterConstants
+
+OF_CHANGES: Final = ("observers", "brokers", "voter_changes", "snapshots", "state_machines")
+"""The options of which any makes a run one of these."""
+
+
+def number(asked: Any) -> int:
+    """An option's, where it was requested."""
+    return 0 if asked is UNSET else int(asked)
+
+
+def taken_by(requested: Mapping[str, Any]) -> str:
+    """The protocol of runs for which these options are requested."""
+    if "snapshots" in requested:
+        return SNAPSHOTS.name
+    return VOTERS.name if not requested.keys().isdisjoint(OF_CHANGES) else QUORUM.name
+
+
+def changes(options: Options) -> bool:
+    """Whether anything may change but who leads."""
+    return any(getattr(options, name) is not UNSET for name in OF_CHANGES)
+
+
+def may_vote(options: Options) -> range:
+    """Who may be asked to be a voter: nodes that are no brokers, which only observe."""
+    return range(options.voters + number(options.observers))
+
+
+def constants_of(options: Options) -> Constants | VoterConstants:
+    """The constants of the run: its first voters, observers, then brokers."""
+    voters = tuple(range(options.voters))
+    if not changes(options):
+        return Constants(voters, options.fetch_max_records)
+    nodes = tuple(range(len(may_vote(options)) + number(options.brokers)))
+    if options.snapshots is UNSET:
+        return VoterConstants(nodes, voters, options.fetch_max_records)
+    machines = options.state_machines is True
+    return SnapshotConstants(nodes, voters, options.fetch_max_records, state_machines=machines)

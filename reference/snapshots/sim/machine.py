@@ -1,0 +1,139 @@
+"""Steps of controllers whose voters change, as the quorum's scheduler knows them: by their row of
+the quorum, which is a part of theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from reference.bugs.catalog import handlers_for
+from reference.kit.protocol import Outcome
+from reference.protocols import kind_of
+from reference.quorum import messages as quorum
+from reference.quorum.sim.machine import QuorumMemo, notable
+from reference.quorum.timers import Timeouts, initial_timer_effects, timer_effects
+from reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
+from reference.sim.interning import KnownInput, KnownRow
+from reference.sim.memo import Instruction, Machine, Sent, State, Step
+from reference.snapshots.messages import FetchSnapshotRequest, FetchSnapshotResponse
+from reference.snapshots.types import SnapshotRow
+from reference.voters.types import VoterRow, in_force
+
+
+def voter_of(row: Any) -> VoterRow:
+    """What the node knows of voters."""
+    return row.voter if isinstance(row, SnapshotRow) else row
+
+
+def as_fetch(message: Any) -> Any:
+    """What the timers of a voter take it for. A fetch of a snapshot is one of records to them."""
+    if isinstance(message, FetchSnapshotRequest):
+        return quorum.FetchRequest(message.source, message.destination, message.epoch, 0, 0)
+    if not isinstance(message, FetchSnapshotResponse):
+        return message
+    error: Any = message.error
+    return quorum.FetchResponse(
+        source=message.source,
+        destination=message.destination,
+        error="NONE" if error == "SNAPSHOT_NOT_FOUND" else error,
+        epoch=message.epoch,
+        leader=message.leader,
+        high_watermark=0,
+        diverging=quorum.NO_DIVERGENCE,
+        records=(),
+        request=as_fetch(message.request),
+    )
+
+
+class ChangingMachine(Machine):
+    """Controllers whose voters change, with snapshots or without. The `row` of a state is the
+    quorum's; all of it is in `known`.
+    """
+
+    def __init__(self, memo: QuorumMemo, constants: Any) -> None:
+        super().__init__(memo, constants, constants.nodes)
+        self._instruction = memo.instruction
+        self._handle = handlers_for(memo.bug, constants)
+        self._logs: dict[Any, Any] = {}
+
+    def first_row(self, node: int) -> Any:
+        return kind_of(self.constants, node).initial(self.constants)
+
+    def first_timers(self, node: int) -> tuple[Instruction, ...]:
+        every = in_force(self.constants, self.constants.nodes)
+        return tuple([self._instruction(each) for each in initial_timer_effects(every, node)])
+
+    def outcome(self, node: int, row: Any, input: Any) -> Outcome | None:
+        made = self._handle(node, row, input)
+        return None if made is None else Outcome(made.row, made.sent, made.ignored)
+
+    def new_state(self, node: int, known: KnownRow) -> State:
+        row: Row = voter_of(known.row).quorum
+        log = self._logs.setdefault(row.log, row.log)
+        # Those of equal rows are the same one, as for rows that are none of another.
+        shared = row if log is row.log else replace(row, log=log)
+        return State(self, node, known, shared, is_running(shared), (), {})
+
+    def new_step(
+        self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Outcome
+    ) -> Step:
+        node = before.node
+        voters = voter_of(before.known.row).history[-1].voters
+        told = tuple([as_fetch(message) for message in outcome.sent])
+        effects = timer_effects(
+            in_force(self.constants, voters),
+            node,
+            before.row,
+            as_fetch(input.value),
+            QuorumOutcome(after.row, told, outcome.ignored),
+        )
+        return Step(
+            before=before,
+            input=input,
+            after=after,
+            sent=sent,
+            ignored=outcome.ignored,
+            inert=after is before,
+            notable=notable(node, before.row, after.row),
+            travelling=sent,
+            timers=tuple([self._instruction(effect) for effect in effects]),
+        )
+
+
+class _OfChanges(QuorumMemo):
+    def new_machine(self, constants: Any) -> Any:
+        return ChangingMachine(self, constants)
+
+
+class ChangingMemo(QuorumMemo):
+    """Of runs of the quorum, whatever changes in them. What the protocols say to each other in the
+    same words is of types of their own, so what is known of each stands apart.
+    """
+
+    def __init__(self, timeouts: Timeouts, bug: str | None, enabled: bool = True) -> None:
+        self._beside: dict[type[Any], _OfChanges] = {}
+        super().__init__(timeouts, bug, enabled)
+
+    @property
+    def steps(self) -> int:
+        return self._own_steps + sum(each.steps for each in self._beside.values())
+
+    @steps.setter
+    def steps(self, steps: int) -> None:
+        self._own_steps = steps - sum(each.steps for each in self._beside.values())
+
+    def machine(self, constants: Any) -> Any:
+        of = type(constants)
+        if of is Constants:
+            return super().machine(constants)
+        if of not in self._beside:
+            self._beside[of] = _OfChanges(self.timeouts, self.bug, self.enabled)
+        self._beside[of].told = self.told
+        return self._beside[of].machine(constants)
+
+    def forget(self) -> None:
+        super().forget()
+        for each in self._beside.values():
+            each.forget()

@@ -1,0 +1,107 @@
+"""One run of controllers whose voters change: the quorum's, with an administrator and observers.
+
+Clocks, disks, clients, network and trouble are those of reference/quorum/sim, of all nodes. What
+the timers of elections and of fetches are to a voter, is to an observer the moment at which it asks
+any other node (V25).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.kit.properties import Due
+from reference.kit.protocol import HISTORY
+from reference.protocols import protocol_of
+from reference.quorum.messages import CheckQuorumTimeout, ElectionTimeout, FetchTimeout
+from reference.quorum.sim.clock import DRAW, FIXED
+from reference.quorum.sim.faults import Options
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.sim.scenario import Scenario
+from reference.quorum.sim.scheduler import ISOLATED_LEADER_RESIGNS, Simulation
+from reference.quorum.types import READY, Row
+from reference.sim.choices import Chooser, pick
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Step
+from reference.sim.recorder import Recorder
+from reference.snapshots.sim.administrator import Administrator
+from reference.snapshots.sim.changes import constants_of, may_vote
+from reference.snapshots.sim.machine import voter_of
+from reference.voters.messages import FetchFromBootstrap
+
+
+class ChangingSimulation(Simulation):
+    """One run."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        options: Options,
+        chooser: Chooser,
+        memo: QuorumMemo,
+        recorder: Recorder,
+    ) -> None:
+        super().__init__(scenario, options, chooser, memo, recorder)
+        world = protocol_of(self.constants).world
+        assert world is not None and world.history is not None, "as runs of moves have them"
+        self._next, self._due = world.history, Due(world.properties)
+        self._whole: dict[int, Any] = {s.node: s.known.row for s in self._states}
+        self._whole[HISTORY] = None
+        self._drawn = chooser.stream("workload")
+        self._administrator = Administrator(
+            options, may_vote(options), chooser.stream("faults"), self
+        )
+
+    def make_constants(self, options: Options) -> Any:
+        return constants_of(options)
+
+    def begin(self) -> None:
+        super().begin()
+        self._administrator.start(1000 * max(self._scenario.faulty_ms) * self._stretch)
+
+    def heal(self) -> tuple[int, ...]:
+        self._administrator.end()
+        return super().heal()
+
+    def whole(self, node: int) -> Any:
+        return self._states[node].known.row
+
+    def least_kept(self, node: int) -> int:
+        """What Kafka flushes before anybody hears of it: a set of voters (maybeAppendBatches)."""
+        return voter_of(self.whole(node)).history[-1].offset + 1
+
+    def may_miss(self, node: int) -> bool:
+        """It may be one of two voters."""
+        return False
+
+    def check(self, node: int, step: Step, rows_before: dict[int, Row]) -> None:
+        before = self._whole
+        after = self._whole = {**before, node: step.after.known.row}
+        after[HISTORY] = self._next(self.constants, before, after)
+        for wrong, explanation in self._due.wrong(self.constants, before, after):
+            self.violated(wrong.name, explanation)
+            return
+
+    def expired_in_vain(self, node: int, timer: KnownInput) -> None:
+        """A timer of who is no voter, or of the only one; it may be another moment's."""
+        row, timeouts = voter_of(self.whole(node)), self._scenario.timeouts
+        voters, quorum = row.history[-1].voters, row.quorum
+        what, least, span = FIXED, timeouts.check_quorum, 0
+        if isinstance(timer.value, CheckQuorumTimeout):
+            if self._watched and voters != (node,):
+                self.violated(
+                    ISOLATED_LEADER_RESIGNS,
+                    f"leader {node} of epoch {quorum.epoch} has heard from no majority for "
+                    f"{least} ms and goes on",
+                )
+        else:
+            assert isinstance(timer.value, ElectionTimeout | FetchTimeout), f"{timer.value} expired"
+            able = [
+                peer
+                for peer, connection in zip(self.nodes, quorum.connections, strict=True)
+                if peer != node and connection == READY
+            ]
+            if able:
+                asks: Any = FetchFromBootstrap(pick(self._drawn, able))
+                self.give(node, asks)
+            what, least, span = DRAW, timeouts.election_timeout, timeouts.election_timeout
+        self._clock.carry_out(self.now, node, ((what, timer, least, span),))
