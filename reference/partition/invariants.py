@@ -45,6 +45,7 @@ from reference.partition.types import (
     ControllerRow,
     Image,
     Kind,
+    PartitionConstants,
     PartitionRole,
     RecordLog,
     Status,
@@ -81,9 +82,7 @@ class PartitionChecker:
         "_images",
         "_judged",
         "_min_isr",
-        "_no_remotes",
         "_unproven",
-        "_values",
         "handlers",
         "history",
     )
@@ -100,9 +99,6 @@ class PartitionChecker:
         self._agrees = dict.fromkeys(constants.brokers, 0)
         self._images: list[Image] = [initial_image(constants)]
         """The image after each committed metadata record."""
-        self._no_remotes = (UNKNOWN_REMOTE,) * len(constants.replicas)
-        self._values: dict[int, tuple[RecordLog, set[int]]] = {}
-        """Of a broker a log that it had, and the values in it."""
         self._deletes = False
         """Whether something that is committed is known to be deleted only."""
         self._committed_values: set[int] = set()
@@ -138,12 +134,24 @@ class PartitionChecker:
         `violated.check(before, after, history, handlers)`.
         """
         old, new = before.rows[node], after.rows[node]
-        acks = any(isinstance(m, ProduceResponse) for m in sent)
         # Before the step is entered: whether the step before it committed or answered nothing.
-        if not acks and self.is_settled and (new is old or is_harmless(old, new)):
+        if self.is_settled and (new is old or is_harmless(old, new)) and not _acks(sent):
             return None
-        self._enter(node, old, new, sent if acks else ())
-        if self._row_suspicious(node, old, new) or self._suspicious(after):
+        suspicious = is_row_suspicious(self.handlers.constants, node, old, new)
+        return self.after_harmful_step(node, before, after, sent, suspicious)
+
+    def after_harmful_step(
+        self,
+        node: int,
+        before: PartitionState,
+        after: PartitionState,
+        sent: tuple[Message, ...],
+        suspicious: bool,
+    ) -> Invariant | None:
+        """The same for a step that has to be entered, of which `is_row_suspicious` is known."""
+        old, new = before.rows[node], after.rows[node]
+        self._enter(node, old, new, sent if _acks(sent) else ())
+        if suspicious or self._misread(old, new) or self._suspicious(after):
             return self.first_violated(before, after)
         return None
 
@@ -214,60 +222,12 @@ class PartitionChecker:
 
     # --- Suspicions. False is a promise that nothing is violated.
 
-    def _row_suspicious(self, n: int, old: BrokerRow, new: BrokerRow) -> bool:
-        """What concerns one broker: PartitionRowTypeInv, LogBounds, PartitionEpochCacheSound,
-        MetadataLogMatching, NoDuplicate, MonotonicTrueHighWatermark.
-        """
-        end = len(new.log)
-        if not (new.status in _STATUSES and new.role in _ROLES and new.pending.kind in _KINDS):
-            return True
-        if not (0 <= new.flushed <= end and -1 <= new.corrupt <= end):
-            return True
-        if not -1 <= new.epoch_start <= end:
-            return True
-        if new.role == "Leader":
-            if new.leader != n or n not in new.isr or new.epoch_start == UNDEFINED:
-                return True
-            if old.role == "Leader" and new.high_watermark < old.high_watermark:
-                return True
-            if new.remotes is not old.remotes and not _remotes_right(new):
-                return True
-        elif (
-            new.isr
-            or new.parked
-            or new.epoch_start != UNDEFINED
-            or new.pending != NO_PENDING
-            or new.remotes != self._no_remotes
-        ):
-            return True
-        if new.leader != NOBODY and new.leader not in self._agrees:
-            return True
-        if new.log is not old.log and self._repeats(n, old.log, new.log):
-            return True
-        if new.status == "Down":
-            return new.role != "None"
-        if not 0 <= new.log_start <= new.high_watermark <= end:
-            return True
-        if new.image is not old.image:
-            read = new.image.offset - INITIAL_OFFSET
-            if read >= len(self._images) or new.image != self._images[read]:
-                return True
-        return _cache_suspicious(old, new)
-
-    def _repeats(self, n: int, old: RecordLog, new: RecordLog) -> bool:
-        """NoDuplicate, given that it held of the log before."""
-        kept = len(old)
-        if len(new) <= kept and new == old[: len(new)]:
+    def _misread(self, old: BrokerRow, new: BrokerRow) -> bool:
+        """MetadataLogMatching, of a broker that is up."""
+        if new.image is old.image or new.status == "Down":
             return False
-        known, seen = self._values.get(n, ((), set()))
-        if known is not old or new[:kept] != old:
-            kept, seen = 0, set()
-        values = [r.value for r in new[kept : len(new)] if r.value not in _NO_VALUES]
-        repeats = not seen.isdisjoint(values)
-        before = len(seen)
-        seen.update(values)
-        self._values[n] = new, seen
-        return repeats or len(seen) < before + len(values)
+        read = new.image.offset - INITIAL_OFFSET
+        return read >= len(self._images) or new.image != self._images[read]
 
     def _controller_suspicious(self, old: ControllerRow, new: ControllerRow) -> bool:
         """What concerns the controller alone."""
@@ -307,8 +267,11 @@ class PartitionChecker:
             return True
         holders = 0
         """How many hold all that is committed."""
+        known = self._agrees
         for n, row in rows.items():
-            agrees = self._agreement(n, row)
+            agrees = known[n]
+            if agrees == UNDEFINED:
+                agrees = self._agreement(n, row)
             holders += agrees == end
             if row.status == "Down":
                 continue
@@ -373,6 +336,55 @@ class PartitionChecker:
                 counted = (*counted, *(member.broker for member in row.pending.isr))
             return not set(counted).issuperset((*partition.isr, *partition.elr))
         return False
+
+
+def is_row_suspicious(
+    constants: PartitionConstants, n: int, old: BrokerRow, new: BrokerRow
+) -> bool:
+    """What concerns one broker's row alone: PartitionRowTypeInv, LogBounds,
+    PartitionEpochCacheSound, NoDuplicate, MonotonicTrueHighWatermark. Of one step the same in all
+    runs.
+    """
+    end = len(new.log)
+    if not (new.status in _STATUSES and new.role in _ROLES and new.pending.kind in _KINDS):
+        return True
+    if not (0 <= new.flushed <= end and -1 <= new.corrupt <= end):
+        return True
+    if not -1 <= new.epoch_start <= end:
+        return True
+    if new.role == "Leader":
+        if new.leader != n or n not in new.isr or new.epoch_start == UNDEFINED:
+            return True
+        if old.role == "Leader" and new.high_watermark < old.high_watermark:
+            return True
+        if new.remotes is not old.remotes and not _remotes_right(new):
+            return True
+    elif (
+        new.isr
+        or new.parked
+        or new.epoch_start != UNDEFINED
+        or new.pending != NO_PENDING
+        or any(remote != UNKNOWN_REMOTE for remote in new.remotes)
+        or len(new.remotes) != len(constants.replicas)
+    ):
+        return True
+    if new.leader != NOBODY and new.leader not in constants.brokers:
+        return True
+    if new.log is not old.log and _repeats(new.log) and not _repeats(old.log):
+        return True
+    if new.status == "Down":
+        return new.role != "None"
+    return not 0 <= new.log_start <= new.high_watermark <= end or _cache_suspicious(old, new)
+
+
+def _acks(sent: tuple[Message, ...]) -> bool:
+    return any(isinstance(m, ProduceResponse) for m in sent)
+
+
+def _repeats(log: RecordLog) -> bool:
+    """NoDuplicate."""
+    values = [record.value for record in log if record.value not in _NO_VALUES]
+    return len(set(values)) < len(values)
 
 
 def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:

@@ -115,7 +115,8 @@ def simulate_genomes(
         for run, genome in enumerate(genomes, first_run):
             chooser = RecordingChooser(genome.chooser())
             own = run_seed(seed, run)
-            simulate(found, chooser, memo, recorder, run, own, genome.options(options))
+            over = simulate(found, chooser, memo, recorder, run, own, genome.options(options))
+            over.take_apart()
             made.append(tuple(chooser.choices))
     decided = [step.decided for step in recorder.distinct]
     return recorder.tables(), made, decided

@@ -116,6 +116,12 @@ class Network:
             for delay in fate:
                 queue.push(now + latency[destination] + delay, DELIVER, destination, message)
 
+    def ask_nothing_in_vain(self) -> None:
+        """Draws no more what becomes of messages if all arrive: of a stream that nobody else draws
+        from."""
+        if all(not of or of[-1] is None for of in (self._fates, *self._fates_of.values())):
+            self._fates, self._fates_of = (), {}
+
     def _count(self, fate: tuple[int, ...]) -> None:
         if not fate:
             self.lost += 1

@@ -33,6 +33,10 @@ RANGE_RUNS: Final = 1000
 FEWEST_RANGES: Final = 16
 """A range is so many runs at most, and a small campaign has so many ranges at least: enough for
 several processors, and little lost when one is killed."""
+MANY_RANGES: Final = 250
+LONG_RANGE_RUNS: Final = 4000
+"""A campaign of more ranges than these has longer ones, up to this: what runs have in common is
+written, read and named once in each range. Longer ones yet take memory."""
 
 RANGES: Final = 8
 GENERATIONS: Final = 40
@@ -96,7 +100,9 @@ def plan_of(
 
 
 def range_runs(runs: int) -> int:
-    return max(1, min(RANGE_RUNS, -(-runs // FEWEST_RANGES)))
+    """How many runs a range has in a plain campaign of so many."""
+    usual = min(RANGE_RUNS, -(-runs // FEWEST_RANGES))
+    return max(1, usual, min(LONG_RANGE_RUNS, runs // MANY_RANGES))
 
 
 def generation_range(runs: int) -> int:

@@ -8,7 +8,7 @@ from reference.bugs.catalog import rules_for, substitution
 from reference.bugs.probing import Consulted
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.invariants import is_harmless
+from reference.partition.invariants import is_harmless, is_row_suspicious
 from reference.partition.log import GONE, RecordLog
 from reference.partition.messages import (
     CLIENTS,
@@ -45,8 +45,8 @@ from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Machine, Memo, Sent, State, Step
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
-LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED = (
-    1 << bit for bit in range(9)
+LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED, SUSPICIOUS = (
+    1 << bit for bit in range(10)
 )
 
 CONTROLLERS = frozenset({CONTROLLER, DEPOSED})
@@ -90,6 +90,9 @@ class PartitionMachine(Machine):
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
     ) -> Step:
         broker = before.node not in CONTROLLERS
+        bits = notable(before.row, outcome.row, outcome.sent) if broker else _written(outcome)
+        if broker and is_row_suspicious(self.constants, before.node, before.row, after.row):
+            bits |= SUSPICIOUS
         return Step(
             before=before,
             input=input,
@@ -97,7 +100,7 @@ class PartitionMachine(Machine):
             sent=sent,
             ignored=outcome.ignored,
             inert=broker and self.is_inert(before.row, outcome.row, sent),
-            notable=notable(before.row, outcome.row, outcome.sent) if broker else _written(outcome),
+            notable=bits,
             travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
         )
 

@@ -53,21 +53,25 @@ class Pace:
         self._until: dict[tuple[int, str], int] = {}
         """Until when an activity of a broker stands still."""
         self._plain = {
-            "SendRegistration": paces.registration,
-            "ControllerRequestTimeout": paces.controller_request,
-            "SendAlterPartition": options.alter_ms,
-            "ReplicaFetchTimeout": paces.fetch_timeout,
-            "ReplicaLagTimeout": paces.lag,
-            "CheckpointHighWatermark": paces.checkpoint,
-            "ProduceTimeout": paces.produce,
+            "SendRegistration": 1000 * paces.registration,
+            "ControllerRequestTimeout": 1000 * paces.controller_request,
+            "SendAlterPartition": 1000 * options.alter_ms,
+            "ReplicaFetchTimeout": 1000 * paces.fetch_timeout,
+            "ReplicaLagTimeout": 1000 * paces.lag,
+            "CheckpointHighWatermark": 1000 * paces.checkpoint,
+            "ProduceTimeout": 1000 * paces.produce,
         }
+        """Delays that are always the same, in virtual microseconds."""
 
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
-        due, wants = self._due[node], self.wants(node, state)
+        due, wants, plain = self._due[node], self.wants(node, state), self._plain
         for want in wants:
             if want not in due:
-                self._set(node, want, self._world.now + self._delay(node, state, want))
+                delay = plain.get(want.kind)
+                if delay is None:
+                    delay = self._delay(node, state, want)
+                self._set(node, want, self._world.now + delay)
         if len(due) > len(wants):
             for gone in [want for want in due if want not in wants]:
                 del due[gone]
@@ -82,11 +86,8 @@ class Pace:
             self._queue.push(due, TIMER, node, want)
 
     def _delay(self, node: int, state: State, want: KnownInput) -> int:
-        """In virtual microseconds."""
+        """In virtual microseconds, where it is not always the same."""
         kind, paces = want.kind, self._paces
-        plain = self._plain.get(kind)
-        if plain is not None:
-            return 1000 * plain
         row: BrokerRow = state.row
         if kind == FETCH:
             return 1000 * self._fetch_delay(node, row)

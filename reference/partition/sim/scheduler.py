@@ -7,6 +7,8 @@ activities decide what comes next; nodes are changed only by world.py.
 
 from __future__ import annotations
 
+from heapq import heappop
+
 from reference.partition.messages import (
     CONTROLLER,
     ControllerFailover,
@@ -47,6 +49,7 @@ class PartitionSimulation(PartitionWorld, Circular):
         network, clock = chooser.stream("network"), chooser.stream("clock")
         constants = constants or constants_of(options)
         super().__init__(scenario.paces, options, constants, memo, recorder, network, clock)
+        self.network.ask_nothing_in_vain()
         self._scenario = scenario
         self._chooser = chooser
         self._trouble = Trouble(options, chooser.stream("faults"), self, self.network)
@@ -80,13 +83,15 @@ class PartitionSimulation(PartitionWorld, Circular):
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
         self.call(1000 * faulty * self._options.stretch, self.heal, 0)
-        events = 0
+        events, most = 0, self._scenario.max_events * self._options.stretch
+        heap, happen = self.queue.heap, self.happen
         while not self.over:
             events += 1
-            if events > self._scenario.max_events * self._options.stretch:
-                self.end(f"{events - 1} events without an end")
+            if events > most:
+                self.end(f"{most} events without an end")
                 break
-            self.advance()
+            due, _, kind, node, what = heappop(heap)
+            happen(due, kind, node, what)
         self.clients.finish()
 
     def clients_receive(self, message: object) -> None:

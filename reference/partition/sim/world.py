@@ -31,6 +31,7 @@ from reference.partition.sim.machine import (
     LEADERSHIP,
     LOG,
     STATUS,
+    SUSPICIOUS,
     TRUNCATED,
     WATERMARK,
     WRITTEN,
@@ -253,7 +254,7 @@ class PartitionWorld:
             self._note_controller(world.controller, after.controller)
             if self._options.watched:
                 violated = checker.after_controller_step(world, after)
-        elif not self._options.watched or (step.inert and checker.is_settled):
+        elif (step.inert and checker.is_settled) or not self._options.watched:
             # Nobody has looked at the rows as they were, so they may change in place.
             rows: Any = world.rows
             rows[node] = step.after.row
@@ -265,7 +266,8 @@ class PartitionWorld:
             self._world = after
             answers = step.sent if step.notable & ANSWERS else ()
             sent = tuple([message.value for _, message in answers])
-            violated = checker.after_step(node, world, after, sent)
+            suspicious = bool(step.notable & SUSPICIOUS)
+            violated = checker.after_harmful_step(node, world, after, sent, suspicious)
         if violated is not None:
             explanation = violated.check(world, after, checker.history, self._machine.brokers)
             assert explanation is not None, "what was violated a moment ago still is"

@@ -35,7 +35,7 @@ from traces.jobs import campaigns, ranges, so_far
 from traces.jobs.backends import Pool
 from traces.jobs.campaigns import Announced, Options, Told, run_campaign
 from traces.jobs.distinct import SLIM, merge
-from traces.jobs.plan import Configuration, begin, plan_of, read_plan
+from traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
 from traces.schema import TraceError
 from traces.sealed import replace_file
 from traces.store import read_manifest
@@ -407,3 +407,8 @@ def test_rejected_steps_are_told_from_the_store_as_well(
     assert conformance["rejected"] > 0 and conformance["rejections"][0]["differences"]
     timings = msgspec.json.decode(Path("second/c/timings.json").read_bytes())
     assert timings["tlc"][0]["jvms"] == 0
+
+
+def test_long_campaigns_have_longer_ranges() -> None:
+    asked = (1, 24, 2_000, 16_000, 250_000, 500_000, 1_000_000, 10_000_000)
+    assert [range_runs(runs) for runs in asked] == [1, 2, 125, 1000, 1000, 2000, 4000, 4000]

@@ -16,7 +16,8 @@ from reference.partition.sim.scenario import PARTITION
 from reference.partition.sim.world import UNPROMISED
 from reference.runner.narrate import narrate
 from reference.runner.run import simulate_part, simulate_run
-from reference.sim.choices import SeededChooser
+from reference.sim.choices import RecordingChooser, SeededChooser
+from reference.sim.network import FATES
 from traces.checkers.arrow import from_arrow
 from traces.checkers.assessment import Assessment, assess
 from traces.checkers.verdict import HOLDS
@@ -178,3 +179,19 @@ def test_a_run_can_be_told() -> None:
     assert len(told) == len(run.steps)
     assert "ElectLeaders" in told[0] and " C " in told[0]
     assert f" s: {PROGRESSED}: " in lines[-1]
+
+
+def test_what_concerns_a_single_row_is_judged_in_runs() -> None:
+    """It is found out when a step is worked out, and kept with the step."""
+    for _ in range(2):
+        part = simulate_part("partition", 1, 11, 1, bug="Z58", options={"answers_lost": 300})
+        (violations,) = column(part, "violations")
+        assert [each["invariant"] for each in violations] == ["NoDuplicate"]
+
+
+def test_what_becomes_of_messages_is_not_drawn_where_all_arrive() -> None:
+    still = {"loss": 0, "duplication": 0, "reordering": 0, "answers_lost": 0, "suffering": ""}
+    chooser = RecordingChooser(SeededChooser(5))
+    simulate_run("partition", 1, 0, options=still, chooser=chooser)
+    streams = Counter(choice.stream for choice in chooser.choices if choice.bound == FATES)
+    assert not streams["network"] and chooser.choices
