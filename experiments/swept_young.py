@@ -16,9 +16,8 @@ is the transaction that was listed.
 The control: the timeouts of those who commit are a minute, so that they are in no list.
 
 Those who commit speak version 2, by a client of ours. All settings are Kafka's own, but for one
-broker, and so one replica and one partition of the transaction log (with three, a commit takes
-longer than the rest of the list). Nobody is held up; when the list is made is known from the one
-before.
+broker, and so one replica and one partition of the transaction log. Nobody is held up; when the
+list is made is known from the one before.
 
 Ends with 1 if a transaction was refused within its timeout, with 0 if none was, with 3 if it could
 not be tried.
