@@ -105,23 +105,27 @@ class _Driving:
         self._really: dict[int, frozenset[Any]] = {BEGINNING: frozenset()}
         self.found = OnKafka(len(self._moves.source))
 
-    def take(self, told: Callable[[int], None]) -> None:
-        """Takes what is left, on ways as they are now, and on others behind what parts, as long as
-        Kafka has taken nothing of it before.
-        """
-        known = 0
-        while known < len(self._verdicts):
-            known = len(self._verdicts)
+    def all(self, told: Callable[[int], None]) -> None:
+        """Takes what can be."""
+        while self._take(told):
+            pass
+        self._random, in_vain = Random(0), 0
+        while len(self.found.taken) < self.found.edges and in_vain < DRAWN:
+            taken = len(self.found.taken)
             self._take(told)
+            in_vain = in_vain + 1 if len(self.found.taken) == taken else 0
+        self._random = None
+        while self._take(told):  # what is behind those
+            pass
 
-    def draw(self, random: Random) -> None:
-        """Has ways drawn from now on, of any length."""
-        self._random = random
-
-    def _take(self, told: Callable[[int], None]) -> None:
+    def _take(self, told: Callable[[int], None]) -> bool:
+        """Takes what is left, on ways as they are now; whether there was anything new."""
+        known = len(self._verdicts)
         lost = len(self._lost)
         ways = self._ways()
         left = [edge for edge, own in enumerate(ways.own) if own and edge not in self.found.taken]
+        if self._random:  # what is behind these is not what is looked for
+            left = [edge for edge in left if edge in self.found.parted]
         for own in ways.first:
             if not self._sent.issuperset(self._tree.step(own).result.sent):
                 self._run(self._ready([own]))  # who sends something first
@@ -131,13 +135,14 @@ class _Driving:
         done = len(self.found.taken)
         for at in range(0, len(paths), TOGETHER):
             some = paths[at : at + TOGETHER]
-            self._run(some)
+            self._run([path for path in some if not any(map(self._verdicts.get, path))])
             done += sum(edges.pop(own, 0) for path in some for own in path)
             told(done)
         if len(self._lost) > lost:
-            return  # the ways may be none
+            return True  # the ways may be none
         for edge in left:
             self._note(edge, ways)
+        return len(self._verdicts) > known
 
     def _source(self, edge: int) -> int:
         return self._moves.source[edge]
@@ -291,12 +296,7 @@ def drive(
     """A Drive of each node alone. The host takes answers by their content."""
     begin = monotonic()
     driving = _Driving(matcher, host, speech, walkers)
-    driving.take(told)
-    found, random, in_vain = driving.found, Random(0), 0
-    while len(found.taken) < found.edges and in_vain < DRAWN:
-        taken = len(found.taken)
-        driving.draw(random)
-        driving.take(told)
-        in_vain = in_vain + 1 if len(found.taken) == taken else 0
+    driving.all(told)
+    found = driving.found
     found.seconds = monotonic() - begin
     return found

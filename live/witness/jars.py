@@ -53,7 +53,7 @@ COMPONENTS: Final = {
     ),
     "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
     "transactions": Component(
-        "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.3"
+        "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.2"
     ),
     "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
     "groups": Component(

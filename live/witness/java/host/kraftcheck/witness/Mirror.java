@@ -73,6 +73,13 @@ public final class Mirror {
                 m.getName().equals(name) && Arrays.equals(m.getParameterTypes(), new Class<?>[] {what}));
     }
 
+    /** Whether a type is named within those of the arguments of the public method of this name. */
+    public static boolean takesIn(Class<?> type, String name, Class<?> what) {
+        return Arrays.stream(type.getMethods()).filter(m -> m.getName().equals(name))
+                .flatMap(m -> Arrays.stream(m.getGenericParameterTypes()))
+                .anyMatch(of -> of.getTypeName().contains(what.getName() + '<'));
+    }
+
     /** The constants of a type that are of this one. */
     public static <T> List<T> constants(Class<?> type, Class<T> what) {
         return Arrays.stream(type.getFields()).filter(each -> each.getType() == what)

@@ -6,13 +6,11 @@ import kafka.coordinator.transaction.TransactionConfig;
 import kafka.coordinator.transaction.TxnMetadataCacheEntry;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.ClientResponse;
-import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
-import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.requests.WriteTxnMarkersRequest;
@@ -40,6 +38,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ScheduledFuture;
+import java.util.function.Consumer;
 
 /**
  * A broker while it leads the transaction log: Kafka's TransactionCoordinator, its
@@ -58,8 +57,7 @@ final class Coordinator {
             Set.of(TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT);
 
     /** An append that nobody has acknowledged. request: that waits for it, as it came; null: none does. */
-    record Waiting(TailLog.Entry entry, String request,
-                   Function1<Map<TopicIdPartition, PartitionResponse>, BoxedUnit> told) {}
+    record Waiting(TailLog.Entry entry, String request, Consumer<Errors> told) {}
 
     /** A marker on its way. */
     record Marker(TxnMarkerEntry entry, int partition, RequestAndCompletionHandler request) {}
@@ -187,7 +185,7 @@ final class Coordinator {
 
     // --- What Kafka asks for
 
-    private void append(MemoryRecords records, Function1<Map<TopicIdPartition, PartitionResponse>, BoxedUnit> told) {
+    private void append(MemoryRecords records, Consumer<Errors> told) {
         waiting = new Waiting(log.append(records, epoch), host.request(), told);
     }
 
@@ -237,7 +235,7 @@ final class Coordinator {
         if (error == Errors.NONE) {
             made = of.entry;
         }
-        of.told.apply(Map.of(Replicas.of(LOG), new PartitionResponse(error)));
+        of.told.accept(error);
     }
 
     void load() {

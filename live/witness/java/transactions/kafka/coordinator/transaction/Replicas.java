@@ -5,7 +5,7 @@ import kraftcheck.witness.Mirror;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.internals.Topic;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.server.common.RequestLocal;
@@ -13,15 +13,15 @@ import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
-import org.apache.kafka.storage.internals.log.RecordValidationStats;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
-import org.apache.kafka.storage.internals.log.VerificationGuard;
 import scala.Function1;
 import scala.Option;
-import scala.runtime.BoxedUnit;
+import scala.Tuple2;
+import scala.jdk.javaapi.CollectionConverters;
 
 import java.io.IOException;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * What a coordinator is given in place of its broker's replicas: the log is the host's, and an append
@@ -29,8 +29,11 @@ import java.util.Map;
  */
 final class Replicas extends ReplicaManager {
     interface Append {
-        void made(MemoryRecords records, Function1<Map<TopicIdPartition, PartitionResponse>, BoxedUnit> told);
+        void made(MemoryRecords records, Consumer<Errors> told);
     }
+
+    /** Whether who appends is told in a map of Java: since 4.3. */
+    private static final boolean JAVA = Mirror.takesIn(ReplicaManager.class, "appendRecords", Map.class);
 
     private static final Uuid TOPIC_ID = new Uuid(1, 1);
 
@@ -49,23 +52,22 @@ final class Replicas extends ReplicaManager {
         return made;
     }
 
-    static TopicIdPartition of(int partition) {
-        return new TopicIdPartition(TOPIC_ID, partition, Topic.TRANSACTION_STATE_TOPIC_NAME);
-    }
-
     @Override
     public TopicIdPartition topicIdPartition(TopicPartition partition) {
         return new TopicIdPartition(TOPIC_ID, partition);
     }
 
+    /** Raw, as what is told has another type before 4.3. */
     @Override
+    @SuppressWarnings({"rawtypes", "unchecked"})
     public void appendRecords(
-            long timeout, short acks, boolean internal, AppendOrigin origin,
-            scala.collection.Map<TopicIdPartition, MemoryRecords> entries,
-            Function1<Map<TopicIdPartition, PartitionResponse>, BoxedUnit> told,
-            Function1<scala.collection.Map<TopicIdPartition, RecordValidationStats>, BoxedUnit> validated,
-            RequestLocal local, scala.collection.Map<TopicPartition, VerificationGuard> guards, short version) {
-        append.made(entries.head()._2(), told);
+            long timeout, short acks, boolean internal, AppendOrigin origin, scala.collection.Map entries,
+            Function1 told, Function1 validated, RequestLocal local, scala.collection.Map guards, short version) {
+        var entry = (Tuple2<TopicIdPartition, MemoryRecords>) entries.head();
+        append.made(entry._2(), error -> {
+            var answer = Map.of(entry._1(), new PartitionResponse(error));
+            told.apply(JAVA ? answer : CollectionConverters.asScala(answer));
+        });
     }
 
     @Override
