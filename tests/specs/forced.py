@@ -91,6 +91,7 @@ G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
 G_STATIC = "groups-static"
+G_REBALANCE = "groups-rebalance"
 G_ALONE = "groups-two-static"
 G_GROWING = "groups-growing-failover"
 G_REPLAY = "groups-replay"
@@ -206,6 +207,7 @@ TABLES = (
             Forced("HasRevoked", "partitions, m", "FALSE", G_JOINING),
             Forced("RevocationBlocks", "member, m, retargeted", "FALSE", G_JOINING),
             Forced("TellsAssignment", "m, before, after", "FALSE", G_ONE),
+            Forced("IsRevocationLate", "member", "FALSE", G_REBALANCE),
             Forced("IsOutdatedEvent", "row, event", "FALSE", G_REPLAY),
             Forced("IsLoaded", "position, endOffset", "TRUE", G_REPLAY),
             Forced("MayTake", "heldEpoch, epoch", "FALSE", G_REPLAY),
@@ -233,11 +235,10 @@ TABLES = (
             Forced("EpochOfLeaving", "n", "LeaveEpoch", G_STATIC),
             Forced("OwnedAfterFence", "owned", "owned", G_ONE),
         ),
-        # Words; and what only runs of the reference have: in the models a session may time out
-        # whenever a rebalance may.
+        # Words.
         frozenset(
-            {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "IsRevocationLate"}
-            | {"Retention", "ReleasedEpoch"}
+            {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "Retention"}
+            | {"ReleasedEpoch"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
     ),

@@ -38,7 +38,7 @@ _ROOTS = {
         *("MCPartition", "MCPartitionDeposed", "MCPartitionLife", "MCPartitionReduced"),
     ),
     "TransactionProperties": ("MCTransactions",),
-    "GroupProperties": ("MCGroups", "MCGroupsDeleted"),
+    "GroupProperties": ("MCGroups", "MCGroupsDeleted", "MCGroupsRebalance"),
     "GroupCommitsProperties": ("MCGroupCommits",),
     "GroupReplayProperties": ("MCGroupReplay",),
     "GroupOffsetsProperties": ("MCGroupOffsets",),

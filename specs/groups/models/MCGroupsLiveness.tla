@@ -11,8 +11,7 @@ CONSTANT Unfair
 (* An action that never can be taken is fair.                               *)
 Wanted(name, Action) == name \notin Unfair /\ Action
 
-LiveSpec ==
-  /\ MCSpec
+Fairness ==
   /\ WF_mcVars(Wanted("GroupCommit", Free(GroupCommit)))
   /\ \A n \in Members :
        /\ WF_mcVars(\E topics \in Subscriptions : ~HasLeft(n)
@@ -23,6 +22,8 @@ LiveSpec ==
        /\ WF_mcVars(Wanted("HeartbeatTimeout", IsAnswerLost(n) /\ Free(HeartbeatTimeout(n))))
        /\ WF_mcVars(Wanted("StartReconciliation", Free(StartReconciliation(n))))
        /\ WF_mcVars(Wanted("CompleteReconciliation", Free(CompleteReconciliation(n))))
+
+LiveSpec == MCSpec /\ Fairness
 
 (* In the end each member that stays has its target, and nothing is without *)
 (* an owner.                                                                *)
