@@ -337,7 +337,8 @@ class LivePartition(ServedPartition):
             next = step(follower, taken.row, _ASK)
             if next is None or len(next.sent) != 1 or next.row.log_start != was.log_start:
                 return None
-            copied.append((follower, next.row, next.sent[0]))
+            asks: Any = next.sent[0]
+            copied.append((follower, next.row, asks))
         return copied
 
     def _notes(self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest]) -> bool:
