@@ -47,8 +47,12 @@ class BranchLog:
     def __getitem__(self, at: Any) -> Any:
         """A beginning (`[:end]`) is a log, any other slice a tuple."""
         if isinstance(at, slice):
-            if at.start is None and at.step is None and 0 <= at.stop <= self._end:
-                return self if at.stop == self._end else BranchLog(self._branch, at.stop)
+            start, stop = at.start, at.stop
+            if at.step is None and stop is not None and 0 <= stop <= self._end:
+                if start is None:
+                    return self if stop == self._end else BranchLog(self._branch, stop)
+                if start >= 0:
+                    return tuple(self._branch.entries[start:stop])
             start, stop, step = at.indices(self._end)
             if at.start is None and step == 1:
                 return self if stop == self._end else BranchLog(self._branch, stop)

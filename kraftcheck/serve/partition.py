@@ -273,6 +273,10 @@ class LivePartition(ServedPartition):
         machine: Any = self._machine
         self._follow = machine.followed_by
         self._broker_step = self._machine.brokers.step
+        # Who is asked runs, and each message is for whom it says.
+        self._answer_fetch = self.handlers.handle_replica_fetch_request
+        self._take_answer = self.handlers.handle_replica_fetch_response
+        self._ask = self.handlers.handle_send_replica_fetch
         self._rows: Any = self._world.rows
 
     def deliver(self, node: int, message: KnownInput) -> None:
@@ -322,22 +326,23 @@ class LivePartition(ServedPartition):
         self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest], there: int
     ) -> list[tuple[int, BrokerRow, ReplicaFetchRequest]] | None:
         """By follower: its row, and what it asks next. None: not all of it is usual."""
-        step, copied = self._broker_step, []
+        copied = []
         for request in asked:
-            follower, told = request.source, step(leader, row, request)
+            follower, told = request.source, self._answer_fetch(leader, row, request)
             was: BrokerRow = self._rows[follower]
-            if told is None or told.row is not row or len(told.sent) != 1:
+            if told.row is not row or len(told.sent) != 1 or not self.is_running(follower):
                 return None
             reply: Any = told.sent[0]
             if not reply.records or not self.pace.is_usual(follower, was, there):
                 return None
-            taken = step(follower, was, reply)
-            if taken is None or taken.sent or taken.row.log is was.log:
+            taken = self._take_answer(follower, was, reply)
+            if taken.sent or taken.row.log is was.log:
                 return None
-            next = step(follower, taken.row, _ASK)
-            if next is None or len(next.sent) != 1 or next.row.log_start != was.log_start:
+            next = self._ask(follower, taken.row, _ASK)
+            if next is None or next.row.log_start != was.log_start:
                 return None
-            copied.append((follower, next.row, next.sent[0]))
+            asks: Any = next.sent[0]
+            copied.append((follower, next.row, asks))
         return copied
 
     def _notes(self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest]) -> bool:
@@ -349,8 +354,8 @@ class LivePartition(ServedPartition):
             return False
         replies = []
         for request in asked[:-1]:
-            told = self._broker_step(leader, row, request)
-            if told is None or len(told.sent) != 1 or notable(row, told.row, told.sent):
+            told = self._answer_fetch(leader, row, request)
+            if len(told.sent) != 1 or notable(row, told.row, told.sent):
                 return False
             row = told.row
             replies.append((row, told.sent[0]))

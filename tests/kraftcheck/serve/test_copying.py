@@ -70,8 +70,12 @@ class Served(Wire):
     def reads(self) -> None:
         """At the end, where it waits."""
         asked = {"partition": 0, "fetch_offset": self.watermark(), "partition_max_bytes": 1 << 20}
-        body = {"replica_id": -1, "max_wait_ms": self.random.choice([0, 20, 500]), "min_bytes": 1}
-        body |= {"topics": [{"topic": "t", "partitions": [asked]}]}
+        body = {
+            "replica_id": -1,
+            "max_wait_ms": self.random.choice([0, 20, 500]),
+            "min_bytes": 1,
+            "topics": [{"topic": "t", "partitions": [asked]}],
+        }
         leader = max(self.leader(), 0)
         self.arrives("frame", CONNECTIONS + leader, frame("Fetch", 11, body))
 
