@@ -138,7 +138,12 @@ def fixed_options(scenario: str, words: Sequence[str]) -> dict[str, Any]:
         if _refused(scenario, {name: options[name]}) and not _refused(scenario, {name: value}):
             options[name] = value
     if refused := _refused(scenario, options):
-        raise BadInput(refused)
+        own = [name for name in options if name in FAMILIES and f"no option {name!r}" in refused]
+        raise BadInput(
+            f"no option {own[0]!r}; runs of it are of a scenario of their own, --scenario {own[0]}"
+            if own
+            else refused
+        )
     return options
 
 

@@ -114,6 +114,28 @@ def test_an_impossible_move_ends_the_command_with_3(tmp_path: Path) -> None:
     assert "line 7: 'crash broker 9' is not possible here" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("machine", "move"),
+    [
+        ("reassignment", "-2 Reassign partition=1 target=[9]"),
+        ("reassignment", "-2 Reassign partition=1 target=[1,1]"),
+        ("reassignment", "-2 Reassign partition=1 target=[]"),
+        ("voters", "1 AddVoter voter=9"),
+        ("snapshots", "1 CleanSnapshots offset=7"),
+    ],
+)
+def test_what_nobody_can_ask_a_changing_cluster_for(
+    machine: str, move: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.moves"
+    lines = ["kraftcheck moves 1", f"machine   {machine}", "bug       none", "violates  nothing"]
+    path.write_text("\n".join([*lines, "options   {}", "", move, ""]), encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        schedules.replay(path, Screen(quiet=True))
+    assert f"line 7: '{move}' is not possible here" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 def test_moves_that_are_left_out_are_counted_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
