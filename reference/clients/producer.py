@@ -253,11 +253,6 @@ class Producer:
         return max(now + 1, min(times)) if times else None
 
     @property
-    def is_idle(self) -> bool:
-        """Whether `poll` has nothing to do, and `next_time` nothing to say."""
-        return all([lane.is_idle for lane in self._lanes.values()])
-
-    @property
     def has_to_send(self) -> bool:
         """Whether some batch waits for its turn, or for a retry."""
         lanes = self._lanes.values()

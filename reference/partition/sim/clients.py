@@ -273,8 +273,6 @@ class _Producing:
         for partition in sorted(self._used):
             if leaders[partition] == NOBODY:
                 leaders[partition] = clients.leader(partition)[0]
-        if self._producer.is_idle:
-            return
         sends, done = self._producer.poll(clients.now_ms, leaders.__getitem__)
         for each in sends:
             for value in each.request.values:

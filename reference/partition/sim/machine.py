@@ -90,16 +90,18 @@ class PartitionMachine(Machine):
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
     ) -> Step:
         broker = before.node not in CONTROLLERS
+        inert = broker and self.is_inert(before.row, outcome.row, sent)
         bits = notable(before.row, outcome.row, outcome.sent) if broker else _written(outcome)
-        if broker and is_row_suspicious(self.constants, before.node, before.row, after.row):
-            bits |= SUSPICIOUS
+        if broker and not inert:
+            suspicious = is_row_suspicious(self.constants, before.node, before.row, outcome.row)
+            bits |= SUSPICIOUS if suspicious else 0
         return Step(
             before=before,
             input=input,
             after=after,
             sent=sent,
             ignored=outcome.ignored,
-            inert=broker and self.is_inert(before.row, outcome.row, sent),
+            inert=inert,
             notable=bits,
             travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
         )
