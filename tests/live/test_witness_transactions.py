@@ -154,6 +154,25 @@ HOSTS = [
         "pending.epoch",
     ),
 ]
+VERSION_1 = [
+    Plant(
+        "the host says of a verification what the coordinator says",
+        "kafka/coordinator/transaction/Coordinators.java",
+        "return error == Errors.PRODUCER_FENCED ? Errors.INVALID_PRODUCER_EPOCH : error;",
+        "return error;",
+        "HandleVerify",
+        "ignored",
+    ),
+    Plant(
+        "the host answers an end of version 1 with another epoch",
+        "kafka/coordinator/transaction/Coordinators.java",
+        '(long) id < 0 ? in.get("epoch").asLong() :',
+        '(long) id < 0 ? in.get("epoch").asLong() + 1 :',
+        "HandleAcknowledged",
+        "sent",
+    ),
+]
+"""Met by no transaction of version 2."""
 ALL = [*PLANTS, *SCALA, *HOSTS]
 FIXED = Plant(
     "z70-fixed",
@@ -187,6 +206,23 @@ def said(
 @pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
 def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
     assert any(plant.field in line for line in said[plant.name]), said[plant.name]
+
+
+def test_a_fault_of_version_1_is_refused_at_its_step(tmp_path: Path) -> None:
+    for plant, classes in zip(
+        VERSION_1, compiled(VERSION_1, HOST, tmp_path, TRANSACTIONS.name), strict=True
+    ):
+        found = run(
+            VIOLATED,
+            *("transactions", "--runs", "4", "--moves", "200", "--seed", "1", "--differential"),
+            *("--set", "version=1", "--jars", str(classes), "--out", str(tmp_path / "out")),
+        )
+        refused = {
+            (each["action"], difference["field"])
+            for each in found["differing"]
+            for difference in each["differences"]
+        }
+        assert (plant.action, plant.field) in refused
 
 
 def run(code: int, *words: str) -> Any:
@@ -238,6 +274,15 @@ def test_a_bug_of_the_release_is_refused_at_its_step(bug: str) -> None:
     assert [each["action"] for each in found["found"]["rejections"]] == [action]
 
 
+def test_z70_is_new_in_4_3_and_the_others_are_not() -> None:
+    """KAFKA-17573, in 4.3.0, lost a case of `KRaftMetadataCache` (docs/finds/Z70.md)."""
+    for bug, (violates, _) in FINDS.items():
+        old, code = bug.startswith("Z70"), HOLDS if bug.startswith("Z70") else VIOLATED
+        words = ("--as", "specs", "--kafka", "4.2.2")
+        found = run(code, "replay", str(EXAMPLES / f"{bug}.moves"), *words)
+        assert found["violates"] == ("" if old else violates)
+
+
 def test_the_fix_of_z70_is_accepted(transaction_sources: Path, tmp_path: Path) -> None:
     [classes] = compiled([FIXED], transaction_sources, tmp_path, TRANSACTIONS.name)
     words = ("--as", "specs", "--jars", str(classes))
@@ -262,7 +307,7 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
         (("--set", "max_epoch=1"), "--set: max_epoch: Kafka's is 32766"),
         (("--set", "brokers=1"), "--set brokers: there is no such option"),
         (("--set", "version"), "--set 'version': say OPTION=VALUE"),
-        (("--kafka", "4.1.2"), "a transactions of Apache Kafka since 4.3, not of 4.1.2"),
+        (("--kafka", "4.1.2"), "a transactions of Apache Kafka since 4.2, not of 4.1.2"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
