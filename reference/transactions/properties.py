@@ -232,27 +232,32 @@ def has_fate(state: State, txn: int, wanted: str) -> str | None:
 # --- Types
 
 
-def transaction_type_inv(state: State) -> str | None:
-    """Rows have their types.
+def transaction_type_inv(old: State, new: State) -> str | None:
+    """Rows have their types. (Asked are those that a step has changed; all, if it has none.)
 
     Misses: a value that is possible in general and wrong just there.
     """
-    for n, c in enumerate(state.log.coordinators, 1):
+    log = new.log
+    others = new.partitions == old.partitions and new.clients == old.clients
+    for n, c in enumerate(log.coordinators if log is not old.log or others else (), 1):
         if c.txn.state not in TXN_STATES or c.txn.epoch < -1:
             return f"coordinator {n} has the state {c.txn.state} in epoch {c.txn.epoch}"
         if c.pending.state not in PENDING_STATES:
             return f"coordinator {n} has {c.pending.state} pending"
         if c.to_mark and not {*c.to_mark} <= {*c.txn.partitions}:
             return f"coordinator {n} marks what is not in its transaction"
-        if c.active and n > state.log.leader_epoch:
-            return f"coordinator {n} is active in epoch {state.log.leader_epoch}"
-    for p, row in state.partitions.items():
+        if c.active and n > log.leader_epoch:
+            return f"coordinator {n} is active in epoch {log.leader_epoch}"
+    whole = others and log is old.log
+    for p, row in new.partitions.items():
+        if row is old.partitions[p] and not whole:
+            continue
         if row.producer.epoch < -1 or row.guard < -1:
             return f"partition {p} has the producer epoch {row.producer.epoch}, guard {row.guard}"
         if row.verifying and any(v.request.partition != p for v in row.verifying):
             return f"partition {p} verifies a batch of another"
-    wrong = [c for c, row in state.clients.items() if row.status not in STATUSES]
-    return f"producer {wrong[0]} is {state.clients[wrong[0]].status}" if wrong else None
+    wrong = [c for c, row in new.clients.items() if row.status not in STATUSES]
+    return f"producer {wrong[0]} is {new.clients[wrong[0]].status}" if wrong else None
 
 
 def producer_state_is_of_log(state: State) -> str | None:
