@@ -28,12 +28,13 @@ public class Session {
       admin.createTopics(List.of(new NewTopic(TOPIC, 1, (short) 3))).all().get();
       System.out.println("brokers " + admin.describeCluster().nodes().get().size());
     }
-    for (String acks : List.of("all", "1", "0")) {
-      produce(common, acks);
-    }
-    consume(common, 3 * RECORDS);
+    produce(common, "all", "gzip");
+    produce(common, "all", "zstd");
+    produce(common, "1", "lz4");
+    produce(common, "0", "snappy");
+    consume(common, 4 * RECORDS);
     for (String protocol : List.of("classic", "consumer")) {
-      subscribe(common, protocol, 3 * RECORDS);
+      subscribe(common, protocol, 4 * RECORDS);
     }
     transactions(common);
   }
@@ -86,11 +87,11 @@ public class Session {
     }
   }
 
-  private static void produce(Properties common, String acks) {
+  private static void produce(Properties common, String acks, String codec) {
     Properties own = new Properties();
     own.putAll(common);
     own.put("acks", acks);
-    own.put("compression.type", "gzip");
+    own.put("compression.type", codec);
     own.put("enable.idempotence", Boolean.toString(acks.equals("all")));
     try (KafkaProducer<String, String> producer = new KafkaProducer<>(own)) {
       for (int at = 0; at < RECORDS; at++) {

@@ -87,6 +87,12 @@ def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
         found += [message.value() for message in consumer.consume(many, 10)]
         consumer.close()
     assert found == wanted
+    reader = Consumer(servers | {"group.id": "by time"})
+    for time_of, offset in ((0, 0), (1 << 45, len(wanted))):
+        # Behind the last record librdkafka has -1: the end.
+        (place,) = reader.offsets_for_times([TopicPartition("t", 0, time_of)], timeout=10)
+        assert place.offset in (offset, -1 if time_of else offset)
+    reader.close()
 
 
 @pytest.mark.parametrize(
@@ -137,11 +143,14 @@ def test_kafka_python(cluster: Cluster) -> None:
 
     servers = cluster.bootstrap_servers
     cluster.create_topic("t")
-    producer = KafkaProducer(bootstrap_servers=servers, compression_type="gzip")
-    for value in expected("k"):
-        producer.send("t", value)
-    producer.flush()
-    producer.close()
+    for at, acks in enumerate(("all", 1, 0)):
+        codec = "gzip" if acks else None
+        producer = KafkaProducer(bootstrap_servers=servers, acks=acks, compression_type=codec)
+        for value in expected("k")[at::3]:
+            producer.send("t", value)
+        producer.flush()
+        producer.close()
+    wanted = [value for at in range(3) for value in expected("k")[at::3]]
     consumer = KafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", group_id="g")
     partition = TopicPartition("t", 0)
     consumer.assign([partition])
@@ -149,12 +158,14 @@ def test_kafka_python(cluster: Cluster) -> None:
     consumer.commit()
     assert consumer.committed(partition) == RECORDS
     assert consumer.end_offsets([partition]) == {partition: RECORDS}
+    assert consumer.offsets_for_times({partition: 0})[partition].offset == 0
+    assert consumer.offsets_for_times({partition: 1 << 45}) == {partition: None}
     consumer.close()
-    assert found == expected("k")
+    assert found == wanted
     member = KafkaConsumer(
         "t", bootstrap_servers=servers, auto_offset_reset="earliest", group_id="h"
     )
-    assert [next(member).value for _ in range(RECORDS)] == expected("k")
+    assert [next(member).value for _ in range(RECORDS)] == wanted
     member.close()
 
 
@@ -164,14 +175,22 @@ def test_aiokafka(cluster: Cluster) -> None:
 
     async def session() -> list[bytes]:
         servers = cluster.bootstrap_servers
-        producer = AIOKafkaProducer(bootstrap_servers=servers, enable_idempotence=True)
-        await producer.start()
-        for sent in [await producer.send("t", value) for value in expected("a")]:
-            await sent
-        await producer.stop()
+        half = RECORDS // 2
+        for settings, values in (
+            ({"enable_idempotence": True}, expected("a")[:half]),
+            ({"acks": 1, "compression_type": "gzip"}, expected("a")[half:-1]),
+            ({"acks": 0}, expected("a")[-1:]),
+        ):
+            producer = AIOKafkaProducer(bootstrap_servers=servers, **settings)
+            await producer.start()
+            for sent in [await producer.send("t", value) for value in values]:
+                await sent
+            await producer.stop()
         consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest")
         await consumer.start()
-        consumer.assign([TopicPartition("t", 0)])
+        partition = TopicPartition("t", 0)
+        consumer.assign([partition])
+        assert (await consumer.offsets_for_times({partition: 0}))[partition].offset == 0
         found = [(await consumer.getone()).value for _ in range(RECORDS)]
         await consumer.stop()
         options = {"group_id": "g", "auto_offset_reset": "earliest"}
@@ -184,23 +203,49 @@ def test_aiokafka(cluster: Cluster) -> None:
     assert asyncio.run(session()) == expected("a")
 
 
-@pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed")
-def test_kcat(cluster: Cluster) -> None:
+def kcat_of_debian(folder: Path) -> list[str]:
+    """How kcat is called: as it is installed, or as Debian has it, unpacked in this folder."""
+    if shutil.which("kcat"):
+        return ["kcat"]
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        pytest.skip("kcat is not installed, and this is no Debian")
+    packages = ("kcat", "librdkafka1", "libyajl2")
+    got = subprocess.run(
+        ["apt-get", "download", *packages], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    if got.returncode:
+        pytest.skip(f"kcat is not installed, nor to be had: {got.stderr.strip()[-200:]}")
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "-x", package, folder / "root"], check=True)
+    libraries = {str(path.parent) for path in folder.rglob("*.so.*")}
+    return ["env", f"LD_LIBRARY_PATH={':'.join(libraries)}", str(folder / "root/usr/bin/kcat")]
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+def test_kcat(cluster: Cluster, tmp_path: Path) -> None:
+    program = kcat_of_debian(tmp_path)
     cluster.create_topic("t")
 
     def kcat(*said: str, data: str = "") -> str:
-        call = ["kcat", "-b", cluster.bootstrap_servers, *said]
+        call = [*program, "-b", cluster.bootstrap_servers, *said]
         done = subprocess.run(call, input=data, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     wanted = ""
-    for settings in ("acks=all", "acks=1", "enable.idempotence=true", "transactional.id=k"):
-        kcat("-P", "-t", "t", "-z", "gzip", "-X", settings, data=f"{settings}\n")
+    for settings, codec in (
+        *(("acks=all", "gzip"), ("acks=1", "snappy"), ("acks=0", "lz4")),
+        *(("enable.idempotence=true", "zstd"), ("transactional.id=k", "none")),
+    ):
+        kcat("-P", "-t", "t", "-z", codec, "-X", settings, data=f"{settings}\n")
         wanted += f"{settings}\n"
     assert kcat("-C", "-t", "t", "-o", "beginning", "-e", "-q") == wanted
     reset = ("-X", "auto.offset.reset=earliest")
-    assert kcat("-G", "g", "-q", *reset, "-c", "4", "t") == wanted
+    assert kcat("-G", "g", "-q", *reset, "-c", "5", "t") == wanted
+    read = ("-X", "isolation.level=read_uncommitted")
+    assert kcat("-C", "-t", "t", "-o", "beginning", "-e", "-q", *read) == wanted
+    assert "offset 0" in kcat("-Q", "-t", "t:0:0")
     assert " 3 brokers:" in kcat("-L")
 
 
@@ -213,8 +258,8 @@ def test_java(cluster: Cluster, repo_root: Path) -> None:
     call = ["java", "-Xmx256m", "-cp", jars, str(source), cluster.bootstrap_servers]
     done = subprocess.run(call, capture_output=True, text=True, timeout=120)
     told = dict(line.split() for line in done.stdout.splitlines())
-    wanted = {"brokers": "3", "records": "30", "end": "30", "first": "0", "committed": "30"}
-    wanted |= {"classic": "30", "consumer": "30", "committed-transactions": "5"}
+    wanted = {"brokers": "3", "records": "40", "end": "40", "first": "0", "committed": "40"}
+    wanted |= {"classic": "40", "consumer": "40", "committed-transactions": "5"}
     assert told == wanted, done.stderr
 
 
