@@ -249,7 +249,8 @@ LATE_V1: Final = (
 
 
 def _unpromised(options: Any) -> Collection[str]:
-    left = ["OnePreparedDecision"] if options.append_timeout else []
+    # What is appended behind a decision that timed out may be elected (transactions-older-epoch).
+    left = ["OnePreparedDecision", "EpochMonotonic"] if options.append_timeout else []
     return [*left, *LATE_V1] if options.version == 1 and options.late else left
 
 
