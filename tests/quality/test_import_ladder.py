@@ -237,7 +237,7 @@ RULES = {
     "live.*": Rule(ours=("system",), third_party=("msgspec", "confluent_kafka", "kafka")),
     "experiments.*": Rule(
         ours=("live", *PROTOCOLS, *SIMS, "traces"),
-        third_party=("click", "msgspec", "numpy", "confluent_kafka"),
+        third_party=("click", "msgspec", "numpy", "confluent_kafka", "kafka"),
     ),
     "kraftcheck.*": Rule(
         ours=("system", "specs", "tla_utils", "reference", "traces", "live"),
