@@ -99,9 +99,7 @@ cannot be driven.
 """
 
 
-def parted(
-    step: Step, got: Taken | str | None, matcher: Matcher, walker: Walker
-) -> Parted | None:
+def parted(step: Step, got: Taken | str | None, matcher: Matcher, walker: Walker) -> Parted | None:
     """Where Kafka parts from the model in this step; None: it does not."""
     if got is None:
         return None
