@@ -75,8 +75,8 @@ def cover(
     screen: Screen,
 ) -> int:
     """Takes every edge of these graphs, which are of one protocol, and attempts what they do not
-    have. drive: in which order. rules: by whose Kafka is judged otherwise. mutants: how many of messages are attempted;
-    below 0: nothing is. Raises as driving.by_chance.
+    have. drive: in which order. rules: by whose Kafka is judged otherwise. mutants: how many of
+    messages are attempted; below 0: nothing is. Raises as driving.by_chance.
     """
     use_jar(jar)
     profile = kafka.allowed(rules)

@@ -9,9 +9,9 @@ some 28,000, of the paths to which most begin alike.
 
 To each state there is one way, a shortest one, and each node's part of it is its history there.
 Where Kafka parts from the model on a way, the states behind it are given others, as long as there
-are any; and edges at which it parts are tried again on other ways, in an order that is drawn, as
-long as that takes any. A message that a node is given is one that another has sent in a run of its own; that such
-messages are alike in all that Kafka has in them, the host checks (World.java).
+are any; and edges at which it parts are tried again on ways that are drawn. A message that a node
+is given is one that another has sent in a run of its own; that such messages are alike in all that
+Kafka has in them, the host checks (World.java).
 
 Laws of this file: an edge counts as taken only if all that was compared was equal, in a node whose
 whole history was; a message counts as sent only if Kafka has sent it on that way.

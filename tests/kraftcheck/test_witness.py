@@ -45,7 +45,7 @@ def run(*words: str) -> Result:
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),
         (("cover", "quorum-retries"), "(KIP-1166): take quorum41-search, or another --kafka"),
-        (("cover", "quorum41-search", "--kafka", "4.0.2"), "4.0.2 has those before (KIP-1166): take"),
+        (("cover", "quorum41-search", "--kafka", "4.0.2"), "has those before (KIP-1166): take"),
     ],
 )
 def test_what_cannot_be_driven_is_said_in_one_line(

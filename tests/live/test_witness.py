@@ -13,13 +13,13 @@ import pytest
 
 from kraftcheck.witness.driving import drive
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import VOTERS
+from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
 from kraftcheck.witness.speech import Speech, constants_form, header
 from live.artifacts import ArtifactError
 from live.witness import jars
 from live.witness.host import WitnessError, running
 from live.witness.jars import DEFAULT, class_path, versions
-from reference.quorum.messages import ElectionTimeout, FetchMaxWait, FetchRequest
+from reference.quorum.messages import ElectionTimeout, FetchMaxWait, FetchRequest, FetchResponse
 from reference.quorum.types import Constants, initial_row
 from reference.quorum41.types import Constants as Since41
 from traces.foreign.reading import read_foreign
@@ -81,6 +81,22 @@ def test_the_same_seed_has_the_same_bytes(files: bool, tmp_path: Path) -> None:
         texts.append(path.read_bytes())
     assert texts[0] == texts[1]
     assert len(read_foreign(tmp_path / "first.jsonl").steps) == len(driven.places)
+
+
+@slow
+@pytest.mark.kafka
+@pytest.mark.parametrize("files", [True, False])
+def test_a_fetch_carries_no_more_than_it_may(files: bool, tmp_path: Path) -> None:
+    """Before 4.3 a read of the log has no size, so what it returns is cut."""
+    path, kafka = tmp_path / "trace.jsonl", Kafka("4.0.2", None, "", files)
+    given = {"fetch_max_records": 1}
+    drive(path, kafka, VOTERS_BEFORE_41, 2, runs=4, seed=1, moves=200, given=given)
+    speech = Speech(Constants((1, 2), 1))
+    taken = [speech.taken(line) for line in path.read_text("utf-8").splitlines()[1:]]
+    fetched = [m for t in taken for m in t.outcome.sent if isinstance(m, FetchResponse)]
+    assert {len(each.records) for each in fetched} == {0, 1}
+    asked = [t for t in taken if isinstance(t.input, FetchRequest)]
+    assert any(len(t.before.log) - t.input.fetch_offset > 1 for t in asked)
 
 
 @slow
