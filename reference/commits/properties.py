@@ -55,7 +55,8 @@ def commits_type_inv(old: State, new: State) -> str | None:
     for n, row in new.members.items():
         if row.position != NO_POSITION and followed not in row.owned:
             return f"member {n} is at {row.position}, and may not fetch"
-    for group in made(old, new):
+    records: tuple[Any, ...] = made(old, new)
+    for group in records:
         members = members_of(new.constants, group).values()
         if (group.since != 0) != any(followed in has(member) for member in members):
             return f"it belongs to somebody since epoch {group.since}"

@@ -233,10 +233,11 @@ def has_fate(state: State, txn: int, wanted: str) -> str | None:
 
 
 def transaction_type_inv(old: State, new: State) -> str | None:
-    """Rows have their types. (Asked are those that a step has changed; all, if it has none.)
+    """Rows have their types.
 
     Misses: a value that is possible in general and wrong just there.
     """
+    # Asked are those that a step has changed; all, if it has none.
     log = new.log
     others = new.partitions == old.partitions and new.clients == old.clients
     for n, c in enumerate(log.coordinators if log is not old.log or others else (), 1):
