@@ -103,6 +103,21 @@ class ChangingMachine(Machine):
 
 
 class _OfChanges(QuorumMemo):
+    """Of one protocol. Its steps are counted with those of the whole."""
+
+    def __init__(self, whole: ChangingMemo) -> None:
+        self._whole, counted = whole, whole.steps
+        super().__init__(whole.timeouts, whole.bug, whole.enabled)
+        whole.steps = counted
+
+    @property
+    def steps(self) -> int:
+        return self._whole.steps
+
+    @steps.setter
+    def steps(self, steps: int) -> None:
+        self._whole.steps = steps
+
     def new_machine(self, constants: Any) -> Any:
         return ChangingMachine(self, constants)
 
@@ -113,23 +128,15 @@ class ChangingMemo(QuorumMemo):
     """
 
     def __init__(self, timeouts: Timeouts, bug: str | None, enabled: bool = True) -> None:
-        self._beside: dict[type[Any], _OfChanges] = {}
         super().__init__(timeouts, bug, enabled)
-
-    @property
-    def steps(self) -> int:
-        return self._own_steps + sum(each.steps for each in self._beside.values())
-
-    @steps.setter
-    def steps(self, steps: int) -> None:
-        self._own_steps = steps - sum(each.steps for each in self._beside.values())
+        self._beside: dict[type[Any], _OfChanges] = {}
 
     def machine(self, constants: Any) -> Any:
         of = type(constants)
         if of is Constants:
             return super().machine(constants)
         if of not in self._beside:
-            self._beside[of] = _OfChanges(self.timeouts, self.bug, self.enabled)
+            self._beside[of] = _OfChanges(self)
         self._beside[of].told = self.told
         return self._beside[of].machine(constants)
 
