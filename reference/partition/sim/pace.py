@@ -65,13 +65,10 @@ class Pace:
 
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
-        due, wants, plain = self._due[node], self.wants(node, state), self._plain
+        due, wants = self._due[node], self.wants(node, state)
         for want in wants:
             if want not in due:
-                delay = plain.get(want.kind)
-                if delay is None:
-                    delay = self._delay(node, state, want)
-                self._set(node, want, self._world.now + delay)
+                self._set(node, want, self._world.now + self._delay(node, state, want))
         if len(due) > len(wants):
             for gone in [want for want in due if want not in wants]:
                 del due[gone]
@@ -86,8 +83,11 @@ class Pace:
             self._queue.push(due, TIMER, node, want)
 
     def _delay(self, node: int, state: State, want: KnownInput) -> int:
-        """In virtual microseconds, where it is not always the same."""
+        """In virtual microseconds."""
         kind, paces = want.kind, self._paces
+        plain = self._plain.get(kind)
+        if plain is not None:
+            return plain
         row: BrokerRow = state.row
         if kind == FETCH:
             return 1000 * self._fetch_delay(node, row)
