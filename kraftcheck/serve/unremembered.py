@@ -30,7 +30,7 @@ from reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
-from reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch, notable
+from reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch
 from reference.partition.types import UNDEFINED, BrokerRow, is_up
 from reference.sim.interning import Interner, KnownInput, KnownRow
 from reference.sim.memo import Sent, State, Step
@@ -82,8 +82,8 @@ class _Machine(PartitionMachine):
             return self.new_step(state, input, after, sent, outcome)
         after = state if row is before else self.followed_by(state, row)
         is_inert = not self._watched or self.is_inert(before, row, sent)
-        seen = notable(before, row, outcome.sent)
-        return Step(state, input, after, sent, outcome.ignored, is_inert, seen, sent)
+        noted = self.noted(state, outcome, is_inert)
+        return Step(state, input, after, sent, outcome.ignored, is_inert, noted, sent)
 
     def followed_by(self, before: State, row: BrokerRow) -> State:
         """A broker has another row now."""

@@ -86,15 +86,19 @@ class PartitionMachine(Machine):
         wants = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
         return State(self, node, known, known.row, is_up(known.row), wants, {})
 
+    def noted(self, before: State, outcome: Any, inert: bool) -> int:
+        """What the scheduler must look at after a broker's step, and what its checker."""
+        bits = notable(before.row, outcome.row, outcome.sent)
+        if inert or not is_row_suspicious(self.constants, before.node, before.row, outcome.row):
+            return bits
+        return bits | SUSPICIOUS
+
     def new_step(
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
     ) -> Step:
         broker = before.node not in CONTROLLERS
         inert = broker and self.is_inert(before.row, outcome.row, sent)
-        bits = notable(before.row, outcome.row, outcome.sent) if broker else _written(outcome)
-        if broker and not inert:
-            suspicious = is_row_suspicious(self.constants, before.node, before.row, outcome.row)
-            bits |= SUSPICIOUS if suspicious else 0
+        bits = self.noted(before, outcome, inert) if broker else _written(outcome)
         return Step(
             before=before,
             input=input,
