@@ -196,6 +196,10 @@ class Data:
         if timestamp == MAX_TIMESTAMP:
             timestamp = max([batch.max_time for _, batch in batches], default=0)
         for epoch, batch in batches:
+            if batch.first_time >= timestamp and batch.base >= start:
+                # The time of a batch is that of its first record: it need not be decompressed.
+                found = {"offset": batch.base, "timestamp": batch.first_time}
+                return {**found, "leader_epoch": epoch}
             if batch.max_time >= timestamp:
                 for record in records_of(batch):
                     if record.timestamp >= timestamp and record.offset >= start:
