@@ -28,6 +28,10 @@ def with_committed(log: TailLog) -> TailLog:
     return TailLog(last_of(log), (), (Tail(()),))
 
 
+def with_leader(log: TailLog, tail: Tail) -> TailLog:
+    return replace(log, leader=tail.records)
+
+
 def with_found(log: TailLog) -> TailLog:
     """A new leader learns that what it found is committed: nobody who lacks it can be elected any
     more. Of what others have behind it that says nothing.
@@ -35,7 +39,3 @@ def with_found(log: TailLog) -> TailLog:
     end = len(log.leader)
     behind = {t.records[end:] for t in log.tails if t.records[:end] == log.leader}
     return TailLog(last_of(log), (), tuple(sorted(map(Tail, behind))))
-
-
-def with_leader(log: TailLog, tail: Tail) -> TailLog:
-    return replace(log, leader=tail.records)

@@ -419,8 +419,9 @@ def test_every_check_has_a_fault_that_it_reported(judged: Conformance) -> None:
     by_check = judged.summary["findings"]["by_check"]
     assert set(by_check) == set(CHECKS)
     # Voters alone read no metadata: test_partition_faults.py; of clusters test_cluster_faults.py;
-    # of compositions tests/protocols/test_composition.py.
-    elsewhere = {"MetadataRead", "Committed", "OneProcess", "Joined", "InOrder"}
+    # of compositions tests/protocols/test_composition.py; of a coordinator's log
+    # tests/reference/cluster/sim/test_coordinated.py.
+    elsewhere = {"MetadataRead", "Committed", "OneProcess", "Joined", "InOrder", "OneLog"}
     assert {check for check, found in by_check.items() if not found} == elsewhere
     assert judged.verdict == "violated"
 

@@ -46,7 +46,7 @@ def test_there_is_a_recording_of_each_release() -> None:
     assert [*INDEX] == versions()
     files = {name for each in INDEX.values() for name in each.values()}
     assert {"kafka-run", "kafka-partition-run"} < files
-    assert {path.stem for path in DATA.glob("*.jsonl")} - files == {
+    assert {path.stem for path in DATA.glob("kafka-*.jsonl")} - files == {
         *("kafka-departures", "kafka-partition-departures", "kafka-4.0-departures"),
         "kafka-4.4-groups-departures",
         *(f"kafka-{of}-{which}" for of in OF_ONE for which in ("run", "departures")),
