@@ -1,8 +1,8 @@
 """The relations of the proofs against every step of TLC's graphs.
 
 For graphs of two nodes, every local step as a solution and every solution as a local step
-(tests/reference/quorum/proof/drift.py, and that of the partition): what `make test` does for a
-sample. Of a graph of RECORDS (logs grow, or are cut by a crash) it is the relation with the
+(tests/reference/quorum/proof/drift.py, and that of the partition): what `make test-slow` does for
+a sample. Of a graph of RECORDS (logs grow, or are cut by a crash) it is the relation with the
 quorum's logs as branches.
 
     python -m tests.reference.proofs.graphs [GRAPH ...]      default: GRAPHS; minutes
