@@ -12,8 +12,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -21,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from reference.kit.cover import Composition
-from reference.protocols import PROTOCOLS as ALL, parts_of
+from reference.protocols import PROTOCOLS as ALL, part_of, parts_of
 from specs import SPECS
 from system.files import read_text, read_toml
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
@@ -33,9 +31,9 @@ from traces.cover.plain import MODULE, PlainComposition
 
 LIST: Final = "covers.toml"
 PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
-    protocol.name: import_module(f"reference.{protocol.name}.cover.composition").composition_of
+    protocol.name: module.composition_of
     for protocol in ALL
-    if find_spec(f"reference.{protocol.name}.cover")
+    if (module := part_of(protocol, "cover.composition"))
 }
 """Who makes the composition of a protocol's cfg, with what replaces the reference's rules: a module
 of the protocol's folder, if there is one."""
