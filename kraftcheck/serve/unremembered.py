@@ -10,12 +10,14 @@ tests/kraftcheck/serve/test_tape.py compares.
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from kraftcheck.serve.branches import BranchLog
+from reference.partition.invariants import is_row_suspicious, values_of
 from reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
@@ -31,7 +33,7 @@ from reference.partition.messages import (
     SendReplicaFetch,
 )
 from reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch
-from reference.partition.types import UNDEFINED, BrokerRow, is_up
+from reference.partition.types import UNDEFINED, BrokerRow, RecordLog, is_up
 from reference.sim.interning import Interner, KnownInput, KnownRow
 from reference.sim.memo import Sent, State, Step
 from reference.sim.recorder import Recorder
@@ -54,6 +56,8 @@ class _Machine(PartitionMachine):
         self._watched = memo.watched
         self._root = BranchLog.of()
         """Where the logs of all replicas begin."""
+        self._values: dict[int, tuple[RecordLog, set[int]]] = {}
+        """Of a broker a log that it had, and the values in it."""
         known = self.interner.input
         self._flush, self._checkpoint = known(BrokerFlush()), known(CheckpointHighWatermark())
         self._register, self._beat = known(SendRegistration()), known(SendHeartbeat())
@@ -84,6 +88,24 @@ class _Machine(PartitionMachine):
         is_inert = not self._watched or self.is_inert(before, row, sent)
         noted = self.noted(state, outcome, is_inert)
         return Step(state, input, after, sent, outcome.ignored, is_inert, noted, sent)
+
+    def is_suspicious(self, node: int, old: BrokerRow, new: BrokerRow) -> bool:
+        return is_row_suspicious(self.constants, node, old, new, partial(self._repeated, node))
+
+    def _repeated(self, node: int, old: RecordLog, new: RecordLog) -> bool:
+        """Of a log that grows, what has been added is looked for in what is known to be there."""
+        kept = len(old)
+        if len(new) <= kept and new == old[: len(new)]:
+            return False
+        known, seen = self._values.get(node, ((), set()))
+        if known is not old or new[:kept] != old:
+            kept, seen = 0, set()
+        values = values_of(new[kept : len(new)])
+        repeats = not seen.isdisjoint(values)
+        before = len(seen)
+        seen.update(values)
+        self._values[node] = new, seen
+        return repeats or len(seen) < before + len(values)
 
     def followed_by(self, before: State, row: BrokerRow) -> State:
         """A broker has another row now."""

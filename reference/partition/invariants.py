@@ -16,12 +16,13 @@ stops at the first violation. Properties that a run does not promise are left ou
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import get_args
 
 from reference.kit.log import cache_append
 from reference.kit.properties import Invariant
 from reference.partition.broker import BrokerHandlers
+from reference.partition.log import Record
 from reference.partition.messages import Message, MetadataRecord, ProduceResponse
 from reference.partition.properties import (
     PARTITION_INVARIANTS as PARTITION_INVARIANTS,
@@ -338,12 +339,21 @@ class PartitionChecker:
         return False
 
 
+def has_repeated(old: RecordLog, new: RecordLog) -> bool:
+    """NoDuplicate: whether a log has a value twice, and had none before."""
+    return _repeats(new) and not _repeats(old)
+
+
 def is_row_suspicious(
-    constants: PartitionConstants, n: int, old: BrokerRow, new: BrokerRow
+    constants: PartitionConstants,
+    n: int,
+    old: BrokerRow,
+    new: BrokerRow,
+    repeated: Callable[[RecordLog, RecordLog], bool] = has_repeated,
 ) -> bool:
     """What concerns one broker's row alone: PartitionRowTypeInv, LogBounds,
     PartitionEpochCacheSound, NoDuplicate, MonotonicTrueHighWatermark. Of one step the same in all
-    runs.
+    runs. repeated: `has_repeated`, or what says the same of long logs.
     """
     end = len(new.log)
     if not (new.status in _STATUSES and new.role in _ROLES and new.pending.kind in _KINDS):
@@ -370,7 +380,7 @@ def is_row_suspicious(
         return True
     if new.leader != NOBODY and new.leader not in constants.brokers:
         return True
-    if new.log is not old.log and _repeats(new.log) and not _repeats(old.log):
+    if new.log is not old.log and repeated(old.log, new.log):
         return True
     if new.status == "Down":
         return new.role != "None"
@@ -382,9 +392,13 @@ def _acks(sent: tuple[Message, ...]) -> bool:
 
 
 def _repeats(log: RecordLog) -> bool:
-    """NoDuplicate."""
-    values = [record.value for record in log if record.value not in _NO_VALUES]
+    values = values_of(log)
     return len(set(values)) < len(values)
+
+
+def values_of(records: Iterable[Record]) -> list[int]:
+    """Those of NoDuplicate: no records of a leader's own."""
+    return [record.value for record in records if record.value not in _NO_VALUES]
 
 
 def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:

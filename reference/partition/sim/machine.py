@@ -89,9 +89,12 @@ class PartitionMachine(Machine):
     def noted(self, before: State, outcome: Any, inert: bool) -> int:
         """What the scheduler must look at after a broker's step, and what its checker."""
         bits = notable(before.row, outcome.row, outcome.sent)
-        if inert or not is_row_suspicious(self.constants, before.node, before.row, outcome.row):
+        if inert or not self.is_suspicious(before.node, before.row, outcome.row):
             return bits
         return bits | SUSPICIOUS
+
+    def is_suspicious(self, node: int, old: BrokerRow, new: BrokerRow) -> bool:
+        return is_row_suspicious(self.constants, node, old, new)
 
     def new_step(
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
