@@ -47,7 +47,7 @@ def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -
     said = marks.judge(told, acked, replicas)
     at_rest = recording.get("at_rest", True) is True
     quiet = at_rest and recording.get("complete") is True
-    ended, spoken = _transactions(folder, recording, replicas, told, quiet)
+    ended, spoken = _transactions(folder, recording, replicas, told, written, quiet)
     asked = {**said.asked, **_asked_of_views(told, written), **_meant(spoken.asked)}
     if not written and not any(asked.values()):
         raise ObservedError(f"{folder / answers.NAME}: no broker ever answered; nothing to judge")
@@ -82,6 +82,7 @@ def _transactions(
     recording: Mapping[str, Any],
     replicas: Sequence[logs.Replica],
     told: Sequence[answers.Answer],
+    written: Sequence[records.Record],
     at_rest: bool,
 ) -> tuple[transactions.Report, transactions.Report]:
     """What the logs say of transactions, and what brokers said of them; nothing where no client was
@@ -91,12 +92,18 @@ def _transactions(
         nothing = transactions.Report(Counter(), [], {})
         return nothing, nothing
     coordinators = txnlog.read(folder / txnlog.NAME) if there else None
-    ended = transactions.judge(coordinators, replicas, at_rest=at_rest)
+    anew = views.made_again(written)
+    ended = transactions.judge(coordinators, replicas, anew=anew, at_rest=at_rest)
     log = txnlog.log_of(coordinators) if coordinators else None
     if log is not None:
         ended.asked[GONE] = len(log.gone)
     whole = replicas if all(each.batches or not each.transactions for each in replicas) else []
-    return ended, transaction_answers.judge(told, whole, log, at_rest=at_rest)
+    once = [
+        each
+        for each in told
+        if each.what == answers.TRANSACTION or views.topic_of(each.key) not in anew
+    ]
+    return ended, transaction_answers.judge(once, whole, log, at_rest=at_rest)
 
 
 def _meant(asked: Mapping[str, int]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as Abstra
 from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple
 
-from traces.observed import txnlog
+from traces.observed import txnlog, views
 from traces.observed.logs import Replica
 from traces.observed.txnlog import (
     COMPLETED,
@@ -106,9 +106,12 @@ def judge(
     coordinators: Sequence[txnlog.Replica] | None,
     data: Sequence[Replica],
     *,
+    anew: AbstractSet[str] = frozenset(),
     at_rest: bool = True,
 ) -> Report:
-    """coordinators: replicas of the transaction log; None: it was not recorded."""
+    """coordinators: replicas of the transaction log; None: it was not recorded. anew: topics that
+    were made again, whose partitions are judged by themselves: rows name them by their names, and
+    so do those of the topic before."""
     asked: Counter[str] = Counter()
     left: dict[str, str] = {}
     known = [each for each in data if each.batches or not each.transactions]
@@ -125,7 +128,11 @@ def judge(
         found += txnlog.differing(coordinators) if at_rest else []
         if log.whole:
             found += _rows(log, asked)
-            found += [each for replica in known for each in _against(replica, log, asked)]
+            if anew:
+                why = f"not asked of {', '.join(sorted(anew))}, which was made again"
+                left |= dict.fromkeys((DECIDED, TAIL, ADDED, MARKED), why)
+            once = [replica for replica in known if views.topic_of(replica.key) not in anew]
+            found += [each for replica in once for each in _against(replica, log, asked)]
         else:
             why = "the transaction log was cleaned, so it no longer has every row"
             left |= dict.fromkeys((STATES, EPOCHS, DECIDED, TAIL, ADDED, MARKED), why)

@@ -15,6 +15,7 @@ Of every answer about who leads and who is in sync:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -81,6 +82,17 @@ def states(records: Sequence[Record]) -> dict[str, list[State]]:
             continue
         _note(image, found)
     return found
+
+
+def made_again(records: Sequence[Record]) -> frozenset[str]:
+    """Topics that were made with the name of one that there was before."""
+    made = Counter(record.data["name"] for record in records if record.kind == "TOPIC_RECORD")
+    return frozenset(topic for topic, times in made.items() if times > 1)
+
+
+def topic_of(key: str) -> str:
+    """Of a partition's name, as topic-0."""
+    return key.rpartition("-")[0]
 
 
 def _note(image: Image, found: dict[str, list[State]]) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from live import txnlog as written
 from live.cluster import ClusterError
-from traces.observed import transaction_answers, transactions, txnlog
+from traces.observed import transaction_answers, transactions, txnlog, views
 from traces.observed.answers import Answer
 from traces.observed.logs import Replica
-from traces.observed.records import ObservedError
+from traces.observed.records import ObservedError, Record
 from traces.observed.txnlog import Row
 
 KEY, ID = "t-0", "p"
@@ -248,6 +248,25 @@ def test_what_cannot_be_judged_is_named() -> None:
     assert busy.left == dict.fromkeys(("stuck", "NoHanging"), "the cluster did not come to rest")
     young = [txnlog.Replica(1, 0, 1_100, ROWS[:6])]
     assert "95 ms before the end" in transactions.judge(young, data()).left["stuck"]
+
+
+def test_what_was_decided_of_a_topic_before_it_was_made_again_is_not_asked_of_it() -> None:
+    """Its rows are there still, its markers went with it."""
+    new = data(records=[], transactions=[], batches=[])
+    assert names(transactions.judge(log(), new)) == {transactions.MARKED}
+    report = transactions.judge(log(), new, anew=frozenset({"t"}))
+    assert report.defects == []
+    assert report.left[transactions.MARKED] == "not asked of t, which was made again"
+    wrong = data(batches=changed(BATCHES, 1, (1, 1, 7, 0, 3, -1)))
+    assert names(transactions.judge(log(), wrong, anew=frozenset({"t"}))) == {
+        transactions.SEQUENCES
+    }
+
+
+def test_a_topic_was_made_again_where_its_name_was_given_twice() -> None:
+    made = [Record(at, 1, 0, "TOPIC_RECORD", 0, {"name": name}) for at, name in enumerate("tut")]
+    assert views.made_again(made[:2]) == frozenset()
+    assert views.made_again(made) == {"t"}
 
 
 def test_a_transaction_under_way_may_be_open_and_one_that_nobody_knows_may_not() -> None:
