@@ -12,8 +12,12 @@ import pytest
 
 from tests.quality.ladder import find_modules, imports_of, within
 
-# "partition" is a column of tables as well, so that the text alone says nothing.
-NAMES = ("quorum", "cluster")
+# "partition", "transactions", "groups" and "voters" name columns, tables and options as well, so that
+# the text alone says nothing.
+NAMES = (
+    *("quorum", "quorum41", "cluster", "commits", "classic", "snapshots", "reassignment"),
+    "hosting",
+)
 TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 
 # The folders of protocols, and the places where they are listed.

@@ -101,7 +101,7 @@ def _transactions(
     once = [
         each
         for each in told
-        if each.what == answers.TRANSACTION or views.topic_of(each.key) not in anew
+        if each.what == answers.TRANSACTION or logs.topic_of(each.key) not in anew
     ]
     return ended, transaction_answers.judge(once, whole, log, at_rest=at_rest)
 

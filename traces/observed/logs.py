@@ -48,6 +48,11 @@ class Replica(msgspec.Struct, frozen=True):
     batches: list[tuple[int, int, int, int, int, int]] = []
 
 
+def topic_of(key: str) -> str:
+    """Of a partition's name, as topic-0."""
+    return key.rpartition("-")[0]
+
+
 def read(path: Path) -> list[Replica]:
     """Raises ObservedError: no such file, or a line that is no replica."""
     return decoded(path, Replica, "replica")

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as Abstra
 from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple
 
-from traces.observed import txnlog, views
-from traces.observed.logs import Replica
+from traces.observed import txnlog
+from traces.observed.logs import Replica, topic_of
 from traces.observed.txnlog import (
     COMPLETED,
     EMPTY,
@@ -131,7 +131,7 @@ def judge(
             if anew:
                 why = f"not asked of {', '.join(sorted(anew))}, which was made again"
                 left |= dict.fromkeys((DECIDED, TAIL, ADDED, MARKED), why)
-            once = [replica for replica in known if views.topic_of(replica.key) not in anew]
+            once = [replica for replica in known if topic_of(replica.key) not in anew]
             found += [each for replica in once for each in _against(replica, log, asked)]
         else:
             why = "the transaction log was cleaned, so it no longer has every row"

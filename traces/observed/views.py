@@ -90,11 +90,6 @@ def made_again(records: Sequence[Record]) -> frozenset[str]:
     return frozenset(topic for topic, times in made.items() if times > 1)
 
 
-def topic_of(key: str) -> str:
-    """Of a partition's name, as topic-0."""
-    return key.rpartition("-")[0]
-
-
 def _note(image: Image, found: dict[str, list[State]]) -> None:
     """Every partition's state, where it is another than before."""
     for (_, number), observed in image.partitions.items():
