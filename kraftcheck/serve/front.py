@@ -60,6 +60,8 @@ class Connection(asyncio.BufferedProtocol):
         self.buffer = bytearray()
         self.clogged = False
         """Whether its client does not take what was sent: nothing is handled for it until then."""
+        self.answers: list[bytes] = []
+        """What leaves together, when all frames that have come are handled."""
         self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -137,6 +139,8 @@ class Front:
         self._setup = setup
         self._servers: list[asyncio.Server] = []
         self._connections: dict[int, Connection] = {}
+        self._answered: dict[int, Connection] = {}
+        """Those to whom something leaves."""
         self._numbers = self._buffered = 0
         self._tapes = 0
         self.received = memoryview(bytearray(RECEIVE))
@@ -247,13 +251,13 @@ class Front:
         connection.number = self._numbers
         self._connections[connection.number] = connection
         self._arrive("opened", connection, b"%d" % connection.broker)
-        self._leave()
+        self.run(*self._leave())
 
     def closed(self, connection: Connection) -> None:
         if self._connections.pop(connection.number, None) is not None:
             self._drop(connection)
             self._arrive("closed", connection, b"")
-            self._leave()
+            self.run(*self._leave())
 
     def _drop(self, connection: Connection) -> None:
         self._buffered -= len(connection.buffer)
@@ -276,6 +280,7 @@ class Front:
                 connection.busy = False
                 ready.append(connection)
             ready += self._leave()
+        self._send()
         self._clock.rest()
 
     def _arrive(self, kind: Any, connection: Connection, data: bytes) -> None:
@@ -294,13 +299,24 @@ class Front:
                 self.log(f"connection {number}: {why}; closed")
                 del self._connections[number]
                 self._drop(connection)
+                if connection.answers:
+                    connection.transport.write(b"".join(connection.answers))
                 connection.transport.abort()
             else:
-                connection.transport.write(data)
+                connection.answers.append(data)
                 connection.busy = False
                 free.append(connection)
+                self._answered[number] = connection
         self._tell_unserved()
         return free
+
+    def _send(self) -> None:
+        """Answers go to clients: those of a connection at once, which costs as much as one."""
+        for connection in self._answered.values():
+            if connection.number in self._connections:
+                connection.transport.write(b"".join(connection.answers))
+                connection.answers.clear()
+        self._answered.clear()
 
     def _tell_unserved(self) -> None:
         unserved = self._taped.core.unserved
