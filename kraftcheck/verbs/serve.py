@@ -72,6 +72,13 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
 @click.option(
     "--user", "users", multiple=True, metavar="NAME:PASSWORD", help="May log in, by SASL."
 )
+@click.option(
+    "--super-user",
+    "super_users",
+    multiple=True,
+    metavar="NAME",
+    help="May do anything; others what ACLs allow. Without --user: ANONYMOUS.",
+)
 @click.option("--certificate", type=THERE, help="With its key, as PEM: clients speak TLS.")
 @click.option("--plan", type=THERE, help="Faults: a TOML file (docs/serve.md).")
 @click.option(
@@ -101,6 +108,7 @@ def serve(
     until_eof: bool,
     log: bool,
     users: tuple[str, ...],
+    super_users: tuple[str, ...],
     certificate: Path | None,
     plan: Path | None,
     scenario: Plan,
@@ -127,6 +135,10 @@ def serve(
     named = [user.partition(":") for user in users]
     if wrong := [name for name, _, password in named if not (name and password)]:
         raise click.UsageError(f"{wrong[0]!r} is no NAME:PASSWORD")
+    known = {name for name, _, _ in named} or {"ANONYMOUS"}
+    if strangers := [name for name in super_users if name not in known]:
+        there = ", ".join(sorted(known))
+        raise click.UsageError(f"--super-user {strangers[0]}: no such user; there are: {there}")
     setup = Setup(
         seed=seed,
         host=host,
@@ -137,6 +149,7 @@ def serve(
         auto_create=not no_auto_create,
         bug=bug_id,
         users=tuple([(name, password) for name, _, password in named]),
+        super_users=super_users,
     )
     return work.serve(
         setup,
