@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -59,7 +59,12 @@ def expected(prefix: str) -> list[bytes]:
 # --- Clients, unmodified
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+EARLY: Final = 1_000_000
+"""A time; each record's is one millisecond later than that of the one before."""
+CODECS: Final = ("gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.mark.parametrize("codec", ["none", *CODECS])
 def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
     from confluent_kafka import Consumer, Producer, TopicPartition
     from confluent_kafka.admin import AdminClient
@@ -88,7 +93,14 @@ def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
         consumer.close()
     assert found == wanted
     reader = Consumer(servers | {"group.id": "by time"})
-    for time_of, offset in ((0, 0), (1 << 45, len(wanted))):
+    batches = Producer(servers | {"compression.type": codec, "linger.ms": 50})
+    for at, value in enumerate(expected("b")):
+        batches.produce("t", value, timestamp=EARLY + at)
+    assert batches.flush(10) == 0
+    for time_of, offset in (
+        *((0, 0), (1 << 45, len(wanted) + RECORDS)),
+        *((EARLY, 0), (int(time.time() * 1000) + 60_000, len(wanted) + RECORDS)),
+    ):
         # Behind the last record librdkafka has -1: the end.
         (place,) = reader.offsets_for_times([TopicPartition("t", 0, time_of)], timeout=10)
         assert place.offset in (offset, -1 if time_of else offset)
@@ -138,16 +150,19 @@ def test_confluent_kafka_in_a_group(cluster: Cluster, settings: dict[str, Any]) 
         each.close()
 
 
-def test_kafka_python(cluster: Cluster) -> None:
+@pytest.mark.parametrize("codec", [None, *CODECS])
+def test_kafka_python(cluster: Cluster, codec: str | None) -> None:
     from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
     servers = cluster.bootstrap_servers
     cluster.create_topic("t")
+    times = iter(range(EARLY, EARLY + RECORDS))
     for at, acks in enumerate(("all", 1, 0)):
-        codec = "gzip" if acks else None
-        producer = KafkaProducer(bootstrap_servers=servers, acks=acks, compression_type=codec)
+        settings = {"linger_ms": 50, "enable_idempotence": acks == "all"}
+        settings |= {"acks": acks, "compression_type": codec}
+        producer = KafkaProducer(bootstrap_servers=servers, **settings)
         for value in expected("k")[at::3]:
-            producer.send("t", value)
+            producer.send("t", value, timestamp_ms=next(times))
         producer.flush()
         producer.close()
     wanted = [value for at in range(3) for value in expected("k")[at::3]]
@@ -158,7 +173,8 @@ def test_kafka_python(cluster: Cluster) -> None:
     consumer.commit()
     assert consumer.committed(partition) == RECORDS
     assert consumer.end_offsets([partition]) == {partition: RECORDS}
-    assert consumer.offsets_for_times({partition: 0})[partition].offset == 0
+    for offset in (0, 3, 8, RECORDS - 1):
+        assert consumer.offsets_for_times({partition: EARLY + offset})[partition].offset == offset
     assert consumer.offsets_for_times({partition: 1 << 45}) == {partition: None}
     consumer.close()
     assert found == wanted
@@ -169,28 +185,33 @@ def test_kafka_python(cluster: Cluster) -> None:
     member.close()
 
 
-def test_aiokafka(cluster: Cluster) -> None:
+@pytest.mark.parametrize("codec", [None, *CODECS])
+def test_aiokafka(cluster: Cluster, codec: str | None) -> None:
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
     from aiokafka.structs import TopicPartition
 
     async def session() -> list[bytes]:
         servers = cluster.bootstrap_servers
         half = RECORDS // 2
+        times = iter(range(EARLY, EARLY + RECORDS))
         for settings, values in (
             ({"enable_idempotence": True}, expected("a")[:half]),
-            ({"acks": 1, "compression_type": "gzip"}, expected("a")[half:-1]),
+            ({"acks": 1}, expected("a")[half:-1]),
             ({"acks": 0}, expected("a")[-1:]),
         ):
+            settings |= {"compression_type": codec, "linger_ms": 50}
             producer = AIOKafkaProducer(bootstrap_servers=servers, **settings)
             await producer.start()
-            for sent in [await producer.send("t", value) for value in values]:
+            for sent in [await producer.send("t", v, timestamp_ms=next(times)) for v in values]:
                 await sent
             await producer.stop()
         consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest")
         await consumer.start()
         partition = TopicPartition("t", 0)
         consumer.assign([partition])
-        assert (await consumer.offsets_for_times({partition: 0}))[partition].offset == 0
+        for offset in (0, 3, half + 2, RECORDS - 1):
+            place = (await consumer.offsets_for_times({partition: EARLY + offset}))[partition]
+            assert place.offset == offset
         found = [(await consumer.getone()).value for _ in range(RECORDS)]
         await consumer.stop()
         options = {"group_id": "g", "auto_offset_reset": "earliest"}
@@ -246,7 +267,12 @@ def test_kcat(cluster: Cluster, tmp_path: Path) -> None:
     read = ("-X", "isolation.level=read_uncommitted")
     assert kcat("-C", "-t", "t", "-o", "beginning", "-e", "-q", *read) == wanted
     assert "offset 0" in kcat("-Q", "-t", "t:0:0")
-    assert " 3 brokers:" in kcat("-L")
+    assert kcat("-C", "-t", "t", "-o", "s@0", "-e", "-q") == wanted
+    assert kcat("-C", "-t", "t", "-o", "-2", "-p", "0", "-e", "-q", "-c", "1")
+    told = kcat("-L")
+    assert " 3 brokers:" in told
+    assert 'topic "t" with 1 partitions:' in told
+    assert json.loads(kcat("-L", "-J"))["topics"][0]["topic"] == "t"
 
 
 @pytest.mark.slow
