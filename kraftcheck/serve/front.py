@@ -39,6 +39,8 @@ BUFFERED_MAX: Final = 3 * FRAME_MAX
 """Bytes of frames that are not whole, of all connections; then the one that has most of them ends.
 """
 RECEIVE: Final = 1 << 17
+TOGETHER_MAX: Final = 1 << 14
+"""An answer of more bytes leaves at once: who does not take it is handled no further."""
 TAPE_BLOCK: Final = 1 << 18
 """Bytes that are written to the tape at once; of a process that is killed, those since the last
 tick are lost.
@@ -89,6 +91,11 @@ class Connection(asyncio.BufferedProtocol):
         elif len(self.buffer) > BUFFER_MAX and not self._paused:
             self._paused = True
             self.transport.pause_reading()
+
+    def send(self) -> None:
+        if self.answers:
+            self.transport.write(b"".join(self.answers))
+            self.answers.clear()
 
     def frame(self) -> bytes | None:
         """The next frame, if it is whole; one of an absurd length ends the connection."""
@@ -299,23 +306,22 @@ class Front:
                 self.log(f"connection {number}: {why}; closed")
                 del self._connections[number]
                 self._drop(connection)
-                if connection.answers:
-                    connection.transport.write(b"".join(connection.answers))
+                connection.send()
                 connection.transport.abort()
             else:
                 connection.answers.append(data)
                 connection.busy = False
                 free.append(connection)
                 self._answered[number] = connection
+                if len(data) > TOGETHER_MAX:
+                    connection.send()
         self._tell_unserved()
         return free
 
     def _send(self) -> None:
         """Answers go to clients: those of a connection at once, which costs as much as one."""
         for connection in self._answered.values():
-            if connection.number in self._connections:
-                connection.transport.write(b"".join(connection.answers))
-                connection.answers.clear()
+            connection.send()
         self._answered.clear()
 
     def _tell_unserved(self) -> None:

@@ -29,7 +29,7 @@ from kraftcheck.serve import admin, front
 from kraftcheck.serve.admin import Cluster, CommandError, Process
 from kraftcheck.serve.world import Setup
 from live.witness.jars import class_path
-from tests.kraftcheck.serve.wire import frame
+from tests.kraftcheck.serve.wire import batch, frame
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
@@ -643,6 +643,54 @@ def test_frames_that_are_not_whole_are_bounded_in_all(
     with contextlib.suppress(ConnectionResetError):
         asyncio.run(asyncio.wait_for(session(), 20))
     assert [line for line in said if "bytes wait; closed" in line]
+
+
+def handled_of_who_takes_none(tmp_path: Path) -> int:
+    """How many of 100 fetches, of a client that does not take their answers; another is served."""
+    fetch = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 1}
+    asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+    wanted = frame("Fetch", 11, fetch | {"topics": [{"topic": "t", "partitions": [asked]}]})
+    data = [{"index": 0, "records": batch(bytes(900_000))}]
+    topics = [{"name": "t", "partition_data": data}]
+    written = frame("Produce", 9, {"acks": 1, "timeout_ms": 5000, "topic_data": topics})
+    known = frame("ApiVersions", 0, {})
+
+    def whole(data: bytes) -> bytes:
+        return struct.pack(">i", len(data)) + data
+
+    async def session() -> int:
+        served = front.Front(Setup(seed=1, ports=(0,)), tmp_path, print)
+        await served.start()
+        served._taped.command(served._clock.now(), {"do": "create", "name": "t"})
+        port = served.setup.ports[0]
+        core = served._taped.core
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(whole(written))
+        await reader.readexactly(4)
+        before = core.requests
+        writer.write(whole(wanted) * 100)
+        other, asks = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(200):
+            asks.write(whole(known))
+            size = struct.unpack(">i", await other.readexactly(4))[0]
+            await other.readexactly(size)
+        for each in (writer, asks):
+            each.close()
+        served.close()
+        return core.requests - before - 200
+
+    return asyncio.run(asyncio.wait_for(session(), 30))
+
+
+def test_who_takes_no_answers_is_handled_no_further(tmp_path: Path) -> None:
+    """Else a client that asks and never reads would fill the memory."""
+    assert 1 <= handled_of_who_takes_none(tmp_path) < 50
+
+
+def test_answers_that_are_kept_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: they leave together, however large they are."""
+    monkeypatch.setattr(front, "TOGETHER_MAX", 1 << 30)
+    assert handled_of_who_takes_none(tmp_path) == 100
 
 
 # --- The verb
