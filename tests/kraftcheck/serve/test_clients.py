@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,12 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from kraftcheck.serve.admin import Cluster, Process
+from kraftcheck.serve.apis import BY_KEY
+from kraftcheck.serve.codec import Versions
+from kraftcheck.serve.tape import Entry, entries
 from live.witness.jars import class_path
 from tests.kraftcheck.serve.test_front import kcat_of_debian
+from tests.kraftcheck.serve.wire import Wire, frame
 
 RECORDS: Final = 6
 WAITS_S: Final = 40.0
@@ -284,3 +289,74 @@ def test_a_cluster_that_repeats_records_is_seen() -> None:
         assert "NoDuplicate" in str(cluster.end())
     finally:
         process.close()
+
+
+# --- What they ask
+
+
+ASKED: Final[dict[str, dict[str, int]]] = {
+    "confluent-kafka": {
+        **{"ApiVersions": 3, "Metadata": 13, "Produce": 10, "Fetch": 16, "ListOffsets": 7},
+        **{"InitProducerId": 4, "FindCoordinator": 2, "JoinGroup": 5, "SyncGroup": 3},
+        **{"LeaveGroup": 1, "OffsetCommit": 9, "OffsetFetch": 9},
+    },
+    "kafka-python": {
+        **{"ApiVersions": 4, "Metadata": 13, "Produce": 9, "Fetch": 12, "ListOffsets": 11},
+        **{"InitProducerId": 4, "FindCoordinator": 6, "JoinGroup": 7, "SyncGroup": 5},
+        **{"LeaveGroup": 5, "OffsetCommit": 8, "OffsetFetch": 8},
+    },
+    "aiokafka": {
+        **{"ApiVersions": 0, "Metadata": 5, "Produce": 7, "Fetch": 11, "ListOffsets": 3},
+        **{"InitProducerId": 0, "FindCoordinator": 1, "JoinGroup": 5, "SyncGroup": 3},
+        **{"LeaveGroup": 1, "OffsetCommit": 3, "OffsetFetch": 3},
+    },
+}
+"""The versions that the locked clients ask an Apache Kafka 4.3.1 for, which offers everything; so
+they find here what they find there.
+"""
+
+
+def asked(tape: Path) -> dict[str, set[int]]:
+    """By API, in which versions it was asked for. Heartbeats come when they come."""
+    found: dict[str, set[int]] = {}
+    for entry in entries(tape):
+        if isinstance(entry, Entry) and entry.kind == "frame":
+            key, version = struct.unpack_from(">hh", entry.data)
+            found.setdefault(BY_KEY[key], set()).add(version)
+    found.pop("Heartbeat", None)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", CLIENTS)
+def test_clients_ask_for_what_they_ask_kafka(process: Process, client: str) -> None:
+    cluster, (write, read) = process.cluster, CLIENTS[client]
+    cluster.create_topic("t")
+    write(cluster, "t")
+    for group in ("", "g"):
+        assert read(cluster, "t", group) == expected()
+    assert cluster.describe()["unserved"] == []
+    verdict = cluster.end()
+    assert verdict.verdict == "holds", str(verdict)
+    found = asked(Path(verdict.tape))
+    assert found == {api: {version} for api, version in ASKED[client].items()}
+
+
+def test_what_is_not_served_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: a cluster that knows no older version of Produce than 10."""
+    from kraftcheck.serve import core
+
+    right = core.versions
+
+    def wrong(name: str) -> Versions:
+        found = right(name)
+        return Versions(10, found.last) if name == "Produce" else found
+
+    monkeypatch.setattr(core, "versions", wrong)
+    core._reading.cache_clear()
+    wire = Wire()
+    wire.create()
+    body = {"acks": 1, "timeout_ms": 1000, "topic_data": []}
+    assert wire.send(0, frame("Produce", 9, body)) == [None]
+    assert [*wire.core.unserved] == ["API 0 version 9, asked by 't'"]
+    core._reading.cache_clear()
