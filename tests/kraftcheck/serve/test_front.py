@@ -375,7 +375,7 @@ def committed_in(cluster: Cluster) -> list[bytes | None]:
 
 def test_transactions_of_confluent_kafka(cluster: Cluster) -> None:
     """One is committed, one aborted while leaders die; offsets go with a third."""
-    from confluent_kafka import Consumer, Producer
+    from confluent_kafka import Consumer, Producer, TopicPartition
 
     cluster.create_topic("t")
     servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
@@ -403,10 +403,14 @@ def test_transactions_of_confluent_kafka(cluster: Cluster) -> None:
     assert committed.offset == positions[0].offset
     consumer.close()
     assert committed_in(cluster) == wanted
+    every = Consumer(servers | {"group.id": "i", "isolation.level": "read_uncommitted"})
+    every.assign([TopicPartition("t", 0, 0)])
+    assert [message.value() for message in every.consume(RECORDS, 10)] == expected("c")
+    every.close()
 
 
 def test_transactions_of_kafka_python(cluster: Cluster) -> None:
-    from kafka import KafkaProducer
+    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
     cluster.create_topic("t")
     options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
@@ -421,10 +425,23 @@ def test_transactions_of_kafka_python(cluster: Cluster) -> None:
             producer.abort_transaction()
     producer.close()
     assert committed_in(cluster) == [b"yes"]
+    for level, wanted in (("read_committed", [b"yes"]), ("read_uncommitted", [b"yes", b"no"])):
+        settings = {"isolation_level": level, "auto_offset_reset": "earliest"}
+        consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, **settings)
+        partition = TopicPartition("t", 0)
+        consumer.assign([partition])
+        found = []
+        # The end is behind the second marker.
+        while consumer.position(partition) < 4:
+            for records in consumer.poll(timeout_ms=1000).values():
+                found += [each.value for each in records]
+        consumer.close()
+        assert found == wanted
 
 
 def test_transactions_of_aiokafka(cluster: Cluster) -> None:
-    from aiokafka import AIOKafkaProducer
+    from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+    from aiokafka.structs import TopicPartition
 
     async def session() -> None:
         options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
@@ -436,10 +453,23 @@ def test_transactions_of_aiokafka(cluster: Cluster) -> None:
             async with producer.transaction():
                 await producer.send_and_wait("t", b"no")
                 raise KeyError
+        async with producer.transaction():
+            await producer.send_and_wait("t", b"then")
         await producer.stop()
 
+    async def read(level: str, count: int) -> list[bytes]:
+        settings = {"isolation_level": level, "auto_offset_reset": "earliest"}
+        consumer = AIOKafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, **settings)
+        await consumer.start()
+        consumer.assign([TopicPartition("t", 0)])
+        found = [(await consumer.getone()).value for _ in range(count)]
+        await consumer.stop()
+        return found
+
     asyncio.run(session())
-    assert committed_in(cluster) == [b"yes"]
+    assert committed_in(cluster) == [b"yes", b"then"]
+    assert asyncio.run(read("read_uncommitted", 3)) == [b"yes", b"no", b"then"]
+    assert asyncio.run(read("read_committed", 2)) == [b"yes", b"then"]
 
 
 # --- Faults
@@ -784,7 +814,7 @@ def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     (tmp_path / "plan.toml").write_text(plan)
     (tmp_path / "test_plan.py").write_text(PLANNED)
     done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
-    assert "6 passed" in done.stdout, done.stdout
+    assert "8 passed" in done.stdout, done.stdout
     (tmp_path / "scenario.toml").write_text(scenario)
     own = tmp_path / "test_scenario.py"
     own.write_text(OF_SCENARIO)
