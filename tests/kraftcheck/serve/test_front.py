@@ -158,7 +158,7 @@ def test_kafka_python(cluster: Cluster, codec: str | None) -> None:
     cluster.create_topic("t")
     times = iter(range(EARLY, EARLY + RECORDS))
     for at, acks in enumerate(("all", 1, 0)):
-        settings = {"linger_ms": 50, "enable_idempotence": acks == "all"}
+        settings: dict[str, Any] = {"linger_ms": 50, "enable_idempotence": acks == "all"}
         settings |= {"acks": acks, "compression_type": codec}
         producer = KafkaProducer(bootstrap_servers=servers, **settings)
         for value in expected("k")[at::3]:
@@ -199,8 +199,8 @@ def test_aiokafka(cluster: Cluster, codec: str | None) -> None:
             ({"acks": 1}, expected("a")[half:-1]),
             ({"acks": 0}, expected("a")[-1:]),
         ):
-            settings |= {"compression_type": codec, "linger_ms": 50}
-            producer = AIOKafkaProducer(bootstrap_servers=servers, **settings)
+            more = {"compression_type": codec, "linger_ms": 50, **settings}
+            producer = AIOKafkaProducer(bootstrap_servers=servers, **more)
             await producer.start()
             for sent in [await producer.send("t", v, timestamp_ms=next(times)) for v in values]:
                 await sent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from base64 import b64decode, b64encode
+from typing import Any
 
 import pytest
 
@@ -257,7 +258,7 @@ def acl(user: str, permission: int, operation: int, name: str, **more: object) -
 class Named:
     """A cluster with users, each on a connection of its own to broker 0."""
 
-    def __init__(self, **setup: object) -> None:
+    def __init__(self, **setup: Any) -> None:
         self.wire = Wire(users=(("ann", "secret"), ("bob", "other")), **setup)
         self.wire.create()
         self.wire.create("u")
