@@ -132,13 +132,6 @@ def serve(
         return work.shrink(tape, out=out, screen=screen)
     if tape is not None:
         return work.replay(tape, out=out, judge=judge, screen=screen)
-    named = [user.partition(":") for user in users]
-    if wrong := [name for name, _, password in named if not (name and password)]:
-        raise click.UsageError(f"{wrong[0]!r} is no NAME:PASSWORD")
-    known = {name for name, _, _ in named} or {"ANONYMOUS"}
-    if strangers := [name for name in super_users if name not in known]:
-        there = ", ".join(sorted(known))
-        raise click.UsageError(f"--super-user {strangers[0]}: no such user; there are: {there}")
     setup = Setup(
         seed=seed,
         host=host,
@@ -148,7 +141,7 @@ def serve(
         min_insync_replicas=min_insync_replicas,
         auto_create=not no_auto_create,
         bug=bug_id,
-        users=tuple([(name, password) for name, _, password in named]),
+        users=_named(users, super_users),
         super_users=super_users,
     )
     return work.serve(
@@ -164,6 +157,18 @@ def serve(
         screen=screen,
         data=data,
     )
+
+
+def _named(users: tuple[str, ...], super_users: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Users with their passwords."""
+    named = [user.partition(":") for user in users]
+    if wrong := [name for name, _, password in named if not (name and password)]:
+        raise click.UsageError(f"{wrong[0]!r} is no NAME:PASSWORD")
+    known = {name for name, _, _ in named} or {"ANONYMOUS"}
+    if strangers := [name for name in super_users if name not in known]:
+        there = ", ".join(sorted(known))
+        raise click.UsageError(f"--super-user {strangers[0]}: no such user; there are: {there}")
+    return tuple([(name, password) for name, _, password in named])
 
 
 @click.command()
