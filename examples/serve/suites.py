@@ -4,9 +4,10 @@
 
 FOLDER: the client's sources, of the version that is said (its source distribution, or a checkout);
 the client itself is the one that is installed. The tests are copied away from it, so that they do
-not import what lies beside them. Beside the client they need pytest-mock and pytest-timeout
-(kafka-python), cramjam (aiokafka), pytest-asyncio, urllib3, httpx, authlib, cachetools, attrs,
-orjson, fastavro, jsonschema and protobuf (confluent-kafka). Exit code: that of pytest.
+not import what lies beside them. Beside what `make setup` installs they need pytest-mock and
+pytest-timeout (kafka-python), pytest-asyncio, urllib3, httpx, authlib, cachetools, attrs, orjson,
+avro, fastavro, jsonschema, protobuf and googleapis-common-protos (confluent-kafka). Exit code: that
+of pytest.
 
 What a suite starts itself is replaced, and nothing else: aiokafka's container is a cluster at the
 port that the container is asked for; the others are told of a cluster by their environment.
@@ -75,7 +76,8 @@ SUITES: Final = {
     "kafka-python": Suite(
         "test",
         ("test/integration",),
-        ("--brokers", "1", "--partitions", "4"),
+        # Its Kafka has an authorizer.
+        ("--brokers", "1", "--partitions", "4", "--super-user", "ANONYMOUS"),
         {"KAFKA_VERSION": "4.3.1", "KAFKA_URI": "kafka://{server}", "KAFKA_ROOT": "."},
         # What a source distribution leaves out.
         {"test/__init__.py": ""},

@@ -26,6 +26,7 @@ PARTITIONS_MAX: Final = 2000
 """max.request.partition.size.limit."""
 DIRECTORY: Final = "/kraftcheck/broker-{}"
 """Each broker has one, of which there is nothing but the name."""
+_CONSTANT: Final = "Replicas of a served partition stay as they are."
 _NO_ACLS: Final = {
     "error_code": ERRORS["SECURITY_DISABLED"],
     "error_message": "No Authorizer is configured.",
@@ -45,12 +46,41 @@ class Administrators:
             "DescribeLogDirs": self._describe_log_dirs,
             "DescribeProducers": self._describe_producers,
             "DescribeQuorum": self._describe_quorum,
+            "AlterPartitionReassignments": self._reassign,
             "ListPartitionReassignments": lambda _: {"error_message": None, "topics": []},
             "DescribeAcls": lambda _: {**_NO_ACLS_TOLD, "resources": []},
             "CreateAcls": lambda r: {"results": [_NO_ACLS for _ in r.body["creations"]]},
             "DeleteAcls": lambda r: {
                 "filter_results": [{**_NO_ACLS, "matching_acls": []} for _ in r.body["filters"]]
             },
+        }
+
+    # --- Reassignment: KIP-455, as far as replicas are a constant of a partition
+
+    def _reassign(self, request: Request) -> Message:
+        """Nothing is ever in progress, so that nothing can be cancelled; and a partition may be
+        given the replicas that it has (ReplicationControlManager.alterPartitionReassignments).
+        """
+        responses = []
+        for topic in request.body["topics"]:
+            told: list[Message] = []
+            responses.append({"name": topic["name"], "partitions": told})
+            for asked in topic["partitions"]:
+                partition = self._world.partition(topic["name"], asked["partition_index"])
+                error, why = "NONE", None
+                if partition is None:
+                    error, why = "UNKNOWN_TOPIC_OR_PARTITION", "No such topic, or partition."
+                elif asked["replicas"] is None:
+                    error, why = "NO_REASSIGNMENT_IN_PROGRESS", None
+                elif tuple(asked["replicas"]) != partition.constants.replicas:
+                    error, why = "INVALID_REPLICA_ASSIGNMENT", _CONSTANT
+                answer = {"error_code": ERRORS[error], "error_message": why}
+                told.append({"partition_index": asked["partition_index"], **answer})
+        allowed = request.body.get("allow_replication_factor_change", True)
+        return {
+            "allow_replication_factor_change": allowed,
+            "error_message": None,
+            "responses": responses,
         }
 
     # --- Elections: C9

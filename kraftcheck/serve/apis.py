@@ -24,7 +24,7 @@ SERVED: Final = (
     *("DescribeTopicPartitions", "DescribeLogDirs", "ListPartitionReassignments"),
     *("DescribeProducers", "DescribeTransactions", "ListTransactions", "OffsetDelete"),
     *("DescribeAcls", "CreateAcls", "DeleteAcls", "DescribeQuorum"),
-    *("DescribeUserScramCredentials", "AlterUserScramCredentials"),
+    *("DescribeUserScramCredentials", "AlterUserScramCredentials", "AlterPartitionReassignments"),
 )
 
 OFFERED_FROM: Final = {"Produce": 0}
@@ -55,6 +55,7 @@ ERRORS: Final = {
     "REBALANCE_IN_PROGRESS": 27,
     "TOPIC_AUTHORIZATION_FAILED": 29,
     "GROUP_AUTHORIZATION_FAILED": 30,
+    "CLUSTER_AUTHORIZATION_FAILED": 31,
     "UNSUPPORTED_SASL_MECHANISM": 33,
     "ILLEGAL_SASL_STATE": 34,
     "UNSUPPORTED_VERSION": 35,
@@ -88,6 +89,7 @@ ERRORS: Final = {
     "FENCED_INSTANCE_ID": 82,
     "ELIGIBLE_LEADERS_NOT_AVAILABLE": 83,
     "ELECTION_NOT_NEEDED": 84,
+    "NO_REASSIGNMENT_IN_PROGRESS": 85,
     "GROUP_SUBSCRIBED_TO_TOPIC": 86,
     "INVALID_RECORD": 87,
     "UNSTABLE_OFFSET_COMMIT": 88,

@@ -46,9 +46,13 @@ class BranchLog:
 
     def __getitem__(self, at: Any) -> Any:
         """A beginning (`[:end]`) is a log, any other slice a tuple."""
+        if type(at) is int and 0 <= at < self._end:
+            return self._branch.entries[at]
         if isinstance(at, slice):
             start, stop = at.start, at.stop
-            if at.step is None and stop is not None and 0 <= stop <= self._end:
+            if stop is None:
+                stop = self._end
+            if at.step is None and 0 <= stop <= self._end:
                 if start is None:
                     return self if stop == self._end else BranchLog(self._branch, stop)
                 if start >= 0:

@@ -11,8 +11,9 @@ import signal
 import ssl
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 import msgspec
@@ -26,6 +27,7 @@ from kraftcheck.serve.judging import Conformed, Judged, command_of, conformed, j
 from kraftcheck.serve.world import Setup
 from reference.bugs.catalog import bug
 
+T = TypeVar("T")
 FILES: Final = 10_000
 COLLECTED: Final = (20_000, 50, 100)
 
@@ -63,11 +65,23 @@ def serve(
     folder.mkdir(parents=True, exist_ok=True)
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
-    found = asyncio.run(_serve(setup, moves, tls, folder, data, admin_port, until_eof, log, screen))
+    serving = _serve(setup, moves, tls, folder, data, admin_port, until_eof, log, screen)
+    found = _with_room(lambda: asyncio.run(serving))
     # Loops leave the default behind, which would not end a JVM that we start.
     for number, handler in zip(numbers, handlers, strict=True):
         signal.signal(number, handler)
     return _tell(found, folder, judge, screen)
+
+
+def _with_room(work: Callable[[], T]) -> T:
+    return work()
+
+
+# CPython keeps the frames of functions in pieces of 16 kB, and gives a piece back to the system as
+# soon as the first function in it returns (Python/pystate.c, _PyThreadState_PopFrame). Where a loop
+# calls across the edge of a piece, that is each time. This frame is as large as to have a piece of
+# which enough is left for all that it calls.
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=9000)
 
 
 def _allow_files() -> None:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Set
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 from weakref import ref
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
 from kraftcheck.serve.batches import Batch
-from kraftcheck.serve.codec import Malformed, Message, reader, uvarint, writer
+from kraftcheck.serve.codec import Malformed, Message, Reader, Writer, reader, uvarint, writer
 from kraftcheck.serve.faults import Faults, invented
 from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
@@ -216,8 +217,8 @@ class Core:
             key, version, correlation, size = _HEADER.unpack_from(data)
             at = _HEADER.size + max(size, 0)
             client = str(data[_HEADER.size : at], "utf-8", "replace")
-            name = BY_KEY.get(key)
-            if name is None or version not in versions(name):
+            name, flexible, read = _reading(key, version)
+            if read is None:
                 if name == "ApiVersions" and version > 0:
                     request = Request(connection, broker, name, 0, correlation, client)
                     offered = self.served[name](request)
@@ -227,11 +228,11 @@ class Core:
                 self.note(f"API {key} version {version}, asked by {client!r}")
                 raise Malformed(f"API {key} version {version} is not served")
             request = Request(connection, broker, name, version, correlation, client)
-            if request_flexible(name, version):
+            if flexible:
                 at = _behind_tags(data, at)
         except (struct.error, IndexError) as error:
             raise Malformed(f"no request: {error}") from None
-        request.body, _ = reader(f"{name}Request", version)(data, at)
+        request.body, _ = read(data, at)
         return request
 
     def note(self, unserved: str) -> None:
@@ -354,10 +355,11 @@ class Core:
             return
         if request.finish is not None:
             body = request.finish(body)
+        flexible, write = _writing(request.api, request.version)
         out = bytearray(8)
-        if response_flexible(request.api, request.version):
+        if flexible:
             out.append(0)
-        writer(f"{request.api}Response", request.version)(out, body)
+        write(out, body)
         struct.pack_into(">ii", out, 0, len(out) - 4, request.correlation)
         if request.cut == "within":
             self.effects.append(Effect(request.connection, bytes(out[: len(out) // 2])))
@@ -434,6 +436,23 @@ class Core:
                 if name not in INTERNAL
             },
         }
+
+
+@lru_cache(maxsize=1024)
+def _reading(key: int, version: int) -> tuple[str, bool, Reader | None]:
+    """The name of an API, whether its header has tagged fields, and what reads a request of it;
+    none, where it is not served.
+    """
+    name = BY_KEY.get(key, "")
+    if not name or version not in versions(name):
+        return name, False, None
+    return name, request_flexible(name, version), reader(f"{name}Request", version)
+
+
+@cache
+def _writing(api: str, version: int) -> tuple[bool, Writer]:
+    """Whether the header of an answer has tagged fields, and what writes it."""
+    return response_flexible(api, version), writer(f"{api}Response", version)
 
 
 def _behind_tags(data: bytes, at: int) -> int:

@@ -185,7 +185,8 @@ class Data:
         try:
             return self._by_time(partition, row, end, timestamp)
         except Undecodable:
-            return {"error_code": ERRORS["UNSUPPORTED_COMPRESSION_TYPE"]}
+            # What cannot be read Kafka would not have appended.
+            return {"error_code": ERRORS["CORRUPT_MESSAGE"]}
 
     def _by_time(
         self, partition: ServedPartition, row: BrokerRow, end: int, timestamp: int

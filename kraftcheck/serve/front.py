@@ -39,6 +39,8 @@ BUFFERED_MAX: Final = 3 * FRAME_MAX
 """Bytes of frames that are not whole, of all connections; then the one that has most of them ends.
 """
 RECEIVE: Final = 1 << 17
+TOGETHER_MAX: Final = 1 << 14
+"""An answer of more bytes leaves at once: who does not take it is handled no further."""
 TAPE_BLOCK: Final = 1 << 18
 """Bytes that are written to the tape at once; of a process that is killed, those since the last
 tick are lost.
@@ -60,6 +62,8 @@ class Connection(asyncio.BufferedProtocol):
         self.buffer = bytearray()
         self.clogged = False
         """Whether its client does not take what was sent: nothing is handled for it until then."""
+        self.answers: list[bytes] = []
+        """What leaves together, when all frames that have come are handled."""
         self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -87,6 +91,11 @@ class Connection(asyncio.BufferedProtocol):
         elif len(self.buffer) > BUFFER_MAX and not self._paused:
             self._paused = True
             self.transport.pause_reading()
+
+    def send(self) -> None:
+        if self.answers:
+            self.transport.write(b"".join(self.answers))
+            self.answers.clear()
 
     def frame(self) -> bytes | None:
         """The next frame, if it is whole; one of an absurd length ends the connection."""
@@ -137,6 +146,8 @@ class Front:
         self._setup = setup
         self._servers: list[asyncio.Server] = []
         self._connections: dict[int, Connection] = {}
+        self._answered: dict[int, Connection] = {}
+        """Those to whom something leaves."""
         self._numbers = self._buffered = 0
         self._tapes = 0
         self.received = memoryview(bytearray(RECEIVE))
@@ -247,13 +258,13 @@ class Front:
         connection.number = self._numbers
         self._connections[connection.number] = connection
         self._arrive("opened", connection, b"%d" % connection.broker)
-        self._leave()
+        self.run(*self._leave())
 
     def closed(self, connection: Connection) -> None:
         if self._connections.pop(connection.number, None) is not None:
             self._drop(connection)
             self._arrive("closed", connection, b"")
-            self._leave()
+            self.run(*self._leave())
 
     def _drop(self, connection: Connection) -> None:
         self._buffered -= len(connection.buffer)
@@ -276,6 +287,7 @@ class Front:
                 connection.busy = False
                 ready.append(connection)
             ready += self._leave()
+        self._send()
         self._clock.rest()
 
     def _arrive(self, kind: Any, connection: Connection, data: bytes) -> None:
@@ -294,13 +306,23 @@ class Front:
                 self.log(f"connection {number}: {why}; closed")
                 del self._connections[number]
                 self._drop(connection)
+                connection.send()
                 connection.transport.abort()
             else:
-                connection.transport.write(data)
+                connection.answers.append(data)
                 connection.busy = False
                 free.append(connection)
+                self._answered[number] = connection
+                if len(data) > TOGETHER_MAX:
+                    connection.send()
         self._tell_unserved()
         return free
+
+    def _send(self) -> None:
+        """Answers go to clients: those of a connection at once, which costs as much as one."""
+        for connection in self._answered.values():
+            connection.send()
+        self._answered.clear()
 
     def _tell_unserved(self) -> None:
         unserved = self._taped.core.unserved

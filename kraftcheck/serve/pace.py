@@ -146,7 +146,9 @@ class ServedPace(Pace):
     ) -> tuple[KnownInput, ...]:
         """Its fetch was answered, and the next one has this timeout. What it wants now."""
         due = self._due[follower]
-        at = next(at for at, want in enumerate(wants) if want.kind == timeout.kind)
+        at = 0
+        while wants[at].kind != timeout.kind:
+            at += 1
         del due[wants[at]]
         due[timeout] = self._world.now + 1000 * self._paces.fetch_timeout
         return (*wants[:at], timeout, *wants[at + 1 :])

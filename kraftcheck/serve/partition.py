@@ -51,8 +51,9 @@ from reference.sim.recorder import Recorder, RunResult
 
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
-WATERMARK_MS: Final = 100
-"""So late followers ask for a high watermark alone."""
+WATERMARK_MS: Final = 500
+"""So late followers ask for a high watermark alone: Kafka's replica.fetch.wait.max.ms, after which
+it answers a fetch that has found no records (DelayedFetch)."""
 HEARTBEAT_MS: Final = 2000
 """Kafka's broker.heartbeat.interval.ms; a session is longer."""
 

@@ -2,8 +2,8 @@
 
 Where a cluster has users, a connection has to say who it is before it asks for anything else: by
 PLAIN, or by SCRAM (RFC 5802), whose nonces come from the cluster's seed. Everything is allowed that
-is not denied; of a request for several topics only the denied ones are refused. Kafka's
-SaslServerAuthenticator, ScramSaslServer and AuthHelper.
+is not denied, by hand or by ACLs (acls.py); of a request for several topics only the denied ones
+are refused. Kafka's SaslServerAuthenticator, ScramSaslServer and AuthHelper.
 
 Law of this file: no chance but from the seed; passwords are those of a test, and on its tape.
 """
@@ -16,6 +16,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from kraftcheck.serve.acls import CLUSTER, Acls
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Closed, Core
@@ -41,10 +42,8 @@ OF_GROUPS: Final = {
 OF_TRANSACTIONS: Final = {"InitProducerId": "Write", "EndTxn": "Write", "AddOffsetsToTxn": "Write"}
 OPERATIONS: Final = ("All", "Create", "Describe", "Read", "Write")
 KINDS: Final = ("topic", "group", "transactional_id")
-_KINDS: Final = dict(zip(KINDS, (2, 3, 5), strict=True))
-_OPERATIONS: Final = dict(zip(OPERATIONS, (2, 5, 8, 3, 4), strict=True))
-_ANY, _MATCH, _LITERAL, _DENY = 1, 2, 3, 2
-"""Kafka's numbers: ResourceType, AclOperation, PatternType and AclPermissionType."""
+"""Of what is denied by hand."""
+OF_CLUSTER: Final = {"DescribeAcls": "Describe", "CreateAcls": "Alter", "DeleteAcls": "Alter"}
 
 
 class Denied(NamedTuple):
@@ -138,6 +137,9 @@ class Security:
         self._known: dict[int, str] = {}
         """Users, by connection."""
         self.denied: dict[Denied, None] = {}
+        """By hand."""
+        supers = core.setup.super_users
+        self.acls = Acls(supers, core.setup.host)
         core.on_closed = self._forget
         core.faults.commands |= {"deny": self._deny, "allow": self._allow}
         self.served: dict[str, Serve] = {
@@ -146,12 +148,12 @@ class Security:
             "DescribeUserScramCredentials": self._describe_credentials,
             "AlterUserScramCredentials": self._alter_credentials,
         }
-        if self._users:
-            # Without users there is no authorizer, and administrators.py says so.
+        if self._users or supers:
+            # Else there is no authorizer, and administrators.py says so.
             self.served |= {
-                "DescribeAcls": self._describe_acls,
-                "CreateAcls": self._create_acls,
-                "DeleteAcls": self._delete_acls,
+                "DescribeAcls": self.acls.describe,
+                "CreateAcls": self.acls.create,
+                "DeleteAcls": self.acls.delete,
             }
 
     def _forget(self, connection: int) -> None:
@@ -293,84 +295,19 @@ class Security:
             raise ValueError(f"no user {found.user!r}")
         return found
 
-    # --- The same by Kafka's requests: KIP-140
-
-    def _describe_acls(self, request: Request) -> Message:
-        resources: dict[tuple[str, str], list[Message]] = {}
-        for each in self._matching(request.body):
-            resources.setdefault((each.kind, each.name), []).append(_acl_of(each))
-        told: list[Message] = [
-            {"resource_type": _KINDS[kind], "resource_name": name, "acls": acls}
-            for (kind, name), acls in resources.items()
-        ]
-        return {"error_code": ERRORS["NONE"], "resources": told}
-
-    def _create_acls(self, request: Request) -> Message:
-        results: list[Message] = []
-        for asked in request.body["creations"]:
-            found = self._created(asked)
-            if isinstance(found, Denied):
-                self.denied[found] = None
-                results.append({"error_code": ERRORS["NONE"]})
-            else:
-                results.append({"error_code": ERRORS["INVALID_REQUEST"], "error_message": found})
-        return {"results": results}
-
-    def _created(self, asked: Message) -> Denied | str:
-        """What is denied by it, or why it is refused."""
-        kinds = {number: kind for kind, number in _KINDS.items()}
-        operations = {number: name for name, number in _OPERATIONS.items()}
-        if asked["permission_type"] != _DENY:
-            return "Everything is allowed that is not denied: only DENY is served"
-        if asked.get("resource_pattern_type", _LITERAL) != _LITERAL or asked["host"] != "*":
-            return "Only literal names, and any host, are served"
-        if asked["resource_type"] not in kinds or asked["operation"] not in operations:
-            return f"Served are {', '.join(OPERATIONS)} of {', '.join(KINDS)}"
-        kind, _, user = asked["principal"].partition(":")
-        if kind != "User" or not user:
-            return "A principal is User:NAME"
-        operation = operations[asked["operation"]]
-        return Denied(user, operation, kinds[asked["resource_type"]], asked["resource_name"])
-
-    def _delete_acls(self, request: Request) -> Message:
-        results = []
-        for asked in request.body["filters"]:
-            gone = self._matching(asked)
-            for each in gone:
-                del self.denied[each]
-            told = [
-                _acl_of(each) | {"resource_type": _KINDS[each.kind], "resource_name": each.name}
-                for each in gone
-            ]
-            results.append({"error_code": ERRORS["NONE"], "matching_acls": told})
-        return {"filter_results": results}
-
-    def _matching(self, asked: Message) -> list[Denied]:
-        """What is denied and fits a filter, of which each part may be any."""
-        name, principal = asked["resource_name_filter"], asked["principal_filter"]
-        pattern = asked.get("pattern_type_filter", _LITERAL)
-        names = {name, "*"} if pattern == _MATCH else {name}
-        return [
-            each
-            for each in self.denied
-            if asked["resource_type_filter"] in (_ANY, _KINDS[each.kind])
-            and (name is None or each.name in names)
-            and pattern in (_ANY, _MATCH, _LITERAL)
-            and principal in (None, f"User:{each.user}")
-            and asked["host_filter"] in (None, "*")
-            and asked["operation"] in (_ANY, _OPERATIONS[each.operation])
-            and asked["permission_type"] in (_ANY, _DENY)
-        ]
-
     def _is_denied(self, request: Request, operation: str, kind: str, name: str) -> bool:
         user = self._known.get(request.connection, ANONYMOUS)
-        return any(
+        by_hand = any(
             each.user in ("*", user)
             and each.operation in ("All", operation)
             and each.kind == kind
             and each.name in ("*", name)
             for each in self.denied
         )
+        if by_hand or self.acls.permit(user, operation, kind, name):
+            return by_hand
+        # Who may make topics of the cluster may make each.
+        return operation != "Create" or not self.acls.permit(user, operation, "cluster", CLUSTER)
 
     def gate(self, request: Request) -> Message | Waiting | None:
         """Serves a request as far as it is allowed. Raises Closed."""
@@ -378,8 +315,10 @@ class Security:
         serve = self._core.served[api]
         if self._users and request.connection not in self._known and api not in _BEFORE:
             raise Closed(f"{api} before authentication")
-        if not self.denied:
+        if not (self.denied or self.acls):
             return serve(request)
+        if api in OF_CLUSTER and self._is_denied(request, OF_CLUSTER[api], "cluster", CLUSTER):
+            return _of_cluster(request)
         for table, kind, field, error in (
             (OF_GROUPS, "group", "group_id", "GROUP_AUTHORIZATION_FAILED"),
             (OF_TRANSACTIONS, "transactional_id", "transactional_id", _OF_ID),
@@ -435,13 +374,18 @@ _TWICE: Final = "Cannot describe SCRAM credentials for the same user twice in a 
 _ALTERED_TWICE: Final = "A user credential cannot be altered twice in the same request"
 _NOT_DESCRIBED: Final = "Attempt to describe a user credential that does not exist: {}"
 _NOT_DELETED: Final = "Attempt to delete a user credential that does not exist"
+_OF_CLUSTER: Final = "Cluster authorization failed."
 _OF_ID: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 
 
-def _acl_of(denied: Denied) -> Message:
-    principal = f"User:{denied.user}"
-    operation = _OPERATIONS[denied.operation]
-    return {"principal": principal, "host": "*", "operation": operation, "permission_type": _DENY}
+def _of_cluster(request: Request) -> Message:
+    """What a request about ACLs is told that is not allowed."""
+    refused = {"error_code": ERRORS["CLUSTER_AUTHORIZATION_FAILED"], "error_message": _OF_CLUSTER}
+    if request.api == "DescribeAcls":
+        return {**refused, "resources": []}
+    if request.api == "CreateAcls":
+        return {"results": [refused for _ in request.body["creations"]]}
+    return {"filter_results": [{**refused, "matching_acls": []} for _ in request.body["filters"]]}
 
 
 def _merged(answer: Message, refused: Message) -> Message:

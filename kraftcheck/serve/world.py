@@ -87,6 +87,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     auto_create: bool = True
     bug: str | None = None
     users: tuple[tuple[str, str], ...] = ()
+    super_users: tuple[str, ...] = ()
 
     @property
     def brokers(self) -> range:

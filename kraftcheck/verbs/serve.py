@@ -72,6 +72,13 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
 @click.option(
     "--user", "users", multiple=True, metavar="NAME:PASSWORD", help="May log in, by SASL."
 )
+@click.option(
+    "--super-user",
+    "super_users",
+    multiple=True,
+    metavar="NAME",
+    help="May do anything; others what ACLs allow. Without --user: ANONYMOUS.",
+)
 @click.option("--certificate", type=THERE, help="With its key, as PEM: clients speak TLS.")
 @click.option("--plan", type=THERE, help="Faults: a TOML file (docs/serve.md).")
 @click.option(
@@ -101,6 +108,7 @@ def serve(
     until_eof: bool,
     log: bool,
     users: tuple[str, ...],
+    super_users: tuple[str, ...],
     certificate: Path | None,
     plan: Path | None,
     scenario: Plan,
@@ -124,9 +132,6 @@ def serve(
         return work.shrink(tape, out=out, screen=screen)
     if tape is not None:
         return work.replay(tape, out=out, judge=judge, screen=screen)
-    named = [user.partition(":") for user in users]
-    if wrong := [name for name, _, password in named if not (name and password)]:
-        raise click.UsageError(f"{wrong[0]!r} is no NAME:PASSWORD")
     setup = Setup(
         seed=seed,
         host=host,
@@ -136,7 +141,8 @@ def serve(
         min_insync_replicas=min_insync_replicas,
         auto_create=not no_auto_create,
         bug=bug_id,
-        users=tuple([(name, password) for name, _, password in named]),
+        users=_named(users, super_users),
+        super_users=super_users,
     )
     return work.serve(
         setup,
@@ -151,6 +157,18 @@ def serve(
         screen=screen,
         data=data,
     )
+
+
+def _named(users: tuple[str, ...], super_users: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Users with their passwords."""
+    named = [user.partition(":") for user in users]
+    if wrong := [name for name, _, password in named if not (name and password)]:
+        raise click.UsageError(f"{wrong[0]!r} is no NAME:PASSWORD")
+    known = {name for name, _, _ in named} or {"ANONYMOUS"}
+    if strangers := [name for name in super_users if name not in known]:
+        there = ", ".join(sorted(known))
+        raise click.UsageError(f"--super-user {strangers[0]}: no such user; there are: {there}")
+    return tuple([(name, password) for name, _, password in named])
 
 
 @click.command()

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
+import cramjam
 import google_crc32c
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
@@ -26,6 +27,8 @@ MAGIC: Final = 2
 CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
 """Of the attributes."""
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+SNAPPY_JAVA: Final = b"\x82SNAPPY\x00"
+"""With this begins what snappy-java has compressed (SnappyCodec.MAGIC_HEADER)."""
 NOBODY: Final = -1
 """Producer, epoch and sequence of a batch whose producer does not number."""
 SEQUENCES: Final = 1 << 31
@@ -201,14 +204,34 @@ def marker_of(data: bytes) -> Marker:
 
 def plain(data: bytes, codec: int) -> bytes:
     """Raises Undecodable."""
-    if codec == 0:
-        return data
-    if codec >= len(CODECS) or CODECS[codec] != "gzip":
-        raise Undecodable(f"{CODECS[codec] if codec < len(CODECS) else codec} is not read here")
     try:
-        return zlib.decompress(data, wbits=31)
-    except zlib.error as error:
+        match CODECS[codec]:
+            case "none":
+                return data
+            case "gzip":
+                return zlib.decompress(data, wbits=31)
+            case "snappy":
+                return _of_snappy(data)
+            case "lz4":
+                return bytes(cramjam.lz4.decompress(data))
+            case _:
+                return bytes(cramjam.zstd.decompress(data))
+    except IndexError:
+        raise Undecodable(f"compression {codec} is none of Kafka's") from None
+    except (zlib.error, cramjam.DecompressionError) as error:
         raise Undecodable(str(error)) from None
+
+
+def _of_snappy(data: bytes) -> bytes:
+    """Raw, as librdkafka writes it, or in blocks of snappy-java, each behind its length."""
+    if not data.startswith(SNAPPY_JAVA):
+        return bytes(cramjam.snappy.decompress_raw(data))
+    out, at = bytearray(), len(SNAPPY_JAVA) + 8  # Two versions follow.
+    while at < len(data):
+        end = at + 4 + int.from_bytes(data[at : at + 4], "big")
+        out += cramjam.snappy.decompress_raw(data[at + 4 : end])
+        at = end
+    return bytes(out)
 
 
 def zigzag(value: int) -> bytes:

@@ -84,7 +84,7 @@ RULES = {
     ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
-    "reference.storage.*": Rule(third_party=("google_crc32c", "msgspec"), forbidden=()),
+    "reference.storage.*": Rule(third_party=("cramjam", "google_crc32c", "msgspec"), forbidden=()),
     # It loads protocols of others, from the folders that the environment names.
     "reference.protocols.*": Rule(
         ours=(

@@ -114,3 +114,28 @@ def test_the_quorum_is_one_controller_and_brokers_that_read_it() -> None:
     ends = {each["replica_id"]: each["log_end_offset"] for each in found["observers"]}
     assert (ends[0], ends[2]) == (found["high_watermark"], end)
     assert found["high_watermark"] > end and 1 not in ends
+
+
+def test_a_partition_may_be_given_the_replicas_that_it_has() -> None:
+    """KIP-455: nothing is in progress, and the replicas of a served partition are a constant."""
+    wire = Wire()
+    wire.create()
+    found = wire.core.world.partition("t", 0)
+    assert found is not None
+    replicas = list(found.constants.replicas)
+
+    def altered(name: str, index: int, wanted: list[int] | None) -> int:
+        topic = {"name": name, "partitions": [{"partition_index": index, "replicas": wanted}]}
+        body = {"timeout_ms": 1000, "topics": [topic]}
+        answer = wire.ask(0, "AlterPartitionReassignments", 1, **body)
+        error: int = answer["responses"][0]["partitions"][0]["error_code"]
+        return error
+
+    assert altered("t", 0, replicas) == ERRORS["NONE"]
+    assert altered("t", 0, replicas[::-1]) == ERRORS["INVALID_REPLICA_ASSIGNMENT"]
+    assert altered("t", 0, replicas[:2]) == ERRORS["INVALID_REPLICA_ASSIGNMENT"]
+    assert altered("t", 0, None) == ERRORS["NO_REASSIGNMENT_IN_PROGRESS"]
+    assert altered("t", 1, replicas) == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
+    assert altered("v", 0, replicas) == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
+    told = wire.ask(0, "ListPartitionReassignments", 0, timeout_ms=1000, topics=None)
+    assert (told["error_code"], told["topics"]) == (ERRORS["NONE"], [])

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -29,7 +29,7 @@ from kraftcheck.serve import admin, front
 from kraftcheck.serve.admin import Cluster, CommandError, Process
 from kraftcheck.serve.world import Setup
 from live.witness.jars import class_path
-from tests.kraftcheck.serve.wire import frame
+from tests.kraftcheck.serve.wire import batch, frame
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
@@ -59,7 +59,12 @@ def expected(prefix: str) -> list[bytes]:
 # --- Clients, unmodified
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+EARLY: Final = 1_000_000
+"""A time; each record's is one millisecond later than that of the one before."""
+CODECS: Final = ("gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.mark.parametrize("codec", ["none", *CODECS])
 def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
     from confluent_kafka import Consumer, Producer, TopicPartition
     from confluent_kafka.admin import AdminClient
@@ -88,7 +93,14 @@ def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
         consumer.close()
     assert found == wanted
     reader = Consumer(servers | {"group.id": "by time"})
-    for time_of, offset in ((0, 0), (1 << 45, len(wanted))):
+    batches = Producer(servers | {"compression.type": codec, "linger.ms": 50})
+    for at, value in enumerate(expected("b")):
+        batches.produce("t", value, timestamp=EARLY + at)
+    assert batches.flush(10) == 0
+    for time_of, offset in (
+        *((0, 0), (1 << 45, len(wanted) + RECORDS)),
+        *((EARLY, 0), (int(time.time() * 1000) + 60_000, len(wanted) + RECORDS)),
+    ):
         # Behind the last record librdkafka has -1: the end.
         (place,) = reader.offsets_for_times([TopicPartition("t", 0, time_of)], timeout=10)
         assert place.offset in (offset, -1 if time_of else offset)
@@ -138,16 +150,19 @@ def test_confluent_kafka_in_a_group(cluster: Cluster, settings: dict[str, Any]) 
         each.close()
 
 
-def test_kafka_python(cluster: Cluster) -> None:
+@pytest.mark.parametrize("codec", [None, *CODECS])
+def test_kafka_python(cluster: Cluster, codec: str | None) -> None:
     from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
     servers = cluster.bootstrap_servers
     cluster.create_topic("t")
+    times = iter(range(EARLY, EARLY + RECORDS))
     for at, acks in enumerate(("all", 1, 0)):
-        codec = "gzip" if acks else None
-        producer = KafkaProducer(bootstrap_servers=servers, acks=acks, compression_type=codec)
+        settings: dict[str, Any] = {"linger_ms": 50, "enable_idempotence": acks == "all"}
+        settings |= {"acks": acks, "compression_type": codec}
+        producer = KafkaProducer(bootstrap_servers=servers, **settings)
         for value in expected("k")[at::3]:
-            producer.send("t", value)
+            producer.send("t", value, timestamp_ms=next(times))
         producer.flush()
         producer.close()
     wanted = [value for at in range(3) for value in expected("k")[at::3]]
@@ -158,7 +173,8 @@ def test_kafka_python(cluster: Cluster) -> None:
     consumer.commit()
     assert consumer.committed(partition) == RECORDS
     assert consumer.end_offsets([partition]) == {partition: RECORDS}
-    assert consumer.offsets_for_times({partition: 0})[partition].offset == 0
+    for offset in (0, 3, 8, RECORDS - 1):
+        assert consumer.offsets_for_times({partition: EARLY + offset})[partition].offset == offset
     assert consumer.offsets_for_times({partition: 1 << 45}) == {partition: None}
     consumer.close()
     assert found == wanted
@@ -169,28 +185,33 @@ def test_kafka_python(cluster: Cluster) -> None:
     member.close()
 
 
-def test_aiokafka(cluster: Cluster) -> None:
+@pytest.mark.parametrize("codec", [None, *CODECS])
+def test_aiokafka(cluster: Cluster, codec: str | None) -> None:
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
     from aiokafka.structs import TopicPartition
 
     async def session() -> list[bytes]:
         servers = cluster.bootstrap_servers
         half = RECORDS // 2
+        times = iter(range(EARLY, EARLY + RECORDS))
         for settings, values in (
             ({"enable_idempotence": True}, expected("a")[:half]),
-            ({"acks": 1, "compression_type": "gzip"}, expected("a")[half:-1]),
+            ({"acks": 1}, expected("a")[half:-1]),
             ({"acks": 0}, expected("a")[-1:]),
         ):
-            producer = AIOKafkaProducer(bootstrap_servers=servers, **settings)
+            more = {"compression_type": codec, "linger_ms": 50, **settings}
+            producer = AIOKafkaProducer(bootstrap_servers=servers, **more)
             await producer.start()
-            for sent in [await producer.send("t", value) for value in values]:
+            for sent in [await producer.send("t", v, timestamp_ms=next(times)) for v in values]:
                 await sent
             await producer.stop()
         consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest")
         await consumer.start()
         partition = TopicPartition("t", 0)
         consumer.assign([partition])
-        assert (await consumer.offsets_for_times({partition: 0}))[partition].offset == 0
+        for offset in (0, 3, half + 2, RECORDS - 1):
+            place = (await consumer.offsets_for_times({partition: EARLY + offset}))[partition]
+            assert place.offset == offset
         found = [(await consumer.getone()).value for _ in range(RECORDS)]
         await consumer.stop()
         options = {"group_id": "g", "auto_offset_reset": "earliest"}
@@ -246,7 +267,12 @@ def test_kcat(cluster: Cluster, tmp_path: Path) -> None:
     read = ("-X", "isolation.level=read_uncommitted")
     assert kcat("-C", "-t", "t", "-o", "beginning", "-e", "-q", *read) == wanted
     assert "offset 0" in kcat("-Q", "-t", "t:0:0")
-    assert " 3 brokers:" in kcat("-L")
+    assert kcat("-C", "-t", "t", "-o", "s@0", "-e", "-q") == wanted
+    assert kcat("-C", "-t", "t", "-o", "-2", "-p", "0", "-e", "-q", "-c", "1")
+    told = kcat("-L")
+    assert " 3 brokers:" in told
+    assert 'topic "t" with 1 partitions:' in told
+    assert json.loads(kcat("-L", "-J"))["topics"][0]["topic"] == "t"
 
 
 @pytest.mark.slow
@@ -349,7 +375,7 @@ def committed_in(cluster: Cluster) -> list[bytes | None]:
 
 def test_transactions_of_confluent_kafka(cluster: Cluster) -> None:
     """One is committed, one aborted while leaders die; offsets go with a third."""
-    from confluent_kafka import Consumer, Producer
+    from confluent_kafka import Consumer, Producer, TopicPartition
 
     cluster.create_topic("t")
     servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
@@ -377,10 +403,14 @@ def test_transactions_of_confluent_kafka(cluster: Cluster) -> None:
     assert committed.offset == positions[0].offset
     consumer.close()
     assert committed_in(cluster) == wanted
+    every = Consumer(servers | {"group.id": "i", "isolation.level": "read_uncommitted"})
+    every.assign([TopicPartition("t", 0, 0)])
+    assert [message.value() for message in every.consume(RECORDS, 10)] == expected("c")
+    every.close()
 
 
 def test_transactions_of_kafka_python(cluster: Cluster) -> None:
-    from kafka import KafkaProducer
+    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
     cluster.create_topic("t")
     options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
@@ -395,10 +425,23 @@ def test_transactions_of_kafka_python(cluster: Cluster) -> None:
             producer.abort_transaction()
     producer.close()
     assert committed_in(cluster) == [b"yes"]
+    for level, wanted in (("read_committed", [b"yes"]), ("read_uncommitted", [b"yes", b"no"])):
+        settings = {"isolation_level": level, "auto_offset_reset": "earliest"}
+        consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, **settings)
+        partition = TopicPartition("t", 0)
+        consumer.assign([partition])
+        found = []
+        # The end is behind the second marker.
+        while consumer.position(partition) < 4:
+            for records in consumer.poll(timeout_ms=1000).values():
+                found += [each.value for each in records]
+        consumer.close()
+        assert found == wanted
 
 
 def test_transactions_of_aiokafka(cluster: Cluster) -> None:
-    from aiokafka import AIOKafkaProducer
+    from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+    from aiokafka.structs import TopicPartition
 
     async def session() -> None:
         options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
@@ -410,10 +453,23 @@ def test_transactions_of_aiokafka(cluster: Cluster) -> None:
             async with producer.transaction():
                 await producer.send_and_wait("t", b"no")
                 raise KeyError
+        async with producer.transaction():
+            await producer.send_and_wait("t", b"then")
         await producer.stop()
 
+    async def read(level: str, count: int) -> list[bytes]:
+        settings = {"isolation_level": level, "auto_offset_reset": "earliest"}
+        consumer = AIOKafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, **settings)
+        await consumer.start()
+        consumer.assign([TopicPartition("t", 0)])
+        found = [(await consumer.getone()).value for _ in range(count)]
+        await consumer.stop()
+        return found
+
     asyncio.run(session())
-    assert committed_in(cluster) == [b"yes"]
+    assert committed_in(cluster) == [b"yes", b"then"]
+    assert asyncio.run(read("read_uncommitted", 3)) == [b"yes", b"no", b"then"]
+    assert asyncio.run(read("read_committed", 2)) == [b"yes", b"then"]
 
 
 # --- Faults
@@ -619,6 +675,54 @@ def test_frames_that_are_not_whole_are_bounded_in_all(
     assert [line for line in said if "bytes wait; closed" in line]
 
 
+def handled_of_who_takes_none(tmp_path: Path) -> int:
+    """How many of 100 fetches, of a client that does not take their answers; another is served."""
+    fetch = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 1}
+    asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+    wanted = frame("Fetch", 11, fetch | {"topics": [{"topic": "t", "partitions": [asked]}]})
+    data = [{"index": 0, "records": batch(bytes(900_000))}]
+    topics = [{"name": "t", "partition_data": data}]
+    written = frame("Produce", 9, {"acks": 1, "timeout_ms": 5000, "topic_data": topics})
+    known = frame("ApiVersions", 0, {})
+
+    def whole(data: bytes) -> bytes:
+        return struct.pack(">i", len(data)) + data
+
+    async def session() -> int:
+        served = front.Front(Setup(seed=1, ports=(0,)), tmp_path, print)
+        await served.start()
+        served._taped.command(served._clock.now(), {"do": "create", "name": "t"})
+        port = served.setup.ports[0]
+        core = served._taped.core
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(whole(written))
+        await reader.readexactly(4)
+        before = core.requests
+        writer.write(whole(wanted) * 100)
+        other, asks = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(200):
+            asks.write(whole(known))
+            size = struct.unpack(">i", await other.readexactly(4))[0]
+            await other.readexactly(size)
+        for each in (writer, asks):
+            each.close()
+        served.close()
+        return core.requests - before - 200
+
+    return asyncio.run(asyncio.wait_for(session(), 30))
+
+
+def test_who_takes_no_answers_is_handled_no_further(tmp_path: Path) -> None:
+    """Else a client that asks and never reads would fill the memory."""
+    assert 1 <= handled_of_who_takes_none(tmp_path) < 50
+
+
+def test_answers_that_are_kept_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: they leave together, however large they are."""
+    monkeypatch.setattr(front, "TOGETHER_MAX", 1 << 30)
+    assert handled_of_who_takes_none(tmp_path) == 100
+
+
 # --- The verb
 
 
@@ -710,7 +814,7 @@ def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     (tmp_path / "plan.toml").write_text(plan)
     (tmp_path / "test_plan.py").write_text(PLANNED)
     done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
-    assert "6 passed" in done.stdout, done.stdout
+    assert "8 passed" in done.stdout, done.stdout
     (tmp_path / "scenario.toml").write_text(scenario)
     own = tmp_path / "test_scenario.py"
     own.write_text(OF_SCENARIO)

@@ -35,6 +35,7 @@ def refused(tmp_path: Path, option: str, text: str) -> str:
         ("brokers = 9", "Invalid value for '--brokers': 9 is not in the range 1<=x<=7"),
         ("brokers = 'x'", "Invalid value for '--brokers': 'x' is no whole number"),
         ("user = ['ann']", "'ann' is no NAME:PASSWORD"),
+        ("super-user = ['eve']", "--super-user eve: no such user; there are: ANONYMOUS"),
         ("topic = 3", "topic: a plan has [[topic]] and [[move]]"),
         ("brokers = 1\n" + MOVE, "the plan: kill: no broker 1, in "),
         ("brokers =", "Invalid value"),

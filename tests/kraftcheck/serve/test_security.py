@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from base64 import b64decode, b64encode
+from typing import Any
 
 import pytest
 
+from kraftcheck.serve.acls import Acls
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
@@ -237,37 +239,163 @@ def test_credentials_are_altered_described_and_believed(wire: Wire) -> None:
         wire.taped.arrive("closed", wire.now, 0)
 
 
-def test_what_is_denied_is_told_and_changed_by_requests_about_acls(wire: Wire) -> None:
-    """KIP-140, where there are users: only what denies."""
-    assert handshake(wire, "PLAIN") == NONE
-    assert told(wire, b"\0ann\0secret")[0]["error_code"] == NONE
-    acl = {"resource_type": 2, "resource_name": "t", "principal": "User:ann", "host": "*"}
-    acl |= {"operation": 3, "permission_type": 2}
-    wanted = {"resource_type_filter": 2, "resource_name_filter": None, "principal_filter": None}
-    wanted |= {"host_filter": None, "operation": 1, "permission_type": 1}
+# --- ACLs
 
-    def described(**more: object) -> list[Message]:
-        found = wire.ask(0, "DescribeAcls", 3, **wanted, pattern_type_filter=1, **more)
-        resources: list[Message] = found["resources"]
-        return resources
 
-    def fetched() -> int:
+TOPIC, CLUSTER = 2, 4
+READ, WRITE, ALTER, DESCRIBE, ALL = 3, 4, 7, 8, 2
+DENY, ALLOW, LITERAL, PREFIXED = 2, 3, 3, 4
+ANY = {"resource_type_filter": 1, "resource_name_filter": None, "pattern_type_filter": 1}
+ANY |= {"principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1}
+
+
+def acl(user: str, permission: int, operation: int, name: str, **more: object) -> Message:
+    said: Message = {"resource_type": TOPIC, "resource_name": name, "host": "*"}
+    said |= {"resource_pattern_type": LITERAL, "principal": f"User:{user}"}
+    return said | {"operation": operation, "permission_type": permission} | more
+
+
+class Named:
+    """A cluster with users, each on a connection of its own to broker 0."""
+
+    def __init__(self, **setup: Any) -> None:
+        self.wire = Wire(users=(("ann", "secret"), ("bob", "other")), **setup)
+        self.wire.create()
+        self.wire.create("u")
+
+    def login(self, user: str) -> None:
+        self.wire.taped.arrive("closed", self.wire.now, 0)
+        self.wire.connect(0)
+        assert handshake(self.wire, "PLAIN") == NONE
+        password = {"ann": b"secret", "bob": b"other"}[user]
+        assert told(self.wire, b"\0" + user.encode() + b"\0" + password)[0]["error_code"] == NONE
+
+    def create(self, *acls: Message) -> list[int]:
+        results = self.wire.ask(0, "CreateAcls", 3, creations=[*acls])["results"]
+        return [each["error_code"] for each in results]
+
+    def described(self, **wanted: object) -> list[Message]:
+        found: list[Message] = self.wire.ask(0, "DescribeAcls", 3, **(ANY | wanted))["resources"]
+        return found
+
+    def is_denied(self, api: str = "Fetch", name: str = "t") -> bool:
+        """By what an answer says; who is not denied is told that somebody else leads, or NONE."""
+        if api == "Metadata":
+            topics = self.wire.ask(0, "Metadata", 4, topics=[{"name": name}])["topics"]
+            return bool(topics[0]["error_code"] == DENIED)
+        if api == "Produce":
+            data = [{"name": name, "partition_data": [{"index": 0, "records": batch(b"v")}]}]
+            said = self.wire.ask(0, "Produce", 9, acks=1, timeout_ms=1000, topic_data=data)
+            return bool(said["responses"][0]["partition_responses"][0]["error_code"] == DENIED)
         asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
-        topics = [{"topic": "t", "partitions": [asked]}]
+        topics = [{"topic": name, "partitions": [asked]}]
         body = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 0, "topics": topics}
-        (topic,) = wire.ask(0, "Fetch", 11, **body)["responses"]
-        error: int = topic["partitions"][0]["error_code"]
-        return error
+        (topic,) = self.wire.ask(0, "Fetch", 11, **body)["responses"]
+        return bool(topic["partitions"][0]["error_code"] == DENIED)
 
-    refused = [acl | {"permission_type": 3}, acl | {"resource_type": 4}, acl | {"principal": "ann"}]
-    answer = wire.ask(0, "CreateAcls", 3, creations=[*refused, acl])["results"]
-    assert [each["error_code"] for each in answer] == [ERRORS["INVALID_REQUEST"]] * 3 + [NONE]
-    assert wire.do("deny", user="bob", operation="Write", kind="topic", name="u") == ""
-    assert [each["resource_name"] for each in described()] == ["t", "u"]
-    assert described()[0]["acls"] == [{key: acl[key] for key in described()[0]["acls"][0]}]
-    assert fetched() == ERRORS["TOPIC_AUTHORIZATION_FAILED"]
-    filters = [wanted | {"pattern_type_filter": 3, "resource_name_filter": "t"}]
-    (gone,) = wire.ask(0, "DeleteAcls", 3, filters=filters)["filter_results"]
-    assert [each["resource_name"] for each in gone["matching_acls"]] == ["t"]
-    assert [each["resource_name"] for each in described()] == ["u"]
-    assert fetched() != ERRORS["TOPIC_AUTHORIZATION_FAILED"]
+
+@pytest.mark.parametrize(
+    ("acls", "ann", "bob"),
+    [
+        ([], "", ""),
+        # What has ACLs is nobody else's, and who may read or write may describe.
+        ([("ann", ALLOW, READ, "t")], "Produce", "Fetch Produce Metadata"),
+        ([("ann", ALLOW, WRITE, "t")], "Fetch", "Fetch Produce Metadata"),
+        ([("ann", ALLOW, ALL, "t")], "", "Fetch Produce Metadata"),
+        ([("*", ALLOW, ALL, "t")], "", ""),
+        ([("*", ALLOW, ALL, "*")], "", ""),
+        # To deny one is to deny nothing else.
+        ([("*", ALLOW, ALL, "*"), ("ann", DENY, READ, "t")], "Fetch", ""),
+        # Who denies counts, whoever allows.
+        ([("ann", ALLOW, READ, "t"), ("*", DENY, ALL, "*")], *["Fetch Produce Metadata"] * 2),
+        ([("bob", DENY, READ, "t")], *["Fetch Produce Metadata"] * 2),
+        ([("ann", ALLOW, ALL, "tt")], "", ""),
+    ],
+)
+def test_acls_say_who_may(acls: list[tuple[str, int, int, str]], ann: str, bob: str) -> None:
+    """StandardAuthorizerData.authorize, with allow.everyone.if.no.acl.found."""
+    named = Named()
+    named.login("ann")
+    assert named.create(*[acl(*each) for each in acls]) == [NONE] * len(acls)
+    for user, denied in (("ann", ann), ("bob", bob)):
+        named.login(user)
+        found = [api for api in ("Fetch", "Produce", "Metadata") if named.is_denied(api)]
+        assert found == denied.split(), user
+
+
+def test_acls_of_names_that_begin_alike_and_of_hosts() -> None:
+    named = Named()
+    named.login("ann")
+    named.create(acl("ann", ALLOW, READ, "t", resource_pattern_type=PREFIXED))
+    named.create(acl("ann", ALLOW, WRITE, "t", host="127.0.0.1"))
+    named.create(acl("ann", DENY, ALL, "t", host="127.0.0.2"))
+    assert [named.is_denied(api) for api in ("Fetch", "Produce")] == [False, False]
+    named.login("bob")
+    assert named.is_denied("Fetch", "t")
+    assert not named.is_denied("Fetch", "u")
+
+
+def test_who_is_no_super_user_may_what_is_allowed() -> None:
+    """As with Kafka's default, allow.everyone.if.no.acl.found=false."""
+    named = Named(super_users=("ann",))
+    named.login("bob")
+    assert named.is_denied("Metadata")
+    refused = ERRORS["CLUSTER_AUTHORIZATION_FAILED"]
+    assert named.create(acl("bob", ALLOW, ALL, "*")) == [refused]
+    assert named.wire.ask(0, "DescribeAcls", 3, **ANY)["error_code"] == refused
+    (gone,) = named.wire.ask(0, "DeleteAcls", 3, filters=[ANY])["filter_results"]
+    assert gone["error_code"] == refused
+    named.login("ann")
+    assert not named.is_denied("Produce")
+    cluster = {"resource_type": CLUSTER, "resource_name": "kafka-cluster"}
+    assert named.create(acl("bob", ALLOW, ALTER, "", **cluster)) == [NONE]
+    named.login("bob")
+    assert named.create(acl("bob", ALLOW, ALL, "*")) == [NONE]
+    assert not named.is_denied("Produce")
+    # Who may alter the cluster may describe it.
+    assert len(named.described()) == 2
+    assert named.wire.core.world.broken == []
+
+
+def test_acls_are_made_told_and_deleted() -> None:
+    """KIP-140, KIP-290; AclControlManager, and the matches of filters."""
+    named = Named()
+    named.login("ann")
+    one, other = acl("ann", DENY, READ, "t"), acl("bob", ALLOW, WRITE, "t")
+    whole = acl("*", ALLOW, DESCRIBE, "*")
+    prefixed = acl("ann", ALLOW, READ, "te", resource_pattern_type=PREFIXED)
+    refused = [acl("ann", 1, READ, "t"), acl("ann", DENY, READ, ""), acl("ann", DENY, 9, "t")]
+    refused += [one | {"principal": "ann"}, one | {"resource_pattern_type": 2}]
+    wrong = ERRORS["INVALID_REQUEST"]
+    assert named.create(*refused) == [wrong] * len(refused)
+    assert named.create(one, other, whole, prefixed, one) == [NONE] * 5
+    assert [len(each["acls"]) for each in named.described()] == [2, 1, 1]
+    assert named.described()[0]["acls"] == [
+        {key: each[key] for key in ("principal", "host", "operation", "permission_type")}
+        for each in (one, other)
+    ]
+    match = {"pattern_type_filter": 2, "resource_name_filter": "test"}
+    assert [each["resource_name"] for each in named.described(**match)] == ["*", "te"]
+    literal = {"pattern_type_filter": LITERAL, "resource_name_filter": "t"}
+    assert [each["resource_name"] for each in named.described(**literal)] == ["t"]
+    filters = [ANY | literal | {"permission_type": DENY}, ANY | {"principal_filter": "User:eve"}]
+    gone, nothing = named.wire.ask(0, "DeleteAcls", 3, filters=filters)["filter_results"]
+    assert [each["principal"] for each in gone["matching_acls"]] == ["User:ann"]
+    assert nothing["matching_acls"] == []
+    assert len(named.described()[0]["acls"]) == 1
+    # By hand is something else, and is not told.
+    assert named.wire.do("deny", user="bob", operation="Write", kind="topic", name="u") == ""
+    assert len(named.described()) == 3
+
+
+def test_an_authorizer_that_allows_first_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: whoever is allowed may, though somebody denies it."""
+    right = Acls.permit
+
+    def wrong(self: Acls, user: str, operation: str, kind: str, name: str) -> bool:
+        made = [each for each in self._all if each.allows and each.covers(name)]
+        return bool(made) or right(self, user, operation, kind, name)
+
+    monkeypatch.setattr(Acls, "permit", wrong)
+    with pytest.raises(AssertionError):
+        test_acls_say_who_may([("ann", ALLOW, READ, "t"), ("*", DENY, ALL, "*")], "Fetch", "")
