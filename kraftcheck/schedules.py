@@ -20,7 +20,14 @@ from kraftcheck.replay import annotated, as_json, rejected_steps
 from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
 from reference.runner.narrate import narrate
+from reference.runner.retold import retold
 from reference.runner.scripted import ImpossibleMove, Replayed, recorded
+from reference.sim.schedules import (
+    KIND as CHOICES,
+    Schedule,
+    is_schedule as is_of_choices,
+    read as read_choices,
+)
 from reference.steered.scripts import KIND, Script, is_script, read
 from system.files import SCHEDULE_MAX, open_file, read_text
 from traces.counterexamples.relation import replayed as replayed_by
@@ -67,6 +74,28 @@ def load(path: Path) -> Loaded:
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None
     return Loaded(script, lines, text)
+
+
+def either(path: Path) -> Script | Schedule:
+    """A schedule of moves, or one of choices. Raises BadInput: it is neither."""
+    try:
+        with open_file(path) as file:
+            chosen = is_of_choices(file.read(len(CHOICES)).decode("utf-8", "replace"))
+        return read_choices(read_text(path, SCHEDULE_MAX)) if chosen else load(path).script
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def as_moves(path: Path, schedule: Script | Schedule) -> Script:
+    """A schedule from this file as one of moves. Raises BadInput: its choices are no moves."""
+    if isinstance(schedule, Script):
+        return schedule
+    try:
+        return retold(schedule)
+    except (UnknownBug, ValueError) as error:
+        raise BadInput(f"{path}: {error}") from None
 
 
 def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:

@@ -53,7 +53,7 @@ COMPONENTS: Final = {
     ),
     "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
     "transactions": Component(
-        "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.2"
+        "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.0"
     ),
     "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
     "groups": Component(
@@ -80,6 +80,14 @@ _MOVED: Final = (
     ("4.2", "org.apache.kafka.server.partition", "kafka.cluster", ()),
     ("4.3", "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record", ()),
     ("4.3", "org.apache.kafka.metadata", "kafka.server.metadata", ("KRaftMetadataCache",)),
+    (
+        *("4.1", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
+        ("TransactionState", "TxnTransitMetadata"),
+    ),
+    (
+        *("4.2", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
+        ("TransactionMetadata",),
+    ),
     (
         *("4.3", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
         ("TransactionLog",),
