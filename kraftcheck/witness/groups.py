@@ -198,7 +198,10 @@ class _Coordinators:
         )
 
     def setting(self, options: Mapping[str, Any]) -> Any:
-        return msgspec.convert(dict(options), options_of(GROUPS).of)
+        made = msgspec.convert(dict(options), options_of(GROUPS).of)
+        if made.growing:
+            raise msgspec.ValidationError("growing: topics that come and go are not driven")
+        return made
 
     def constants(self, setting: Any) -> Constants:
         names = Constants.__struct_fields__

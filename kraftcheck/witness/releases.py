@@ -25,8 +25,11 @@ RESULT: Final = "versions.json"
 PAGE: Final = "versions.md"
 FINDS: Final = {"Z67": "partition", "Z68": "quorum", "Z69": "partition"}
 """Those of Kafka whose schedules its classes follow, and of what they are a schedule."""
-DRIVEN: Final = ("quorum", "partition", "cluster")
-PARTS: Final = ("quorum", "partition", "cluster: quorum", "cluster: partition")
+DRIVEN: Final = ("quorum", "partition", "cluster", "transactions", "groups")
+PARTS: Final = (
+    *("quorum", "partition", "cluster: quorum", "cluster: partition"),
+    *("transactions", "groups"),
+)
 """What is told of each release: of what is composed, each part."""
 NODES: Final = 3
 
