@@ -28,8 +28,8 @@ import msgspec
 
 from experiments.tools import click_errors
 from kraftcheck.witness.speech import Speech
-from live.witness.host import REFUSED, THROWN, UNSENT, running
 from live.artifacts import version
+from live.witness.host import REFUSED, THROWN, UNSENT, running
 from live.witness.jars import class_path
 from reference.bugs.catalog import replayable
 from reference.kit.fields import spec_name

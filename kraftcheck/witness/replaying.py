@@ -35,6 +35,7 @@ from kraftcheck.witness.driving import (
 from kraftcheck.witness.kafka import Kafka, driver, tried
 from kraftcheck.witness.speech import header
 from reference.protocols import components_of
+from reference.sim.schedules import Schedule
 from reference.steered.failures import REJECTED
 from reference.steered.scripts import Script
 from traces.foreign.profiles import Profile
@@ -195,11 +196,12 @@ def followed(
 
 
 class Given(NamedTuple):
-    """A schedule of this name, and what drives the classes that it moves. refused: why it cannot be
-    followed, in one line; then there is neither.
+    """A schedule of this name, what it violates with its bug, and what drives the classes that it
+    moves. refused: why it cannot be followed, in one line; then there is no such thing.
     """
 
     name: str
+    violates: str
     component: Component | None
     script: Script | None
     refused: str = ""
@@ -207,23 +209,28 @@ class Given(NamedTuple):
 
 def scheduled(path: Path, kafka: Kafka) -> tuple[Component, Script]:
     """What drives the classes that a schedule moves, and the schedule. Raises BadInput."""
-    read = either(path)
+    return _of(path, either(path), kafka)
+
+
+def _of(path: Path, read: Script | Schedule, kafka: Kafka) -> tuple[Component, Script]:
     machine = read.machine if isinstance(read, Script) else read.scenario
-    found: Component = driver(machine, f"{path}: a schedule of {machine}").component(kafka)
-    return found, as_moves(path, read)
+    component: Component = driver(machine, f"{path}: a schedule of {machine}").component(kafka)
+    return component, as_moves(path, read)
 
 
 def _given(names: Sequence[str], kafka: Kafka) -> Iterator[Given]:
     """The schedules of these files, and all that are stored for these protocols. Raises BadInput: a
-    protocol has none.
+    protocol has none, or a file is none.
     """
     for name in names:
         path = Path(name)
         if path.is_file():
+            read = either(path)
             try:
-                yield Given(path.name, *scheduled(path, kafka))
+                yield Given(path.name, read.violates, *_of(path, read, kafka))
             except BadInput as error:
-                yield Given(path.name, None, None, str(error))
+                why = str(error).removeprefix(f"{path}: ")
+                yield Given(path.name, read.violates, None, None, why)
             continue
         component: Component = driver(name, name).component(kafka)
         protocol = component.protocol
@@ -231,12 +238,10 @@ def _given(names: Sequence[str], kafka: Kafka) -> Iterator[Given]:
         every = schedules.every(machine)
         if not every:
             raise BadInput(f"no schedule of a {machine} is stored")
-        yield from (Given(stored, component, script) for stored, script in every)
+        yield from (Given(stored, script.violates, component, script) for stored, script in every)
 
 
-def bugs(
-    names: Sequence[str], *, kafka: Kafka, out: Path, jar: str | None, screen: Screen
-) -> int:
+def bugs(names: Sequence[str], *, kafka: Kafka, out: Path, jar: str | None, screen: Screen) -> int:
     """Every schedule that is stored for these protocols, and those of these files, on Kafka, and
     what became of it: `witness.json`, and the table of `page`. One that cannot be followed is told
     so, unless there is no other. Raises BadInput, and as `played`.
@@ -244,9 +249,7 @@ def bugs(
     driving.use_jar(jar)
     every = [*_given(names, kafka)]
     place = artifacts.claim(out)
-    columns = Columns(
-        BUG_HEADS, [(g.name, g.script.violates, "00 of 00", "0000") for g in every if g.script]
-    )
+    columns = Columns(BUG_HEADS, [(g.name, g.violates, "00 of 00", "0000") for g in every])
     screen.line(columns.head)
     codes: list[int] = []
     told: list[dict[str, Any]] = []
@@ -280,9 +283,8 @@ def _tried(
             )
             return _of_bug(name, given.script, made), made.code
         except BadInput as error:
-            why = str(error)
-    with_its_bug = given.script.violates if given.script else ""
-    return {"schedule": name, "with_its_bug": with_its_bug, "not_followed": why}, None
+            why = str(error).removeprefix(f"{given.name}: ")
+    return {"schedule": name, "with_its_bug": given.violates, "not_followed": why}, None
 
 
 def _of_bug(name: str, script: Script, made: Played) -> dict[str, Any]:

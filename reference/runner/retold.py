@@ -12,12 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from reference.protocols import PROTOCOLS
-from reference.runner.run import Taken, taken
+from reference.quorum.messages import MESSAGES, Restart
+from reference.quorum.protocol import QUORUM
+from reference.quorum.sim.words import move_words
+from reference.runner.run import Run, Taken, taken
 from reference.runner.shrink import replayed
 from reference.sim.plain import STRICT
 from reference.sim.schedules import Schedule
 from reference.steered.failures import Failure
+from reference.steered.moves import Names
 from reference.steered.plain import PlainSchedule, begun
 from reference.steered.scripts import Script
 
@@ -30,15 +36,18 @@ def retold(schedule: Schedule) -> Script:
     if not found:
         raise ValueError(f"a run of {schedule.scenario} is a row of choices, and has no moves")
     [protocol] = found
-    steps = replayed(schedule)[0].steps
-    run = begun(protocol, dict(schedule.options), schedule.bug)
+    told, _ = replayed(schedule)
+    if protocol.extends == QUORUM.name:
+        return _of_voters(schedule, told)
+    steps, drawn = told.steps, asdict(told.result.constants)
+    run = begun(protocol, {**schedule.options, **drawn}, schedule.bug)
     at = 0
     try:
         while at < len(steps):
             _make(run, steps[at:])
             made = _said(taken(run.recorder))
-            told = _said(steps[: len(made)])
-            if made != told or len(made) == at:
+            wanted = _said(steps[: len(made)])
+            if made != wanted or len(made) == at:
                 raise ValueError(f"step {at} of the run is no move: {steps[at].input!r:.120}")
             at = len(made)
     except Failure:
@@ -49,6 +58,29 @@ def retold(schedule: Schedule) -> Script:
         bug=schedule.bug,
         violates=schedule.violates,
         options=run.setting() | {n: v for n, v in schedule.options.items() if n == STRICT},
+    )
+
+
+def _of_voters(schedule: Schedule, told: Run) -> Script:
+    """As moves of a quorum, in its own words. Voters begin by themselves there."""
+    constants = told.result.constants
+    names = Names(lambda m: move_words(constants, m.destination, m))
+    moves, began = [], {*constants.voters}
+    for step in told.steps:
+        if isinstance(step.input, Restart) and step.node in began:
+            began.discard(step.node)
+        elif isinstance(step.input, MESSAGES):
+            moves.append(names.of(step.input))
+        else:
+            moves.append(move_words(constants, step.node, step.input))
+        for message in step.sent:
+            names.of(message)
+    return Script(
+        machine=schedule.scenario,
+        moves=tuple(moves),
+        bug=schedule.bug,
+        violates=schedule.violates,
+        options={"voters": constants.voters, "fetch_max_records": constants.fetch_max_records},
     )
 
 
@@ -71,5 +103,6 @@ def _make(run: PlainSchedule, steps: Sequence[Taken]) -> None:
     for to, own in run.own():
         if (to, own.value) == (node, input):
             heard = [each.input for each in steps[1:]]
-            run.act(to, own, lost=not any(message in heard for message in steps[0].sent))
+            at_once = [message for message in steps[0].sent if run.is_at_once(message)]
+            run.act(to, own, lost=bool(at_once) and not any(each in heard for each in at_once))
             return
