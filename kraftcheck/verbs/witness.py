@@ -179,6 +179,7 @@ def _scheduled(path: Path, kafka: Any) -> tuple[Any, Any]:
 @click.option(
     "--out", type=FOLDER, required=True, help="For steps, witness.json, and schedules.md, a table."
 )
+@DIFFERENTIAL
 @kafka
 @JAR
 @shown

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ from kraftcheck.witness.driving import (
 )
 from kraftcheck.witness.kafka import Kafka, driver, tried
 from kraftcheck.witness.speech import header
+from live.witness.jars import class_path
 from reference.protocols import components_of
 from reference.sim.schedules import Schedule
 from reference.steered.failures import REJECTED
@@ -241,10 +243,19 @@ def _given(names: Sequence[str], kafka: Kafka) -> Iterator[Given]:
         yield from (Given(stored, script.violates, component, script) for stored, script in every)
 
 
-def bugs(names: Sequence[str], *, kafka: Kafka, out: Path, jar: str | None, screen: Screen) -> int:
+def bugs(
+    names: Sequence[str],
+    *,
+    kafka: Kafka,
+    out: Path,
+    jar: str | None,
+    screen: Screen,
+    differential: bool = False,
+) -> int:
     """Every schedule that is stored for these protocols, and those of these files, on Kafka, and
     what became of it: `witness.json`, and the table of `page`. One that cannot be followed is told
-    so, unless there is no other. Raises BadInput, and as `played`.
+    so, unless there is no other. differential: TLC judges the steps that the reference would not
+    have taken so. Raises BadInput, and as `played`.
     """
     driving.use_jar(jar)
     every = [*_given(names, kafka)]
@@ -254,7 +265,7 @@ def bugs(names: Sequence[str], *, kafka: Kafka, out: Path, jar: str | None, scre
     codes: list[int] = []
     told: list[dict[str, Any]] = []
     for given in every:
-        document, code = _tried(given, kafka, place, screen)
+        document, code = _tried(given, kafka, place, screen, differential)
         screen.line(columns.row(_cells(document)))
         codes += [] if code is None else [code]
         told.append(document)
@@ -269,17 +280,19 @@ def bugs(names: Sequence[str], *, kafka: Kafka, out: Path, jar: str | None, scre
 
 
 def _tried(
-    given: Given, kafka: Kafka, place: Path, screen: Screen
+    given: Given, kafka: Kafka, place: Path, screen: Screen, compares: bool
 ) -> tuple[dict[str, Any], int | None]:
     """What became of a schedule, and the exit code; None: it was not followed."""
     name = Path(given.name).stem
     why = given.refused
     if given.component and given.script:
         component, trace = given.component, place / f"{name}.jsonl"
+        # Without the classes none can be followed.
+        tried(partial(class_path, kafka.version, kafka.jars, component.protocol.name))
         profile = kafka.allowed(*(part.protocol.name for part in component.parts))
         try:
             made = played(
-                *(component, given.script, given.name, kafka, trace, profile, screen.note)
+                *(component, given.script, given.name, kafka, trace, profile, screen.note, compares)
             )
             return _of_bug(name, given.script, made), made.code
         except BadInput as error:
@@ -325,11 +338,12 @@ def _on_kafka(of: dict[str, Any]) -> str:
 
 
 def page(told: Sequence[dict[str, Any]]) -> str:
-    """A table in Markdown of what became of schedules: a row for each."""
+    """What became of schedules, in Markdown: a table, and a line for each that was not followed."""
     rows = [[head.removeprefix(">") for head in BUG_HEADS]]
-    rows += [["-" if cell is None else str(cell) for cell in _cells(of)] for of in told]
+    rows += [[str(cell) for cell in _cells(of)] for of in told if not of["not_followed"]]
     head, *body = [" | ".join(["", *cells, ""]).strip() for cells in rows]
-    return "\n".join([head, f"|{'---|' * len(BUG_HEADS)}", *body, ""])
+    left = [f"- {of['schedule']}: {of['not_followed']}" for of in told if of["not_followed"]]
+    return "\n".join([head, f"|{'---|' * len(BUG_HEADS)}", *body, "", *left, ""])
 
 
 def actions(found: Witnessed) -> dict[str, int]:

@@ -16,8 +16,8 @@ from msgspec.structs import asdict
 
 from reference.protocols import PROTOCOLS
 from reference.quorum.messages import MESSAGES, Restart
-from reference.quorum.protocol import QUORUM
 from reference.quorum.sim.words import move_words
+from reference.quorum.types import Constants
 from reference.runner.run import Run, Taken, taken
 from reference.runner.shrink import replayed
 from reference.sim.plain import STRICT
@@ -37,7 +37,7 @@ def retold(schedule: Schedule) -> Script:
         raise ValueError(f"a run of {schedule.scenario} is a row of choices, and has no moves")
     [protocol] = found
     told, _ = replayed(schedule)
-    if protocol.extends == QUORUM.name:
+    if isinstance(told.result.constants, Constants):
         return _of_voters(schedule, told)
     steps, drawn = told.steps, asdict(told.result.constants)
     run = begun(protocol, {**schedule.options, **drawn}, schedule.bug)
@@ -63,7 +63,7 @@ def retold(schedule: Schedule) -> Script:
 
 def _of_voters(schedule: Schedule, told: Run) -> Script:
     """As moves of a quorum, in its own words. Voters begin by themselves there."""
-    constants = told.result.constants
+    constants: Any = told.result.constants
     names = Names(lambda m: move_words(constants, m.destination, m))
     moves, began = [], {*constants.voters}
     for step in told.steps:
