@@ -6,6 +6,7 @@ every other verb takes as it takes any trace.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +21,6 @@ from kraftcheck.replay import annotated, as_json, rejected_steps
 from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
 from reference.runner.narrate import narrate
-from reference.runner.retold import retold
 from reference.runner.scripted import ImpossibleMove, Replayed, recorded
 from reference.sim.schedules import (
     KIND as CHOICES,
@@ -31,6 +31,7 @@ from reference.sim.schedules import (
 from reference.steered.scripts import KIND, Script, is_script, read
 from system.files import SCHEDULE_MAX, open_file, read_text
 from traces.counterexamples.relation import replayed as replayed_by
+from traces.counterexamples.retold import retold
 from traces.jobs.allowed import Allowed
 from traces.jobs.steered import SCRIPT, write_trace
 
@@ -88,12 +89,17 @@ def either(path: Path) -> Script | Schedule:
         raise BadInput(f"{path}: {error}") from None
 
 
-def as_moves(path: Path, schedule: Script | Schedule) -> Script:
-    """A schedule from this file as one of moves. Raises BadInput: its choices are no moves."""
+def as_moves(
+    path: Path, schedule: Script | Schedule, tell: Callable[[Schedule], Script] = retold
+) -> Script:
+    """A schedule from this file as one of moves. tell: how choices are retold.
+
+    Raises BadInput: they are no moves.
+    """
     if isinstance(schedule, Script):
         return schedule
     try:
-        return retold(schedule)
+        return tell(schedule)
     except (UnknownBug, ValueError) as error:
         raise BadInput(f"{path}: {error}") from None
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,6 +41,7 @@ from reference.protocols import components_of
 from reference.sim.schedules import Schedule
 from reference.steered.failures import REJECTED
 from reference.steered.scripts import Script
+from traces.counterexamples.retold import retold
 from traces.foreign.profiles import Profile
 
 BUG_HEADS = ("schedule", "with its bug", ">moves", ">steps", "on Kafka", "entries")
@@ -216,8 +218,9 @@ def scheduled(path: Path, kafka: Kafka) -> tuple[Component, Script]:
 
 def _of(path: Path, read: Script | Schedule, kafka: Kafka) -> tuple[Component, Script]:
     machine = read.machine if isinstance(read, Script) else read.scenario
-    component: Component = driver(machine, f"{path}: a schedule of {machine}").component(kafka)
-    return component, as_moves(path, read)
+    module = driver(machine, f"{path}: a schedule of {machine}")
+    # Whose moves have words of their own retells them itself.
+    return module.component(kafka), as_moves(path, read, getattr(module, "retold", retold))
 
 
 def _given(names: Sequence[str], kafka: Kafka) -> Iterator[Given]:
@@ -342,8 +345,13 @@ def page(told: Sequence[dict[str, Any]]) -> str:
     rows = [[head.removeprefix(">") for head in BUG_HEADS]]
     rows += [[str(cell) for cell in _cells(of)] for of in told if not of["not_followed"]]
     head, *body = [" | ".join(["", *cells, ""]).strip() for cells in rows]
-    left = [f"- {of['schedule']}: {of['not_followed']}" for of in told if of["not_followed"]]
+    left = [_item(f"- {of['schedule']}: {of['not_followed']}") for of in told if of["not_followed"]]
     return "\n".join([head, f"|{'---|' * len(BUG_HEADS)}", *body, "", *left, ""])
+
+
+def _item(text: str) -> str:
+    """Of a list, in lines as documents have them."""
+    return fill(text, 100, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def actions(found: Witnessed) -> dict[str, int]:

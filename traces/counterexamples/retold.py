@@ -15,15 +15,11 @@ from typing import Any
 from msgspec.structs import asdict
 
 from reference.protocols import PROTOCOLS
-from reference.quorum.messages import MESSAGES, Restart
-from reference.quorum.sim.words import move_words
-from reference.quorum.types import Constants
-from reference.runner.run import Run, Taken, taken
+from reference.runner.run import Taken, taken
 from reference.runner.shrink import replayed
 from reference.sim.plain import STRICT
 from reference.sim.schedules import Schedule
 from reference.steered.failures import Failure
-from reference.steered.moves import Names
 from reference.steered.plain import PlainSchedule, begun
 from reference.steered.scripts import Script
 
@@ -37,8 +33,6 @@ def retold(schedule: Schedule) -> Script:
         raise ValueError(f"a run of {schedule.scenario} is a row of choices, and has no moves")
     [protocol] = found
     told, _ = replayed(schedule)
-    if isinstance(told.result.constants, Constants):
-        return _of_voters(schedule, told)
     steps, drawn = told.steps, asdict(told.result.constants)
     run = begun(protocol, {**schedule.options, **drawn}, schedule.bug)
     at = 0
@@ -58,29 +52,6 @@ def retold(schedule: Schedule) -> Script:
         bug=schedule.bug,
         violates=schedule.violates,
         options=run.setting() | {n: v for n, v in schedule.options.items() if n == STRICT},
-    )
-
-
-def _of_voters(schedule: Schedule, told: Run) -> Script:
-    """As moves of a quorum, in its own words. Voters begin by themselves there."""
-    constants: Any = told.result.constants
-    names = Names(lambda m: move_words(constants, m.destination, m))
-    moves, began = [], {*constants.voters}
-    for step in told.steps:
-        if isinstance(step.input, Restart) and step.node in began:
-            began.discard(step.node)
-        elif isinstance(step.input, MESSAGES):
-            moves.append(names.of(step.input))
-        else:
-            moves.append(move_words(constants, step.node, step.input))
-        for message in step.sent:
-            names.of(message)
-    return Script(
-        machine=schedule.scenario,
-        moves=tuple(moves),
-        bug=schedule.bug,
-        violates=schedule.violates,
-        options={"voters": constants.voters, "fetch_max_records": constants.fetch_max_records},
     )
 
 
