@@ -293,7 +293,6 @@ def followed(bug: str, version: str) -> tuple[str, list[str]]:
     constants = TRANSACTION_COORDINATORS.constants(setting)
     with host_of(kafka, TRANSACTIONS, constants) as host:
         made = follow(script, TRANSACTION_COORDINATORS.begin(setting, host, watched=True))
-    assert made.left_out == []
     return made.failure.name if made.failure else "", [text for text, _ in made.schedule.lines]
 
 
