@@ -28,6 +28,7 @@ import msgspec
 
 from experiments.tools import click_errors
 from kraftcheck.witness.speech import Speech
+from live.artifacts import version
 from live.witness.host import REFUSED, THROWN, UNSENT, running
 from live.witness.jars import class_path
 from reference.bugs.catalog import replayable
@@ -145,7 +146,7 @@ def drawn(constants: Constants, row: TopicRow, stopped: set[int], draw: random.R
 def main(known: str, without: str | None, runs: int, moves: int, seed: int) -> None:
     """Compare steps of Kafka's controller with those of the reference."""
     rules = rules_of(tuple([b for b in KAFKAS if known == "kafka" and b != without]))
-    path, steps, found = class_path(of=REASSIGNMENT.name), 0, Counter[str]()
+    path, steps, found = class_path(version(), of=REASSIGNMENT.name), 0, Counter[str]()
     first: dict[str, str] = {}
     for constants in CONSTANTS:
         speech, handlers = Speech(constants), ReassignmentHandlers(constants, rules(constants))

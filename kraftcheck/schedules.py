@@ -6,6 +6,7 @@ every other verb takes as it takes any trace.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -21,9 +22,16 @@ from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
 from reference.runner.narrate import narrate
 from reference.runner.scripted import ImpossibleMove, Replayed, recorded
+from reference.sim.schedules import (
+    KIND as CHOICES,
+    Schedule,
+    is_schedule as is_of_choices,
+    read as read_choices,
+)
 from reference.steered.scripts import KIND, Script, is_script, read
 from system.files import SCHEDULE_MAX, open_file, read_text
 from traces.counterexamples.relation import replayed as replayed_by
+from traces.counterexamples.retold import retold
 from traces.jobs.allowed import Allowed
 from traces.jobs.steered import SCRIPT, write_trace
 
@@ -67,6 +75,33 @@ def load(path: Path) -> Loaded:
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None
     return Loaded(script, lines, text)
+
+
+def either(path: Path) -> Script | Schedule:
+    """A schedule of moves, or one of choices. Raises BadInput: it is neither."""
+    try:
+        with open_file(path) as file:
+            chosen = is_of_choices(file.read(len(CHOICES)).decode("utf-8", "replace"))
+        return read_choices(read_text(path, SCHEDULE_MAX)) if chosen else load(path).script
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def as_moves(
+    path: Path, schedule: Script | Schedule, tell: Callable[[Schedule], Script] = retold
+) -> Script:
+    """A schedule from this file as one of moves. tell: how choices are retold.
+
+    Raises BadInput: they are no moves.
+    """
+    if isinstance(schedule, Script):
+        return schedule
+    try:
+        return tell(schedule)
+    except (UnknownBug, ValueError) as error:
+        raise BadInput(f"{path}: {error}") from None
 
 
 def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:

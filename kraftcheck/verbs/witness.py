@@ -169,31 +169,31 @@ def witness_shrink(path: Path, kafka: Any, **options: Any) -> int:
 
 def _scheduled(path: Path, kafka: Any) -> tuple[Any, Any]:
     """What drives the classes that a schedule moves, and the schedule."""
-    from kraftcheck.schedules import load
-    from kraftcheck.witness.kafka import driver
+    from kraftcheck.witness import replaying
 
-    script = load(path).script
-    found = driver(script.machine, f"{path}: a schedule of a {script.machine}")
-    return found.component(kafka), script
+    return replaying.scheduled(path, kafka)
 
 
 @witness.command("bugs")
-@click.argument("protocol")
-@click.option("--out", type=FOLDER, required=True, help="The folder for steps and witness.json.")
+@click.argument("names", metavar="PROTOCOL|FILE...", nargs=-1, required=True)
+@click.option(
+    "--out", type=FOLDER, required=True, help="For steps, witness.json, and schedules.md, a table."
+)
+@DIFFERENTIAL
 @kafka
 @JAR
 @shown
-def witness_bugs(protocol: str, kafka: Any, **options: Any) -> int:
-    """Follow every stored schedule of a protocol's bugs, and say which of them Kafka has.
+def witness_bugs(names: tuple[str, ...], **options: Any) -> int:
+    """Follow every stored schedule of a protocol's bugs, or those of files, and say which of them
+    Kafka has.
 
     \b
     Example: kraftcheck witness bugs partition --out runs/bugs
+    Example: kraftcheck witness bugs tests/corpus/tlc-Z7*.schedule --out runs/bugs
     """
     from kraftcheck.witness import replaying
-    from kraftcheck.witness.kafka import driver
 
-    component = driver(protocol, protocol).component(kafka)
-    return replaying.bugs(component, kafka=kafka, **options)
+    return replaying.bugs(names, **options)
 
 
 @witness.command("cover")

@@ -57,29 +57,33 @@ class Schedule(Protocol):
 
 
 class Followed(NamedTuple):
-    """made: how many moves Kafka made. left_out: the others, in words."""
+    """made: how many moves Kafka made. left_out: the others, in words. parts_at: the number of the
+    first of these, from 1; 0: there is none.
+    """
 
     schedule: Schedule
     made: int
     left_out: list[str]
     failure: Failure | None
+    parts_at: int = 0
 
 
 def follow(script: Script, schedule: Schedule) -> Followed:
     """Makes the moves. Raises WitnessError: Kafka cannot be driven."""
-    made = at = 0
+    made = at = parts_at = 0
     left_out: list[str] = []
     while at < len(script.moves):
         words = script.moves[at]
         try:
             done = schedule.attempt(words, script.moves[at + 1 :])
         except Failure as failure:
-            return Followed(schedule, made + 1, left_out, failure)
+            return Followed(schedule, made + 1, left_out, failure, parts_at)
         made += done
         if not done:
             left_out.append(words)
+            parts_at = parts_at or at + 1
         at += max(1, done)
-    return Followed(schedule, made, left_out, None)
+    return Followed(schedule, made, left_out, None, parts_at)
 
 
 def told(followed: Followed) -> Iterator[str]:

@@ -62,6 +62,13 @@ METHODS: Final = {
 UNKEPT: Final = ("EpochsBounded", "GroupTypeInv")
 """By leaves-as-it-was: an epoch before -2, and nothing to revoke in the state of who has to."""
 
+QUIET: Final = {
+    LOADER_KIND.name: "a log that is compacted while it is read is not driven",
+    OFFSETS_KIND.name: "a consumer that commits, in transactions too, is not driven",
+    MIGRATION_KIND.name: "classic members and what brings them over are not driven",
+}
+"""The kinds of nodes of which Kafka takes no step here, and why."""
+
 PARTITIONS: Final = (1, 2, 3)
 STATIC: Final = ((1, 2),)
 """Two members have one instance id, so that one is replaced by the other; the others have none."""
@@ -88,9 +95,8 @@ class KafkaGroup(KafkaSteered):
     """A group under a schedule."""
 
     def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
-        quiet = [kind.name for kind in (LOADER_KIND, OFFSETS_KIND, MIGRATION_KIND)]
         of = (COORDINATOR_KIND.name,)
-        super().__init__(GROUPS, options, host, of, quiet, UNKEPT, compares)
+        super().__init__(GROUPS, options, host, of, QUIET, UNKEPT, compares)
         self._follows = _Follows(GroupRules(self.constants))
 
     def reference(self, node: int, row: Any, input: Any, kafka: Outcome) -> Sequence[Any]:
@@ -192,7 +198,10 @@ class _Coordinators:
         )
 
     def setting(self, options: Mapping[str, Any]) -> Any:
-        return msgspec.convert(dict(options), options_of(GROUPS).of)
+        made = msgspec.convert(dict(options), options_of(GROUPS).of)
+        if made.growing:
+            raise msgspec.ValidationError("growing: topics that come and go are not driven")
+        return made
 
     def constants(self, setting: Any) -> Constants:
         names = Constants.__struct_fields__

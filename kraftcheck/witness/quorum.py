@@ -16,10 +16,16 @@ from kraftcheck.witness.quorum_graphs import Walk
 from kraftcheck.witness.schedule import KafkaSchedule
 from live.witness.host import Host
 from reference.kit.protocol import Protocol
+from reference.quorum.messages import MESSAGES, Restart
 from reference.quorum.protocol import QUORUM
+from reference.quorum.sim.words import move_words
 from reference.quorum.types import Constants
 from reference.quorum41.protocol import QUORUM_41
 from reference.runner.scripted import QuorumSetting
+from reference.runner.shrink import replayed
+from reference.sim.schedules import Schedule
+from reference.steered.moves import Names
+from reference.steered.scripts import Script
 from system.files import read_text
 from tla_utils.settings import constants_of
 from traces.cover.models import PROTOCOLS, CoverModel, folder_of, read_covers
@@ -92,6 +98,33 @@ VOTERS_BEFORE_41: Final = _Voters(QUORUM)
 def component(kafka: Kafka) -> _Voters:
     """How those of a version are driven: 4.0 has the rules before KIP-1166."""
     return VOTERS_BEFORE_41 if kafka.version.startswith("4.0.") else VOTERS
+
+
+def retold(schedule: Schedule) -> Script:
+    """A run of choices as moves, in a quorum's own words. Voters begin by themselves here.
+
+    Raises ValueError: no such option or bug.
+    """
+    told, _ = replayed(schedule)
+    constants: Any = told.result.constants
+    names = Names(lambda m: move_words(constants, m.destination, m))
+    moves, began = [], {*constants.voters}
+    for step in told.steps:
+        if isinstance(step.input, Restart) and step.node in began:
+            began.discard(step.node)
+        elif isinstance(step.input, MESSAGES):
+            moves.append(names.of(step.input))
+        else:
+            moves.append(move_words(constants, step.node, step.input))
+        for message in step.sent:
+            names.of(message)
+    return Script(
+        machine=schedule.scenario,
+        moves=tuple(moves),
+        bug=schedule.bug,
+        violates=schedule.violates,
+        options={"voters": constants.voters, "fetch_max_records": constants.fetch_max_records},
+    )
 
 
 def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options: Any) -> int:

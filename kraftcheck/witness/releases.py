@@ -1,4 +1,5 @@
-"""The releases of Kafka beside each other: which steps differ, and which finds each has.
+"""The releases of Kafka beside each other: which steps differ, which finds each has, and what of
+each is driven.
 
 All are given the same runs, and the schedules of finds. Traces that are alike are judged once.
 
@@ -7,6 +8,7 @@ Law of this file: a find is there if its schedule breaks on these classes the pr
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,14 +21,20 @@ from kraftcheck.witness import driving
 from kraftcheck.witness.departures import Witnessed
 from kraftcheck.witness.kafka import Kafka, driver, tried
 from kraftcheck.witness.replaying import actions, played
+from kraftcheck.witness.storage import Compared, compare, hosted
+from live.artifacts import ArtifactError
+from live.witness.host import WitnessError
 from live.witness.jars import check_version, versions
 
 RESULT: Final = "versions.json"
 PAGE: Final = "versions.md"
 FINDS: Final = {"Z67": "partition", "Z68": "quorum", "Z69": "partition"}
 """Those of Kafka whose schedules its classes follow, and of what they are a schedule."""
-DRIVEN: Final = ("quorum", "partition", "cluster")
-PARTS: Final = ("quorum", "partition", "cluster: quorum", "cluster: partition")
+DRIVEN: Final = ("quorum", "partition", "cluster", "transactions", "groups")
+PARTS: Final = (
+    *("quorum", "partition", "cluster: quorum", "cluster: partition"),
+    *("transactions", "groups"),
+)
 """What is told of each release: of what is composed, each part."""
 NODES: Final = 3
 
@@ -76,11 +84,13 @@ def beside(
                 beside = newest.setdefault((name, rules), (version, steps))
                 parts[name] = {"rules": rules, **_of_runs(judged[key], steps, *beside)}
         finds = {name: find(name, kafka, place) for name in FINDS}
-        told.append({"version": version, **parts, "finds": finds})
+        log = log_on_disk(version, runs)
+        told.append({"version": version, **parts, "log": log, "finds": finds})
     told.reverse()
     refused = any(each[part]["refused"] for each in told for part in PARTS)
     has = any(find["there"] for each in told for find in each["finds"].values())
-    code = exits.VIOLATED if refused or has else exits.HOLDS
+    parts_on_disk = any(each["log"]["differ"] for each in told)
+    code = exits.VIOLATED if refused or has or parts_on_disk else exits.HOLDS
     how = {"runs": runs, "seed": seed, "moves": moves, "nodes": NODES}
     document = {"verdict": exits.VERDICTS[code], **how, "versions": told}
     for each in told:
@@ -105,6 +115,12 @@ def page(told: Sequence[dict[str, Any]]) -> str:
             "yes" if each["first_differing"] is None else f"to line {each['first_differing'] - 1}"
             for each in of
         ]
+    rows["log on disk: operations, with equal bytes"] = [
+        f"{each['log']['operations']:,}" for each in told
+    ]
+    rows["log on disk: differs"] = [
+        each["log"]["not_driven"] or f"{len(each['log']['differ'])} histories" for each in told
+    ]
     for name in told[0]["finds"]:
         finds = [each["finds"][name] for each in told]
         rows[name] = [each["violates"] if each["there"] else "not there" for each in finds]
@@ -139,6 +155,20 @@ def _of_runs(
     }
 
 
+def log_on_disk(version: str, histories: int) -> dict[str, Any]:
+    """What the engine and Kafka's own log make of so many histories. not_driven: why it cannot be
+    asked; else empty.
+    """
+    total, why = Compared(), ""
+    try:
+        with hosted(version) as host, tempfile.TemporaryDirectory() as folder:
+            for seed in range(1, histories + 1):  # of the first one files are dumped
+                compare(host, Path(folder) / "log", seed, total)
+    except (ArtifactError, WitnessError) as error:
+        why = str(error)
+    return {"operations": total.operations, "differ": total.differ, "not_driven": why}
+
+
 def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
     """What the schedule of a find does on these classes; its steps are kept in the folder. there:
     whether it breaks what it says. bugs: which known bugs its steps need.
@@ -168,6 +198,10 @@ def _facts(of: dict[str, Any]) -> list[tuple[str, str]]:
         facts.append((what, f"{part['steps']:,} steps by the rules of {part['rules']}, {same}"))
         known, refused = _counted(part["known"]), _counted(part["refused"])
         facts.append(("", f"known: {known}; refused: {refused}"))
+    log = of["log"]
+    alike = f"{log['operations']:,} operations with equal bytes"
+    facts.append(("log on disk", log["not_driven"] or alike))
+    facts += [("", f"differs: {each}") for each in log["differ"][:1]]
     for name, each in of["finds"].items():
         by = ", ".join([*each["bugs"], *(f"refused {action}" for action in each["refused"])])
         there = f"{each['violates']} ({by or 'nothing refused'})"

@@ -7,9 +7,11 @@ judged by what it did.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +19,7 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
+from kraftcheck.schedules import as_moves, either
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.witness import comparing, driving, following
 from kraftcheck.witness.comparing import Differing
@@ -31,14 +34,18 @@ from kraftcheck.witness.driving import (
     producer,
     traces_of,
 )
-from kraftcheck.witness.kafka import Kafka, tried
+from kraftcheck.witness.kafka import Kafka, driver, tried
 from kraftcheck.witness.speech import header
+from live.witness.jars import class_path
 from reference.protocols import components_of
+from reference.sim.schedules import Schedule
 from reference.steered.failures import REJECTED
 from reference.steered.scripts import Script
+from traces.counterexamples.retold import retold
 from traces.foreign.profiles import Profile
 
 BUG_HEADS = ("schedule", "with its bug", ">moves", ">steps", "on Kafka", "entries")
+PAGE = "schedules.md"
 
 
 class Played(NamedTuple):
@@ -101,7 +108,10 @@ def played(
         with host_of(kafka, component.protocol, constants) as host:
             return following.follow(script, component.begin(setting, host, True, compares))
 
-    followed = tried(work)
+    try:
+        followed = tried(work)
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from None
     parts = followed.schedule.parts
     if not followed.made:
         first = f"the first is {followed.left_out[0]!r:.120}"
@@ -186,34 +196,111 @@ def followed(
     )
 
 
-# -- All that are stored
+# -- Many
 
 
-def bugs(component: Component, *, kafka: Kafka, out: Path, jar: str | None, screen: Screen) -> int:
-    """Every stored schedule of a protocol on Kafka, and what became of it. Raises as `played`."""
+class Given(NamedTuple):
+    """A schedule of this name, what it violates with its bug, and what drives the classes that it
+    moves. refused: why it cannot be followed, in one line; then there is no such thing.
+    """
+
+    name: str
+    violates: str
+    component: Component | None
+    script: Script | None
+    refused: str = ""
+
+
+def scheduled(path: Path, kafka: Kafka) -> tuple[Component, Script]:
+    """What drives the classes that a schedule moves, and the schedule. Raises BadInput."""
+    return _of(path, either(path), kafka)
+
+
+def _of(path: Path, read: Script | Schedule, kafka: Kafka) -> tuple[Component, Script]:
+    machine = read.machine if isinstance(read, Script) else read.scenario
+    module = driver(machine, f"{path}: a schedule of {machine}")
+    # Whose moves have words of their own retells them itself.
+    return module.component(kafka), as_moves(path, read, getattr(module, "retold", retold))
+
+
+def _given(names: Sequence[str], kafka: Kafka) -> Iterator[Given]:
+    """The schedules of these files, and all that are stored for these protocols. Raises BadInput: a
+    protocol has none, or a file is none.
+    """
+    for name in names:
+        path = Path(name)
+        if path.is_file():
+            read = either(path)
+            try:
+                yield Given(path.name, read.violates, *_of(path, read, kafka))
+            except BadInput as error:
+                why = str(error).removeprefix(f"{path}: ")
+                yield Given(path.name, read.violates, None, None, why)
+            continue
+        component: Component = driver(name, name).component(kafka)
+        protocol = component.protocol
+        machine = (protocol.witness and protocol.witness.under) or protocol.name
+        every = schedules.every(machine)
+        if not every:
+            raise BadInput(f"no schedule of a {machine} is stored")
+        yield from (Given(stored, script.violates, component, script) for stored, script in every)
+
+
+def bugs(
+    names: Sequence[str],
+    *,
+    kafka: Kafka,
+    out: Path,
+    jar: str | None,
+    screen: Screen,
+    differential: bool = False,
+) -> int:
+    """Every schedule that is stored for these protocols, and those of these files, on Kafka, and
+    what became of it: `witness.json`, and the table of `page`. One that cannot be followed is told
+    so, unless there is no other. differential: TLC judges the steps that the reference would not
+    have taken so. Raises BadInput, and as `played`.
+    """
     driving.use_jar(jar)
-    protocol = component.protocol
-    machine = (protocol.witness and protocol.witness.under) or protocol.name
-    profile = kafka.allowed(*(part.protocol.name for part in component.parts))
-    every = schedules.every(machine)
-    if not every:
-        raise BadInput(f"no schedule of a {machine} is stored")
+    every = [*_given(names, kafka)]
     place = artifacts.claim(out)
-    columns = Columns(BUG_HEADS, [(n, s.violates, "00 of 00", "0000") for n, s in every])
+    columns = Columns(BUG_HEADS, [(g.name, g.violates, "00 of 00", "0000") for g in every])
     screen.line(columns.head)
-    codes, documents = [], []
-    for file, script in every:
-        name = file.removesuffix(".moves")
-        made = played(component, script, file, kafka, place / f"{name}.jsonl", profile, screen.note)
-        document = _of_bug(name, script, made)
+    codes: list[int] = []
+    told: list[dict[str, Any]] = []
+    for given in every:
+        document, code = _tried(given, kafka, place, screen, differential)
         screen.line(columns.row(_cells(document)))
-        codes.append(made.code)
-        documents.append(document)
+        codes += [] if code is None else [code]
+        told.append(document)
+    if not codes:
+        raise BadInput(told[0]["not_followed"] if told else "no schedule: name one, or a protocol")
     code = exits.worst(codes)
-    document = {"verdict": exits.VERDICTS[code], "kafka": kafka.version, "schedules": documents}
+    document = {"verdict": exits.VERDICTS[code], "kafka": kafka.version, "schedules": told}
     artifacts.write_json(place / RESULT, document)
+    artifacts.write_whole(place / PAGE, page(told))
     screen.document(document)
     return code
+
+
+def _tried(
+    given: Given, kafka: Kafka, place: Path, screen: Screen, compares: bool
+) -> tuple[dict[str, Any], int | None]:
+    """What became of a schedule, and the exit code; None: it was not followed."""
+    name = Path(given.name).stem
+    why = given.refused
+    if given.component and given.script:
+        component, trace = given.component, place / f"{name}.jsonl"
+        # Without the classes none can be followed.
+        tried(partial(class_path, kafka.version, kafka.jars, component.protocol.name))
+        profile = kafka.allowed(*(part.protocol.name for part in component.parts))
+        try:
+            made = played(
+                *(component, given.script, given.name, kafka, trace, profile, screen.note, compares)
+            )
+            return _of_bug(name, given.script, made), made.code
+        except BadInput as error:
+            why = str(error).removeprefix(f"{given.name}: ")
+    return {"schedule": name, "with_its_bug": given.violates, "not_followed": why}, None
 
 
 def _of_bug(name: str, script: Script, made: Played) -> dict[str, Any]:
@@ -221,9 +308,11 @@ def _of_bug(name: str, script: Script, made: Played) -> dict[str, Any]:
     return {
         "schedule": name,
         "with_its_bug": script.violates,
+        "not_followed": "",
         "moves": len(script.moves),
         "made": followed.made,
         "left_out": followed.left_out,
+        "parts_at": followed.parts_at,
         "steps": sum(len(part.lines) for part in followed.schedule.parts),
         "violates": made.violates,
         "refused": made.refused,
@@ -235,12 +324,34 @@ def _of_bug(name: str, script: Script, made: Played) -> dict[str, Any]:
 
 
 def _cells(of: dict[str, Any]) -> Sequence[Any]:
-    refused = ", ".join(f"{count} {action}" for action, count in of["refused"].items())
-    on_kafka = of["violates"] or (f"refused: {refused}" if refused else "holds")
+    violates = of["with_its_bug"] or "nothing"
+    if of["not_followed"]:
+        return [of["schedule"], violates, None, None, f"not followed: {of['not_followed']}", None]
     moves = f"{of['made']} of {of['moves']}"
     known = ", ".join(of["known"]) or "none"
-    violates = of["with_its_bug"] or "nothing"
-    return [of["schedule"], violates, moves, of["steps"], on_kafka, known]
+    return [of["schedule"], violates, moves, of["steps"], _on_kafka(of), known]
+
+
+def _on_kafka(of: dict[str, Any]) -> str:
+    """What became of a schedule that was followed, in words."""
+    refused = ", ".join(f"{count} {action}" for action, count in of["refused"].items())
+    said = of["violates"] or (f"refused: {refused}" if refused else "holds")
+    parts = f"parts at move {of['parts_at']}, `{of['left_out'][0]:.60}`" if of["parts_at"] else ""
+    return f"{said}; {parts}" if parts else said
+
+
+def page(told: Sequence[dict[str, Any]]) -> str:
+    """What became of schedules, in Markdown: a table, and a line for each that was not followed."""
+    rows = [[head.removeprefix(">") for head in BUG_HEADS]]
+    rows += [[str(cell) for cell in _cells(of)] for of in told if not of["not_followed"]]
+    head, *body = [" | ".join(["", *cells, ""]).strip() for cells in rows]
+    left = [_item(f"- {of['schedule']}: {of['not_followed']}") for of in told if of["not_followed"]]
+    return "\n".join([head, f"|{'---|' * len(BUG_HEADS)}", *body, "", *left, ""])
+
+
+def _item(text: str) -> str:
+    """Of a list, in lines as documents have them."""
+    return fill(text, 100, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def actions(found: Witnessed) -> dict[str, int]:

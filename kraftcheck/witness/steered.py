@@ -9,14 +9,15 @@ Law of this file: a step of Kafka's is taken as it stands; nothing knows of a pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import REFUSED, THROWN, Host
+from live.witness.host import REFUSED, THROWN, Host, WitnessError
 from reference.kit.protocol import Protocol
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
@@ -24,6 +25,9 @@ from reference.sim.plain import PlainMachine, PlainMemo
 from reference.steered.moves import Move
 from reference.steered.plain import LOST, PlainSchedule
 from traces.counterexamples.moves import alike
+
+_NODE: Final = re.compile(r"(-?\d+) \w")
+"""At the beginning of a move that is a node's own."""
 
 
 class _Machine(PlainMachine):
@@ -51,8 +55,8 @@ class _Memo(PlainMemo):
 class KafkaSteered(PlainSchedule):
     """As PlainSchedule; see following.Schedule.
 
-    kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all. unkept: the
-    properties that Kafka does not keep by what a profile says of it.
+    kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all, each with
+    the reason. unkept: the properties that Kafka does not keep by what a profile says of it.
     """
 
     whole: ClassVar[bool] = False
@@ -64,7 +68,7 @@ class KafkaSteered(PlainSchedule):
         options: Any,
         host: Host,
         kafkas: Collection[str],
-        quiet: Sequence[str],
+        quiet: Mapping[str, str],
         unkept: Collection[str],
         compares: bool,
     ) -> None:
@@ -145,6 +149,14 @@ class KafkaSteered(PlainSchedule):
     def own(self, quiet: Sequence[str] = ()) -> list[tuple[int, KnownInput]]:
         return super().own((*quiet, *self._quiet))
 
+    def _check_driven(self, words: str) -> None:
+        """Raises WitnessError: the move is one of a node that takes no steps here."""
+        node = _NODE.match(words)
+        if node and int(node[1]) in self._states:
+            kind = self._protocol.kind_of(self.constants, int(node[1])).name
+            if kind in self._quiet:
+                raise WitnessError(f"{words!r:.120} is a move of a {kind}: {self._quiet[kind]}")
+
     def own_moves(self) -> Iterator[Move]:
         """What Kafka makes of an input is seen when it is given; then it may be none."""
         for node, input in self.own():
@@ -156,6 +168,7 @@ class KafkaSteered(PlainSchedule):
                 yield from self.own_moves_of(node, input)
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
+        self._check_driven(words)
         move = alike(self, words)
         made = len(self.moves)
         if move is not None:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from live.witness.host import Host, running
-from live.witness.jars import class_path
+from live.witness.jars import DEFAULT, class_path
 from reference.storage.as_kafka import AsKafka
 from reference.storage.broker import CLEAN, LOG_STARTS, RECOVERY_POINTS, offset_in
 from reference.storage.crashing import played
@@ -57,9 +57,9 @@ def settings_of(config: Config) -> dict[str, Any]:
 
 
 @contextmanager
-def hosted() -> Iterator[Host]:
+def hosted(version: str = DEFAULT) -> Iterator[Host]:
     """A JVM with Kafka's classes. Raises ArtifactError, WitnessError."""
-    with running(class_path(of="storage"), "{}") as host:
+    with running(class_path(version, of="storage"), "{}") as host:
         yield host
 
 

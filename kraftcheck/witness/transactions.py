@@ -63,7 +63,7 @@ class KafkaTransactions(KafkaSteered):
     whole = True
 
     def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
-        super().__init__(TRANSACTIONS, options, host, [COORDINATOR_KIND.name], (), (), compares)
+        super().__init__(TRANSACTIONS, options, host, [COORDINATOR_KIND.name], {}, (), compares)
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """Kafka writes the completion in the step of the last marker."""

@@ -51,11 +51,13 @@ COMPONENTS: Final = {
     "cluster": _BROKER._replace(
         node="kraftcheck.cluster.Cluster", folders=("quorum", "partition", "cluster")
     ),
-    "storage": Component("", ("storage",), host="kraftcheck.storage.Logs"),
+    "storage": Component("", ("storage",), host="kraftcheck.storage.Logs", since="4.1"),
     "transactions": Component(
-        "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.2"
+        "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.0"
     ),
-    "reassignment": Component("org.apache.kafka.controller.Assignments", ("reassignment",)),
+    "reassignment": Component(
+        "org.apache.kafka.controller.Assignments", ("reassignment",), since="4.0"
+    ),
     "groups": Component(
         "org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",), since="4.0"
     ),
@@ -80,6 +82,14 @@ _MOVED: Final = (
     ("4.2", "org.apache.kafka.server.partition", "kafka.cluster", ()),
     ("4.3", "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record", ()),
     ("4.3", "org.apache.kafka.metadata", "kafka.server.metadata", ("KRaftMetadataCache",)),
+    (
+        *("4.1", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
+        ("TransactionState", "TxnTransitMetadata"),
+    ),
+    (
+        *("4.2", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
+        ("TransactionMetadata",),
+    ),
     (
         *("4.3", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
         ("TransactionLog",),

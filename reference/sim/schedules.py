@@ -23,7 +23,8 @@ import msgspec
 from reference.sim.choices import Choice, parse, render
 
 VERSION: Final = 1
-HEAD: Final = f"kraftcheck schedule {VERSION}"
+KIND: Final = "kraftcheck schedule"
+HEAD: Final = f"{KIND} {VERSION}"
 _KEYS: Final = ("scenario", "bug", "violates", "options")
 _NONE: Final = "none"
 
@@ -48,11 +49,16 @@ def write(schedule: Schedule) -> str:
     return "\n".join([HEAD, *lines, "", render(schedule.choices)])
 
 
+def is_schedule(text: str) -> bool:
+    """Whether a file that begins so means to be one, of whatever version."""
+    return text.startswith(KIND)
+
+
 def read(text: str) -> Schedule:
     """Raises ValueError with the line at which it is no schedule, and why."""
     head, _, rest = text.partition("\n")
     if head.strip() != HEAD:
-        if head.startswith("kraftcheck schedule"):
+        if is_schedule(head):
             raise ValueError(f"line 1: version {head.split()[-1]:.20}, this kraftcheck reads 1")
         raise ValueError(f"line 1: no schedule: it does not begin with {HEAD!r}")
     lines = rest.split("\n")

@@ -87,6 +87,10 @@ class PlainSchedule(PlainSimulation):
     def may_repeat(self, message: KnownInput) -> bool:
         return not self._world.in_order(message.value)
 
+    def is_at_once(self, message: Any) -> bool:
+        """Whether it is heard in the step that sends it, or never."""
+        return self._world.at_once(message)
+
     # --- What is done
 
     def act(self, node: int, input: KnownInput, lost: bool = False) -> bool:

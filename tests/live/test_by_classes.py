@@ -121,6 +121,22 @@ def test_they_do_the_same_in_kafka_4_4(case: str) -> None:
     assert "otherwise in 0 of" not in told and ": 0 of 1 runs" not in told
 
 
+@pytest.mark.parametrize("version", ["4.0.2", "4.3.1"])
+def test_controllers_of_releases_move_replicas(version: str) -> None:
+    """Most steps are the reference's, by the rules that Kafka's are known to be; fewer without."""
+    found = []
+    for known in ("kafka", "specs"):
+        words = [sys.executable, "-m", "experiments.reassigned_by_classes", "--as", known]
+        own = {**os.environ, "KRAFTCHECK_KAFKA": version}
+        done = subprocess.run(
+            [*words, "--runs", "1"], env=own, capture_output=True, text=True, check=False
+        )
+        counted = re.search(r"1,000 inputs, (\d+) with another step", done.stdout)
+        assert counted, done.stderr
+        found.append(int(counted[1]))
+    assert found[0] < found[1] and found[0] < 50
+
+
 def not_shown(version: str) -> list[str]:
     """Of the cases of groups."""
     return re.findall(r"^(\S+): 0 of 1 runs", said(version, "groups"), re.MULTILINE)

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from kraftcheck.witness.releases import log_on_disk
 from kraftcheck.witness.storage import (
     FOLDER,
     Both,
@@ -21,6 +22,7 @@ from kraftcheck.witness.storage import (
     tell,
 )
 from live.witness.host import Host
+from live.witness.jars import versions
 from reference.storage.as_kafka import AsKafka
 from reference.storage.batches import Corrupt, data_batch, records_of
 from reference.storage.disk import Crash, MemoryDisk
@@ -140,6 +142,16 @@ def test_what_crashes_leave_is_recovered_alike(host: Host, tmp_path: Path) -> No
 def test_what_is_stored_is_what_kafka_says(host: Host, tmp_path: Path) -> None:
     """What is held against the engine where there is no Java."""
     assert asked_anew(host, tmp_path / "t") == stored()
+
+
+def test_other_releases_write_the_same_bytes() -> None:
+    """But for 4.4, whose index keeps its room as the log is closed; 4.0 has its log in Scala."""
+    told = {version: log_on_disk(version, 3) for version in versions()}
+    assert told.pop("4.0.2")["not_driven"] == "a storage of Apache Kafka since 4.1, not of 4.0.2"
+    differ = told.pop("4.4.0")["differ"]
+    assert differ and all("close: " in each and ".index: " in each for each in differ)
+    assert [each["differ"] for each in told.values()] == [[] for _ in told]
+    assert all(each["operations"] > 100 for each in told.values())
 
 
 class IndexesMore(AsKafka):

@@ -107,7 +107,8 @@ def test_stored_schedules_by_one_command(tmp_path: Path, monkeypatch: pytest.Mon
     stored = {name: script for name, script in schedules.every("partition")}
     few = [(f"{name}.moves", stored[f"{name}.moves"]) for name in ("Z35", "Z60", "Z69")]
     monkeypatch.setattr(schedules, "every", lambda machine: few)
-    found = run(VIOLATED, "bugs", "partition", "--out", str(tmp_path / "out"))
+    words = ("bugs", "partition", "--differential", "--out", str(tmp_path / "out"))
+    found = run(VIOLATED, *words)
     of = {each["schedule"]: each for each in found["schedules"]}
     assert {name: each["violates"] for name, each in of.items()} == {
         **{"Z35": "", "Z60": "", "Z69": "StrongIsr"}
@@ -125,6 +126,8 @@ def test_releases_beside_each_other(tmp_path: Path) -> None:
     for of in ("quorum", "partition"):
         assert found[of]["steps"] > 20 and found[of]["refused"] == {}
         assert (found[of]["beside"], found[of]["first_differing"]) == ("4.3.1", None)
+    assert found["transactions"]["refused"] == {} and found["groups"]["refused"] == {}
+    assert found["log"] == {"operations": 40, "differ": [], "not_driven": ""}
     assert json.loads((out / "versions.json").read_text("utf-8"))["verdict"] == "violated"
     page = (out / "versions.md").read_text("utf-8").splitlines()
     assert page[0] == "|  | 4.3.1 |" and "| Z68 | NoIllegalState |" in page
@@ -150,7 +153,8 @@ def test_a_schedule_is_made_small_on_kafka(
     schedule: str, wrong: str, moves: int, tmp_path: Path
 ) -> None:
     out = tmp_path / "small.moves"
-    words = ("shrink", str(ROOT / schedule), "--out", str(out))
+    # After 60 attempts they are nearly as small as they become.
+    words = ("shrink", str(ROOT / schedule), "--out", str(out), "--attempts", "60")
     if not wrong:
         result = CliRunner().invoke(cli, ["witness", *words, "--quiet"])
         assert result.exit_code == BAD_INPUT and "Kafka does nothing wrong on it" in result.output

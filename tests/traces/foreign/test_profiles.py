@@ -332,7 +332,7 @@ def test_a_profile_is_found_by_version() -> None:
     of_40 = profile_of("4.0.2", "partition")
     assert of_40 is not None and of_40.name == PROFILE.name
     later = {entry.name for entry in PROFILE.entries} - {entry.name for entry in of_40.entries}
-    assert later == {"session-of-unfenced", "empty-has-target"}
+    assert later == {"session-of-unfenced", "empty-has-target", "leaderless-is-deleted"}
     assert later == {entry.name for entry in PROFILE.entries if entry.since}
     assert profile_of("4.0.2", "quorum41") is None
     assert profile_of("3.9.2", "partition") is None

@@ -1,5 +1,7 @@
 package kraftcheck.witness;
 
+import javassist.util.proxy.ProxyFactory;
+
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationHandler;
@@ -172,6 +174,19 @@ public final class Mirror {
     public static <T> T standIn(Class<?> type, InvocationHandler called) {
         return (T) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, in) ->
                 method.getName().equals("equals") ? (Object) (self == in[0]) : called.invoke(self, method, in));
+    }
+
+    /**
+     * The same of a class, whose constructors differ from version to version: none of them is run. Its defaults of
+     * arguments, which Scala has as methods, are asked of itself.
+     */
+    public static <T> T standInOf(Class<T> type, InvocationHandler called) {
+        ProxyFactory factory = new ProxyFactory();
+        factory.setSuperclass(type);
+        factory.setFilter(method -> !method.getName().equals("finalize") && !method.getName().contains("$"));
+        T made = (T) bare(factory.createClass());
+        ((javassist.util.proxy.Proxy) made).setHandler((self, method, proceed, in) -> called.invoke(self, method, in));
+        return made;
     }
 
     private static Class<?> boxed(Class<?> type) {

@@ -30,7 +30,9 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
@@ -46,6 +48,9 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class Logs {
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** In Scala until 4.2. */
+    private static final Class<?> DUMP =
+        Mirror.type("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments");
     private final Clock clock = new Clock();
     private final BrokerTopicStats stats = new BrokerTopicStats();
     private Later later = new Later();
@@ -76,10 +81,8 @@ public final class Logs {
     private String told(String[] words) throws Exception {
         switch (words[0]) {
             case "open" -> open(words);
-            case "leader" -> log.appendAsLeader(
-                records(words[3]), Integer.parseInt(words[1]),
-                words[2].equals("coordinator") ? AppendOrigin.COORDINATOR : AppendOrigin.CLIENT,
-                RequestLocal.noCaching(), VerificationGuard.SENTINEL, TransactionVersion.TV_0.featureLevel());
+            case "leader" -> lead(records(words[3]), Integer.parseInt(words[1]),
+                words[2].equals("coordinator") ? AppendOrigin.COORDINATOR : AppendOrigin.CLIENT);
             case "follower" -> log.appendAsFollower(records(words[2]), Integer.parseInt(words[1]));
             case "roll" -> log.roll();
             case "flush" -> log.flush(false);
@@ -110,6 +113,16 @@ public final class Logs {
         }
         return log.logEndOffset() + " " + log.logStartOffset() + " " + log.recoveryPoint() + " "
             + log.highWatermark() + " " + log.lastStableOffset();
+    }
+
+    /** Since 4.2 with the transactions' version. */
+    private void lead(MemoryRecords records, int epoch, AppendOrigin origin) {
+        List<Object> in = new ArrayList<>(List.of(
+            records, epoch, origin, RequestLocal.noCaching(), VerificationGuard.SENTINEL));
+        if (Mirror.has(log, "appendAsLeader", 6)) {
+            in.add(TransactionVersion.TV_0.featureLevel());
+        }
+        Mirror.call(log, "appendAsLeader", in.toArray());
     }
 
     private static MemoryRecords records(String hex) {
@@ -145,7 +158,7 @@ public final class Logs {
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         try (PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8)) {
             System.setOut(out);
-            org.apache.kafka.tools.DumpLogSegments.main(new String[] {"--files", file, "--deep-iteration"});
+            Mirror.called(DUMP, "main", (Object) new String[] {"--files", file, "--deep-iteration"});
         } finally {
             System.setOut(before);
         }

@@ -5,8 +5,11 @@ import kafka.coordinator.transaction.CoordinatorEpochAndTxnMetadata;
 import kafka.coordinator.transaction.TransactionConfig;
 import kafka.coordinator.transaction.TxnMetadataCacheEntry;
 import kafka.server.KafkaConfig;
+import kafka.server.ReplicaManager;
+import kraftcheck.witness.Mirror;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.AddPartitionsToTxnResponseData.AddPartitionsToTxnResult;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
@@ -19,9 +22,9 @@ import org.apache.kafka.common.requests.WriteTxnMarkersResponse;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.MockTime;
 import org.apache.kafka.coordinator.transaction.TransactionMetadata;
-import org.apache.kafka.coordinator.transaction.TransactionState;
 import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
 import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.common.TransactionVersion;
 
 import org.apache.kafka.server.util.RequestAndCompletionHandler;
 import org.apache.kafka.server.util.Scheduler;
@@ -51,10 +54,6 @@ final class Coordinator {
     /** Of the one partition that the transaction log has here. */
     private static final int LOG = 0;
     private static final KafkaConfig CONFIG = config();
-    private static final Set<TransactionState> PREPARED =
-            Set.of(TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT);
-    private static final Set<TransactionState> COMPLETED =
-            Set.of(TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT);
 
     /** An append that nobody has acknowledged. request: that waits for it, as it came; null: none does. */
     record Waiting(TailLog.Entry entry, String request, Consumer<Errors> told) {}
@@ -96,7 +95,7 @@ final class Coordinator {
         this.epoch = epoch;
         this.log = log;
         this.host = host;
-        TransactionConfig config = new TransactionConfig(
+        TransactionConfig config = Mirror.made(TransactionConfig.class,
                 604_800_000, 900_000, 1, (short) 1, 1 << 20, 1 << 20, 1, 10_000, 3_600_000, false, 30_000);
         Scheduler later = new Scheduler() {
             @Override
@@ -126,7 +125,7 @@ final class Coordinator {
 
     /** Kafka's, with two places where the host looks in. */
     final class Rows extends TransactionStateManager {
-        Rows(TransactionConfig config, Scheduler later, Replicas replicas, Image image, MockTime time) {
+        Rows(TransactionConfig config, Scheduler later, ReplicaManager replicas, Image image, MockTime time) {
             super(1, later, replicas, image.cache, config, time, new Metrics());
         }
 
@@ -146,7 +145,7 @@ final class Coordinator {
         public void appendTransactionToLog(
                 String id, int of, TxnTransitMetadata next, Function1<Errors, BoxedUnit> told,
                 Function1<Errors, Object> again, RequestLocal local) {
-            if (COMPLETED.contains(next.txnState())) {
+            if (Row.COMPLETED.contains(Row.name(next.txnState()))) {
                 host.completes();
             }
             super.appendTransactionToLog(id, of, next, told, again, local);
@@ -191,7 +190,7 @@ final class Coordinator {
 
     private boolean isFencing() {
         TransactionMetadata row = row();
-        return row != null && row.pendingState().filter(TransactionState.PREPARE_EPOCH_FENCE::equals).isPresent();
+        return row != null && Row.FENCE.equals(Row.pending(row));
     }
 
     /** A call that may begin a fence; another's may have begun. */
@@ -206,6 +205,28 @@ final class Coordinator {
         } finally {
             running = null;
         }
+    }
+
+    // --- Requests whose arguments differ from version to version
+
+    void initialize(Function1<Object, BoxedUnit> told) {
+        // Since 4.1 with two words on two-phase commits.
+        boolean says = Mirror.has(kafka, "handleInitProducerId", 7);
+        List<Object> in = new ArrayList<>(List.of(ID, TIMEOUT));
+        in.addAll(says ? List.of(false, false) : List.of());
+        in.addAll(List.of(Option.empty(), told, RequestLocal.noCaching()));
+        Mirror.call(kafka, "handleInitProducerId", in.toArray());
+    }
+
+    void add(long id, short epoch, TopicPartition partition, TransactionVersion client,
+            Function1<Errors, BoxedUnit> told) {
+        Mirror.call(kafka, "handleAddPartitionsToTransaction", ID, id, epoch, Row.set(partition), told, client,
+                RequestLocal.noCaching());
+    }
+
+    void verify(long id, short epoch, TopicPartition partition,
+            Function1<AddPartitionsToTxnResult, BoxedUnit> told) {
+        Mirror.call(kafka, "handleVerifyPartitionsInTransaction", ID, id, epoch, Row.set(partition), told);
     }
 
     /** The markers that the sender's thread would send now; completions that it writes again are written. */
@@ -294,7 +315,7 @@ final class Coordinator {
 
     /** Whether it writes markers, or waits to say that all are written. */
     boolean isMarking() {
-        return row() != null && PREPARED.contains(row().state());
+        return row() != null && Row.PREPARED.contains(Row.state(row()));
     }
 
     TailLog.Entry made() {

@@ -3,6 +3,7 @@ package kafka.coordinator.transaction;
 import com.fasterxml.jackson.databind.JsonNode;
 import kraftcheck.witness.Json;
 import kraftcheck.witness.Message;
+import kraftcheck.witness.Mirror;
 import kraftcheck.witness.Node;
 import kraftcheck.witness.Refusal;
 import org.apache.kafka.common.TopicPartition;
@@ -11,15 +12,12 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.utils.MockTime;
 import org.apache.kafka.coordinator.transaction.TransactionMetadata;
-import org.apache.kafka.coordinator.transaction.TransactionState;
 import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.common.TransactionVersion;
-import scala.Option;
 import scala.runtime.BoxedUnit;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -81,8 +79,8 @@ public final class Coordinators extends Node implements Coordinator.Host {
         cluster = TransactionVersion.fromFeatureLevel((short) version);
         client = version == 2 ? TransactionVersion.TV_2 : TransactionVersion.TV_0;
         image = new Image(partitions, cluster);
-        TransactionMetadata row = new TransactionMetadata(Coordinator.ID, FIRST_ID, -1, -1, (short) 0, (short) -1,
-                Coordinator.TIMEOUT, TransactionState.EMPTY, new HashSet<>(), -1, time.milliseconds(), client);
+        TransactionMetadata row =
+                Row.empty(Coordinator.ID, FIRST_ID, Coordinator.TIMEOUT, time.milliseconds(), client);
         log = new TailLog(each -> epoch(each.producerId(), each.producerEpoch()),
                 TailLog.records(Coordinator.ID, row.prepareNoTransit(), cluster));
         first = txn(row, List.of());
@@ -114,20 +112,19 @@ public final class Coordinators extends Node implements Coordinator.Host {
     // --- Inputs
 
     private void tableOfInputs() {
-        inputs.put("InitProducerId", in -> asked(current(), c -> c.fencing(() -> c.kafka.handleInitProducerId(
-                Coordinator.ID, Coordinator.TIMEOUT, false, false, Option.empty(), said -> answer(in, said.error(),
-                        () -> tell("Initialized", in, "epoch", epoch(said.producerId(), said.producerEpoch()))),
-                RequestLocal.noCaching()))));
-        inputs.put("AddPartitions", in -> asked(behind(in), c -> c.kafka.handleAddPartitionsToTransaction(
-                Coordinator.ID, id(in), epoch(in), Set.of(partition(in)), error -> answer(in, error, () -> {
+        inputs.put("InitProducerId", in -> asked(current(), c -> c.fencing(() -> c.initialize(
+                said -> answer(in, Mirror.call(said, "error"), () -> tell("Initialized", in, "epoch",
+                        epoch(Mirror.call(said, "producerId"), Mirror.<Short>call(said, "producerEpoch"))))))));
+        inputs.put("AddPartitions", in -> asked(behind(in), c -> c.add(
+                id(in), epoch(in), partition(in), client, error -> answer(in, error, () -> {
                     if (client == TransactionVersion.TV_2) {
                         tell("Allowed", in, "epoch", in.get("epoch").asLong());
                     } else {
                         tell("PartitionAdded", in, "partition", in.get("partition").asInt());
                     }
-                }), client, RequestLocal.noCaching())));
-        inputs.put("Verify", in -> asked(behind(in), c -> c.kafka.handleVerifyPartitionsInTransaction(
-                Coordinator.ID, id(in), epoch(in), Set.of(partition(in)), result -> answer(in, heard(result),
+                }))));
+        inputs.put("Verify", in -> asked(behind(in), c -> c.verify(
+                id(in), epoch(in), partition(in), result -> answer(in, heard(result),
                         () -> tell("Allowed", in, "epoch", in.get("epoch").asLong())))));
         inputs.put("EndTxn", in -> asked(current(), c -> c.kafka.handleEndTransaction(
                 Coordinator.ID, id(in), epoch(in),
@@ -356,7 +353,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
     }
 
     private Map<String, Object> txn(TransactionMetadata row, List<Integer> of) {
-        return Json.fields("state", row.state().stateName(),
+        return Json.fields("state", Row.state(row),
                 "epoch", epoch(row.producerId(), row.producerEpoch()), "partitions", of);
     }
 
@@ -370,31 +367,31 @@ public final class Coordinators extends Node implements Coordinator.Host {
         if (row == null) {
             return nobody(c.epoch);
         }
-        List<Integer> of = c.isMarking() ? c.made().partitions() : TailLog.ids(row.topicPartitions());
+        List<Integer> of = c.isMarking() ? c.made().partitions() : Row.partitions(row);
         return Json.fields("active", c.isActive(), "coordinatorEpoch", c.epoch,
                 "txn", txn(row, of), "pending", pendingOf(c, row), "toMark", toMark(c));
     }
 
     private static List<Integer> toMark(Coordinator c) {
-        return c.isMarking() ? TailLog.ids(c.row().topicPartitions()) : List.of();
+        return c.isMarking() ? Row.partitions(c.row()) : List.of();
     }
 
     private Map<String, Object> pendingOf(Coordinator c, TransactionMetadata row) {
-        if (row.pendingState().isEmpty()) {
+        String state = Row.pending(row);
+        if (state == null) {
             return NOTHING_PENDING;
         }
-        TransactionState state = row.pendingState().get();
-        if (state == TransactionState.PREPARE_EPOCH_FENCE) {
-            return pending("PrepareEpochFence", UNKNOWN, List.of(), false, NOBODY);
+        if (state.equals(Row.FENCE)) {
+            return pending(state, UNKNOWN, List.of(), false, NOBODY);
         }
         if (c.waiting() != null) {
             var entry = c.waiting().entry();
-            return pending(state.stateName(), entry.epoch(), entry.partitions(), true,
+            return pending(state, entry.epoch(), entry.partitions(), true,
                     c.waiting().request() == null ? NOBODY : Json.raw(c.waiting().request()));
         }
         TxnTransitMetadata next = c.completion();
-        return next == null ? pending(state.stateName(), UNKNOWN, List.of(), false, NOBODY)
-                : pending(state.stateName(), epoch(next.producerId(), next.producerEpoch()),
-                        TailLog.ids(next.topicPartitions()), false, NOBODY);
+        return next == null ? pending(state, UNKNOWN, List.of(), false, NOBODY)
+                : pending(state, epoch(next.producerId(), next.producerEpoch()),
+                        Row.partitions(next), false, NOBODY);
     }
 }

@@ -8,9 +8,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
-import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.storage.log.FetchIsolation;
-import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
@@ -19,15 +17,15 @@ import scala.Option;
 import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 
-import java.io.IOException;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * What a coordinator is given in place of its broker's replicas: the log is the host's, and an append
- * is acknowledged when the schedule says so. Neither constructor is run.
+ * is acknowledged when the schedule says so.
  */
-final class Replicas extends ReplicaManager {
+final class Replicas {
     interface Append {
         void made(MemoryRecords records, Consumer<Errors> told);
     }
@@ -37,71 +35,46 @@ final class Replicas extends ReplicaManager {
 
     private static final Uuid TOPIC_ID = new Uuid(1, 1);
 
-    private TailLog log;
-    private Append append;
+    private Replicas() { }
 
-    private Replicas() {
-        super(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-                null, null, null, null);
+    static ReplicaManager of(TailLog log, Append append) {
+        UnifiedLog read = Mirror.standInOf(UnifiedLog.class, (self, method, in) -> switch (method.getName()) {
+            case "logStartOffset" -> (long) log.start();
+            case "read" -> read(log, (long) in[0], in[2]);
+            default -> throw new AssertionError("nobody asks a log for " + method);
+        });
+        return Mirror.standInOf(ReplicaManager.class, (self, method, in) -> switch (method.getName()) {
+            case "topicIdPartition" -> new TopicIdPartition(TOPIC_ID, (TopicPartition) in[0]);
+            case "appendRecords" -> appended(append, in);
+            case "getLog" -> Option.apply(read);
+            case "getLogEndOffset" -> Option.apply((long) log.end());
+            case "defaultActionQueue" -> null; // an argument of an append, until 4.0
+            default -> throw new AssertionError("nobody asks replicas for " + method);
+        });
     }
 
-    static Replicas of(TailLog log, Append append) {
-        Replicas made = Mirror.bare(Replicas.class);
-        made.log = log;
-        made.append = append;
-        return made;
-    }
-
-    @Override
-    public TopicIdPartition topicIdPartition(TopicPartition partition) {
-        return new TopicIdPartition(TOPIC_ID, partition);
-    }
-
-    /** Raw, as what is told has another type before 4.3. */
-    @Override
-    @SuppressWarnings({"rawtypes", "unchecked"})
-    public void appendRecords(
-            long timeout, short acks, boolean internal, AppendOrigin origin, scala.collection.Map entries,
-            Function1 told, Function1 validated, RequestLocal local, scala.collection.Map guards, short version) {
-        var entry = (Tuple2<TopicIdPartition, MemoryRecords>) entries.head();
+    /** The records are the first map among the arguments, by partition; who is told is the first function. */
+    @SuppressWarnings("unchecked")
+    private static Object appended(Append append, Object[] in) {
+        var entries = (scala.collection.Map<Object, MemoryRecords>) first(in, scala.collection.Map.class);
+        var told = (Function1<Object, Object>) first(in, Function1.class);
+        Tuple2<Object, MemoryRecords> entry = entries.head();
         append.made(entry._2(), error -> {
             var answer = Map.of(entry._1(), new PartitionResponse(error));
             told.apply(JAVA ? answer : CollectionConverters.asScala(answer));
         });
+        return null;
     }
 
-    @Override
-    public Option<UnifiedLog> getLog(TopicPartition partition) {
-        return Option.apply(Log.of(log));
+    /** A map of Scala is a function as well. */
+    private static Object first(Object[] in, Class<?> type) {
+        boolean wantsMap = type == scala.collection.Map.class;
+        return Stream.of(in).filter(each -> type.isInstance(each)
+                && wantsMap == (each instanceof scala.collection.Map)).findFirst().orElseThrow();
     }
 
-    @Override
-    public Option<Object> getLogEndOffset(TopicPartition partition) {
-        return Option.apply((long) log.end());
-    }
-
-    private static final class Log extends UnifiedLog {
-        private TailLog log;
-
-        private Log() throws IOException {
-            super(0, null, null, 0, null, null, null, false, null);
-        }
-
-        static Log of(TailLog log) {
-            Log made = Mirror.bare(Log.class);
-            made.log = log;
-            return made;
-        }
-
-        @Override
-        public long logStartOffset() {
-            return log.start();
-        }
-
-        @Override
-        public FetchDataInfo read(long from, int most, FetchIsolation isolation, boolean one) {
-            int end = isolation == FetchIsolation.LOG_END ? log.end() : log.highWatermark();
-            return new FetchDataInfo(new LogOffsetMetadata(from), log.read((int) from, end));
-        }
+    private static FetchDataInfo read(TailLog log, long from, Object isolation) {
+        int end = isolation == FetchIsolation.LOG_END ? log.end() : log.highWatermark();
+        return new FetchDataInfo(new LogOffsetMetadata(from), log.read((int) from, end));
     }
 }

@@ -3,7 +3,6 @@ package kafka.coordinator.transaction;
 import com.fasterxml.jackson.databind.JsonNode;
 import kraftcheck.witness.Json;
 import kraftcheck.witness.Mirror;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Record;
@@ -16,7 +15,6 @@ import scala.Option;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
@@ -55,15 +53,15 @@ final class TailLog {
 
     static MemoryRecords records(String id, TxnTransitMetadata row, TransactionVersion version) {
         return MemoryRecords.withRecords(Compression.NONE, new SimpleRecord(
-                0, TransactionLog.keyToBytes(id), TransactionLog.valueToBytes(row, version)));
+                0, log("keyToBytes", id), TailLog.<byte[]>log("valueToBytes", row, version)));
     }
 
     private Entry entry(MemoryRecords records, int leaderEpoch) {
         Record record = records.records().iterator().next();
         TransactionMetadata row = row(record);
         return new Entry(records, Json.fields(
-                "state", row.state().stateName(), "epoch", epochs.applyAsLong(row),
-                "partitions", ids(row.topicPartitions()), "leaderEpoch", leaderEpoch));
+                "state", Row.state(row), "epoch", epochs.applyAsLong(row),
+                "partitions", Row.partitions(row), "leaderEpoch", leaderEpoch));
     }
 
     /** Until 4.2 of a Scala object, which has the key and the value apart. */
@@ -74,8 +72,12 @@ final class TailLog {
                         TransactionLog.class, "readTxnRecordValue", Coordinator.ID, record.value()).get();
     }
 
-    static List<Integer> ids(Collection<TopicPartition> partitions) {
-        return partitions.stream().map(TopicPartition::partition).sorted().toList();
+    /** What Kafka's class says; until 4.1 some of it is said by the object of Scala only. */
+    private static <T> T log(String name, Object... in) {
+        if (Mirror.has(TransactionLog.class, name, in.length)) {
+            return Mirror.called(TransactionLog.class, name, in);
+        }
+        return Mirror.call(Mirror.constant(Mirror.type(TransactionLog.class.getName() + "$"), "MODULE$"), name, in);
     }
 
     Entry append(MemoryRecords records, int leaderEpoch) {

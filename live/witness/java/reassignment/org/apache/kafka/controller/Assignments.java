@@ -320,6 +320,8 @@ public final class Assignments extends Node {
         fields.put("topicsMade", () -> 1);
         fields.put("partitions", () -> List.of(form(partition())));
         fields.put("targets", () -> List.of(Json.fields("replicas", target)));
+        // What leaders know of fetches is no matter of the controller: without it (leader_notes) it is none.
+        fields.put("leaders", () -> List.of());
     }
 
     private Map<Integer, Object> byBroker(Function<Integer, Object> value) {
