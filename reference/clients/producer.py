@@ -272,10 +272,11 @@ class Producer:
 
     def _next(self, lane: _Lane, now: int) -> _Batch | None:
         """The batch to send now: the oldest that waits for a retry, else the next full one."""
-        if sum(batch.sent is not None for batch in lane.batches) >= self.config.max_in_flight:
+        waits = [batch for batch in lane.batches if batch.sent is None]
+        if len(lane.batches) - len(waits) >= self.config.max_in_flight:
             return None
-        waiting = next((b for b in lane.batches if b.sent is None), None)
-        if waiting is not None:
+        if waits:
+            waiting = waits[0]
             # An idempotent producer retries one batch at a time, the oldest first.
             first = waiting is lane.batches[0] or not self.config.idempotent
             if waiting.not_before > now or not first:

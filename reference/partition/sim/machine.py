@@ -66,6 +66,8 @@ class PartitionMachine(Machine):
 
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
+        self._wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
+        """Who wants the same has the same object."""
         self.brokers = broker_handlers_for(memo.bug, constants)
         self.controller = PartitionControllerHandlers(
             constants, rules_for(PartitionRules, memo.bug, constants)
@@ -83,7 +85,8 @@ class PartitionMachine(Machine):
     def new_state(self, node: int, known: KnownRow) -> State:
         if node in CONTROLLERS:
             return State(self, node, known, known.row, True, (), {})
-        wants = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
+        wanted = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
+        wants = self._wants.setdefault(wanted, wanted)
         return State(self, node, known, known.row, is_up(known.row), wants, {})
 
     def noted(self, before: State, outcome: Any, inert: bool) -> int:

@@ -50,6 +50,8 @@ class Pace:
         self._world = world
         self._brokers = brokers
         self._due: dict[int, dict[KnownInput, int]] = {b: {} for b in brokers}
+        self._seen: dict[int, tuple[KnownInput, ...] | None] = dict.fromkeys(brokers)
+        """The wants for which deadlines are set, if for exactly these."""
         self._until: dict[tuple[int, str], int] = {}
         """Until when an activity of a broker stands still."""
         self._plain = {
@@ -65,7 +67,11 @@ class Pace:
 
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
-        due, wants = self._due[node], self.wants(node, state)
+        wants = self.wants(node, state)
+        if wants is self._seen[node]:
+            return
+        self._seen[node] = wants
+        due = self._due[node]
         for want in wants:
             if want not in due:
                 self._set(node, want, self._world.now + self._delay(node, state, want))
@@ -145,6 +151,7 @@ class Pace:
             self._set(node, want, until)
             return False
         del due[want]
+        self._seen[node] = None
         return True
 
     def stand_still(self, node: int, what: str, lasts: int) -> None:

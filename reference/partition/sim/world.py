@@ -196,12 +196,11 @@ class PartitionWorld:
     def ring(self, node: int, want: KnownInput) -> None:
         """It may be time for what a broker wants to do."""
         if self.pace.is_due(node, want):
-            wanted = self._states[node].wants
+            before = self._states[node]
             self.act(node, want)
-            after = self._states[node]
-            if after.wants is wanted:
+            if self._states[node] is before:
                 # Wanted still, and nobody has looked.
-                self.pace.look(node, after)
+                self.pace.look(node, before)
 
     def act(self, node: int, want: KnownInput) -> None:
         """A broker does something by itself."""
@@ -223,7 +222,7 @@ class PartitionWorld:
         if node == CONTROLLER:
             self.follow_controller(step)
         else:
-            if step.after.wants is not before.wants:
+            if step.after is not before:
                 self.pace.look(node, step.after)
             if step.notable:
                 self._follow_up(node, step)
