@@ -17,7 +17,8 @@ stops at the first violation. Properties that a run does not promise are left ou
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import get_args
+from operator import attrgetter
+from typing import Any, NamedTuple, get_args
 
 from reference.kit.log import cache_append
 from reference.kit.properties import Invariant
@@ -73,6 +74,18 @@ def agreement(log: RecordLog, committed: RecordLog) -> int:
     return end
 
 
+class Known(NamedTuple):
+    """What a checker knows after a step, but for what stands in the metadata.
+
+    facts: what decides about steps to come, the properties that are judged apart. before: `committed` and `acked` as they were
+    before the step. agrees: of each broker, as far as it was asked for.
+    """
+
+    facts: tuple[RecordLog, frozenset[int], frozenset[int], frozenset[int], bool]
+    before: tuple[RecordLog, frozenset[int]]
+    agrees: dict[int, int]
+
+
 class PartitionChecker:
     """Checks one run. The handlers are those of the run: they say what a client would be told."""
 
@@ -102,8 +115,8 @@ class PartitionChecker:
         """The image after each committed metadata record."""
         self._deletes = False
         """Whether something that is committed is known to be deleted only."""
-        self._committed_values: set[int] = set()
-        self._unproven: set[int] = set()
+        self._committed_values: frozenset[int] = frozenset()
+        self._unproven: frozenset[int] = frozenset()
         """Acked values that are not committed."""
 
     # --- What a run asks for
@@ -121,6 +134,21 @@ class PartitionChecker:
     def judge_only(self, names: Collection[str]) -> None:
         """From now on no other property is judged: the run promises no more than these."""
         self._judged = [each for each in PARTITION_INVARIANTS if each.name in names]
+
+    def known(self) -> Known:
+        """As `recall` takes it."""
+        now, values = self.history, self._committed_values
+        facts = now.committed, now.acked, values, self._unproven, self._deletes
+        return Known(facts, (now.committed_before, now.acked_before), dict(self._agrees))
+
+    def recall(self, known: Known) -> None:
+        """Knows what a checker of the same run, or of one that stood alike, knew."""
+        now = self.history
+        now.committed, now.acked, self._committed_values, self._unproven, self._deletes = (
+            known.facts
+        )
+        now.committed_before, now.acked_before = known.before
+        self._agrees = dict(known.agrees)
 
     def after_step(
         self,
@@ -152,7 +180,7 @@ class PartitionChecker:
         """The same for a step that has to be entered, of which `is_row_suspicious` is known."""
         old, new = before.rows[node], after.rows[node]
         self._enter(node, old, new, sent if _acks(sent) else ())
-        if suspicious or self._misread(old, new) or self._suspicious(after):
+        if suspicious or self.has_misread(old, new) or self._suspicious(after):
             return self.first_violated(before, after)
         return None
 
@@ -160,7 +188,7 @@ class PartitionChecker:
         self, before: PartitionState, after: PartitionState
     ) -> Invariant | None:
         """The same for a step of the controller."""
-        self._read(before.metadata, after.metadata)
+        self.read(after.metadata)
         old, new = before.controller, after.controller
         self.history.committed_before = self.history.committed
         self.history.acked_before = self.history.acked
@@ -190,7 +218,7 @@ class PartitionChecker:
         history.acked_before = history.acked
         if new.role == "Leader" and new.high_watermark > len(committed):
             history.committed = merged(new.log, committed, new.high_watermark)
-            self._committed_values.update(r.value for r in history.committed[len(committed) :])
+            self._committed_values |= {r.value for r in history.committed[len(committed) :]}
             self._agree_again(node, new)
         elif new.log is not old.log:
             self._agrees[node] = agreement(new.log, committed)
@@ -216,14 +244,15 @@ class PartitionChecker:
             known = self._agrees[node] = agreement(row.log, self.history.committed)
         return known
 
-    def _read(self, before: tuple[MetadataRecord, ...], after: tuple[MetadataRecord, ...]) -> None:
+    def read(self, metadata: tuple[MetadataRecord, ...]) -> None:
+        """These metadata records are committed."""
         brokers = self.handlers.constants.brokers
-        for record in after[len(before) :]:
+        for record in metadata[len(self._images) - 1 :]:
             self._images.append(folded(brokers, self._images[-1], (record,)))
 
     # --- Suspicions. False is a promise that nothing is violated.
 
-    def _misread(self, old: BrokerRow, new: BrokerRow) -> bool:
+    def has_misread(self, old: BrokerRow, new: BrokerRow) -> bool:
         """MetadataLogMatching, of a broker that is up."""
         if new.image is old.image or new.status == "Down":
             return False
@@ -424,6 +453,18 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
         and (new.remotes is old.remotes or (new.role == "Leader" and _remotes_right(new)))
         and (new.parked is old.parked or new.role == "Leader")
     )
+
+
+def face(row: BrokerRow | ControllerRow) -> tuple[Any, ...]:
+    """What properties look at of a row, in steps of which `is_row_suspicious` does not hold. A
+    harmless step leaves it alone."""
+    return _of_broker(row) if isinstance(row, BrokerRow) else (row.partition, row.registrations)
+
+
+_of_broker = attrgetter(
+    *("log", "high_watermark", "role", "status", "isr", "pending", "image", "epoch_cache"),
+    *("broker_epoch", "leader_epoch", "leader", "log_start", "epoch_start", "corrupt"),
+)
 
 
 def _remotes_right(row: BrokerRow) -> bool:

@@ -8,7 +8,7 @@ from reference.bugs.catalog import rules_for, substitution
 from reference.bugs.probing import Consulted
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.invariants import is_harmless, is_row_suspicious
+from reference.partition.invariants import face, is_harmless, is_row_suspicious
 from reference.partition.log import GONE, RecordLog
 from reference.partition.messages import (
     CLIENTS,
@@ -41,6 +41,7 @@ from reference.partition.types import (
     initial_row,
     is_up,
 )
+from reference.partition.sim.outlooks import Outlooks
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Machine, Memo, Sent, State, Step
 
@@ -68,6 +69,9 @@ class PartitionMachine(Machine):
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
         self._wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
+        self._faces: dict[Any, int] = {}
+        self.outlooks = Outlooks(), Outlooks()
+        """Where nothing is promised of what is committed any more, and where it is."""
         self.brokers = broker_handlers_for(memo.bug, constants)
         self.controller = PartitionControllerHandlers(
             constants, rules_for(PartitionRules, memo.bug, constants)
@@ -83,11 +87,17 @@ class PartitionMachine(Machine):
         return self.brokers.step(node, row, input)
 
     def new_state(self, node: int, known: KnownRow) -> State:
+        seen = self._faces.setdefault(face(known.row), len(self._faces))
         if node in CONTROLLERS:
-            return State(self, node, known, known.row, True, (), {})
+            return State(self, node, known, known.row, True, (), {}, seen)
         wanted = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
         wants = self._wants.setdefault(wanted, wanted)
-        return State(self, node, known, known.row, is_up(known.row), wants, {})
+        return State(self, node, known, known.row, is_up(known.row), wants, {}, seen)
+
+    def forget(self) -> None:
+        super().forget()
+        for outlooks in self.outlooks:
+            outlooks.forget()
 
     def noted(self, before: State, outcome: Any, inert: bool) -> int:
         """What the scheduler must look at after a broker's step, and what its checker."""
