@@ -455,7 +455,7 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
     )
 
 
-def face(row: BrokerRow | ControllerRow) -> tuple[Any, ...]:
+def face_of(row: BrokerRow | ControllerRow) -> tuple[Any, ...]:
     """What properties look at of a row, in steps of which `is_row_suspicious` does not hold. A
     harmless step leaves it alone."""
     return _of_broker(row) if isinstance(row, BrokerRow) else (row.partition, row.registrations)

@@ -66,10 +66,10 @@ class State(msgspec.Struct, eq=False, gc=False):
     wants: tuple[KnownInput, ...]
     steps: dict[KnownInput, Step | None]
     """None: the input is disabled here."""
-    face: int = 0
-    """States of a node that no property tells apart may have the same."""
     local: tuple[Any, ...] = ()
     """In place of `wants`, where of many inputs few are ever drawn: they are made known then."""
+    face: int = 0
+    """States of a node that no property tells apart may have the same."""
 
 
 class Machine(ABC):

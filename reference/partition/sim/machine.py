@@ -8,7 +8,7 @@ from reference.bugs.catalog import rules_for, substitution
 from reference.bugs.probing import Consulted
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.invariants import face, is_harmless, is_row_suspicious
+from reference.partition.invariants import face_of, is_harmless, is_row_suspicious
 from reference.partition.log import GONE, RecordLog
 from reference.partition.messages import (
     CLIENTS,
@@ -87,12 +87,12 @@ class PartitionMachine(Machine):
         return self.brokers.step(node, row, input)
 
     def new_state(self, node: int, known: KnownRow) -> State:
-        seen = self._faces.setdefault(face(known.row), len(self._faces))
+        seen = self._faces.setdefault(face_of(known.row), len(self._faces))
         if node in CONTROLLERS:
-            return State(self, node, known, known.row, True, (), {}, seen)
+            return State(self, node, known, known.row, True, (), {}, face=seen)
         wanted = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
         wants = self._wants.setdefault(wanted, wanted)
-        return State(self, node, known, known.row, is_up(known.row), wants, {}, seen)
+        return State(self, node, known, known.row, is_up(known.row), wants, {}, face=seen)
 
     def forget(self) -> None:
         super().forget()

@@ -1,7 +1,7 @@
 """What properties say to a step is looked up, as steps are (memo.py): how things stand, as far as
 any property can tell, knows which steps were taken from there, found harmless, and led where.
 
-Law of this file: what properties look at of a row is its face (`invariants.face`), and a step that
+Law of this file: what properties look at of a row is its face (`invariants.face_of`), and a step that
 leaves it alone is harmless; what they look at of the past is what the checker knows. So who stands
 alike, and takes the same step, need not be looked at again. A step that violates something, or
 whose own rows are suspicious, is never known; nor does it tell what a broker read of the metadata,
