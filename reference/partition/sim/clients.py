@@ -270,9 +270,10 @@ class _Producing:
     def _poll(self, _: int) -> None:
         clients, leaders = self._clients, self._leaders
         now = clients.now_ms
-        for partition in sorted(self._used):
-            if leaders[partition] == NOBODY:
-                leaders[partition] = clients.leader(partition)[0]
+        if NOBODY in leaders:
+            for partition in sorted(self._used):
+                if leaders[partition] == NOBODY:
+                    leaders[partition] = clients.leader(partition)[0]
         sends, done = self._producer.poll(now, leaders.__getitem__)
         for each in sends:
             for value in each.request.values:

@@ -124,6 +124,8 @@ class PartitionMachine(Machine):
             inert=inert,
             notable=bits,
             travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
+            begins=tuple([want for want in after.wants if want not in before.wants]),
+            ceases=tuple([want for want in before.wants if want not in after.wants]),
         )
 
     def is_inert(self, before: BrokerRow, after: BrokerRow, sent: Sent) -> bool:

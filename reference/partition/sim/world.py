@@ -230,7 +230,7 @@ class PartitionWorld:
             self.follow_controller(step)
         else:
             if step.after is not before:
-                self.pace.look(node, step.after)
+                self.pace.stepped(node, step)
             if step.notable:
                 self._follow_up(node, step)
         if step.notable:
