@@ -136,10 +136,10 @@ class PartitionChecker:
         self._judged = [each for each in PARTITION_INVARIANTS if each.name in names]
 
     def known(self) -> Known:
-        """As `recall` takes it."""
+        """As `recall` takes it, which must be called before another step is checked."""
         now, values = self.history, self._committed_values
         facts = now.committed, now.acked, values, self._unproven, self._deletes
-        return Known(facts, (now.committed_before, now.acked_before), dict(self._agrees))
+        return Known(facts, (now.committed_before, now.acked_before), self._agrees)
 
     def recall(self, known: Known) -> None:
         """Knows what a checker of the same run, or of one that stood alike, knew."""

@@ -72,7 +72,7 @@ class State(msgspec.Struct, eq=False, gc=False):
     local: tuple[Any, ...] = ()
     """In place of `wants`, where of many inputs few are ever drawn: they are made known then."""
     face: int = 0
-    """States of a node that no property tells apart may have the same."""
+    """States of a node that no property tells apart may have the same; 0: nobody has asked."""
 
 
 class Machine(ABC):

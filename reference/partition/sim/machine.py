@@ -8,7 +8,7 @@ from reference.bugs.catalog import rules_for, substitution
 from reference.bugs.probing import Consulted
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.invariants import face_of, is_harmless, is_row_suspicious
+from reference.partition.invariants import is_harmless, is_row_suspicious
 from reference.partition.log import GONE, RecordLog
 from reference.partition.messages import (
     CLIENTS,
@@ -69,9 +69,7 @@ class PartitionMachine(Machine):
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
         self._wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
-        self._faces: dict[Any, int] = {}
-        self.outlooks = Outlooks(), Outlooks()
-        """Where nothing is promised of what is committed any more, and where it is."""
+        self.outlooks = Outlooks()
         self.brokers = broker_handlers_for(memo.bug, constants)
         self.controller = PartitionControllerHandlers(
             constants, rules_for(PartitionRules, memo.bug, constants)
@@ -87,17 +85,15 @@ class PartitionMachine(Machine):
         return self.brokers.step(node, row, input)
 
     def new_state(self, node: int, known: KnownRow) -> State:
-        seen = self._faces.setdefault(face_of(known.row), len(self._faces))
         if node in CONTROLLERS:
-            return State(self, node, known, known.row, True, (), {}, face=seen)
+            return State(self, node, known, known.row, True, (), {})
         wanted = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
         wants = self._wants.setdefault(wanted, wanted)
-        return State(self, node, known, known.row, is_up(known.row), wants, {}, face=seen)
+        return State(self, node, known, known.row, is_up(known.row), wants, {})
 
     def forget(self) -> None:
         super().forget()
-        for outlooks in self.outlooks:
-            outlooks.forget()
+        self.outlooks.forget()
 
     def noted(self, before: State, outcome: Any, inert: bool) -> int:
         """What the scheduler must look at after a broker's step, and what its checker."""
@@ -115,6 +111,8 @@ class PartitionMachine(Machine):
         broker = before.node not in CONTROLLERS
         inert = broker and self.is_inert(before.row, outcome.row, sent)
         bits = self.noted(before, outcome, inert) if broker else _written(outcome)
+        if inert and not after.face:
+            after.face = before.face
         return Step(
             before=before,
             input=input,

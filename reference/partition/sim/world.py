@@ -169,10 +169,10 @@ class PartitionWorld:
         """In the run, so far."""
         return self.handler_calls
 
-    def _stands(self) -> Outlook:
+    def _stands(self, before: Outlook | None = None) -> Outlook:
         """How things stand, by what the checker knows."""
-        outlooks = self._machine.outlooks[self._promised]
-        return outlooks.of(self._states.values(), self._checker)
+        states, outlooks = self._states.values(), self._machine.outlooks
+        return outlooks.of(states, self._checker, self._promised, before)
 
     # --- Steps
 
@@ -294,7 +294,7 @@ class PartitionWorld:
             assert explanation is not None, "what was violated a moment ago still is"
             self.violations.append(Violation(violated.name, self.steps_taken() - 1, explanation))
             self.end(STOPPED)
-        self._outlook = self._stands()
+        self._outlook = self._stands(outlook)
         if self._remembers and violated is None and not suspicious:
             outlook.after[step] = self._outlook
 
