@@ -77,8 +77,8 @@ def agreement(log: RecordLog, committed: RecordLog) -> int:
 class Known(NamedTuple):
     """What a checker knows after a step, but for what stands in the metadata.
 
-    facts: what decides about steps to come, the properties that are judged apart. before: `committed` and `acked` as they were
-    before the step. agrees: of each broker, as far as it was asked for.
+    facts: what decides about steps to come, but for which properties are judged. before:
+    `committed` and `acked` as they were before the step. agrees: as far as it was asked for.
     """
 
     facts: tuple[RecordLog, frozenset[int], frozenset[int], frozenset[int], bool]
@@ -435,20 +435,7 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
     checkpointed, what a leader knows of its followers.
     """
     return (
-        new.log is old.log
-        and new.high_watermark == old.high_watermark
-        and new.role == old.role
-        and new.status == old.status
-        and new.isr is old.isr
-        and new.pending is old.pending
-        and new.image is old.image
-        and new.epoch_cache is old.epoch_cache
-        and new.broker_epoch == old.broker_epoch
-        and new.leader_epoch == old.leader_epoch
-        and new.leader == old.leader
-        and new.log_start == old.log_start
-        and new.epoch_start == old.epoch_start
-        and new.corrupt == old.corrupt
+        _looked_at(new) == _looked_at(old)
         and 0 <= new.flushed <= len(new.log)
         and (new.remotes is old.remotes or (new.role == "Leader" and _remotes_right(new)))
         and (new.parked is old.parked or new.role == "Leader")
@@ -456,12 +443,11 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
 
 
 def face_of(row: BrokerRow | ControllerRow) -> tuple[Any, ...]:
-    """What properties look at of a row, in steps of which `is_row_suspicious` does not hold. A
-    harmless step leaves it alone."""
-    return _of_broker(row) if isinstance(row, BrokerRow) else (row.partition, row.registrations)
+    """What properties look at of a row, but for what `is_row_suspicious` looks at in each step."""
+    return _looked_at(row) if isinstance(row, BrokerRow) else (row.partition, row.registrations)
 
 
-_of_broker = attrgetter(
+_looked_at = attrgetter(
     *("log", "high_watermark", "role", "status", "isr", "pending", "image", "epoch_cache"),
     *("broker_epoch", "leader_epoch", "leader", "log_start", "epoch_start", "corrupt"),
 )

@@ -32,6 +32,7 @@ from reference.partition.messages import (
     SendReplicaFetch,
 )
 from reference.partition.rules import PartitionRules
+from reference.partition.sim.outlooks import Outlooks
 from reference.partition.types import (
     NOBODY,
     UNDEFINED,
@@ -41,7 +42,6 @@ from reference.partition.types import (
     initial_row,
     is_up,
 )
-from reference.partition.sim.outlooks import Outlooks
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Machine, Memo, Sent, State, Step
 

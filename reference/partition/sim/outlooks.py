@@ -1,11 +1,11 @@
 """What properties say to a step is looked up, as steps are (memo.py): how things stand, as far as
 any property can tell, knows which steps were taken from there, found harmless, and led where.
 
-Law of this file: what properties look at of a row is its face (`invariants.face_of`), and a step that
-leaves it alone is harmless; what they look at of the past is what the checker knows. So who stands
-alike, and takes the same step, need not be looked at again. A step that violates something, or
-whose own rows are suspicious, is never known; nor does it tell what a broker read of the metadata,
-of which there is too much to stand alike.
+Law of this file: what properties look at of a row is its face (`invariants.face_of`), which a
+harmless step leaves alone; what they look at of the past is what the checker knows. So who stands
+alike, and takes the same step, need not be looked at again. A step that violates something, or of
+which the row alone is suspicious, is never known. What a broker has read of the metadata is looked
+at in every run: hardly two have the same metadata.
 """
 
 from __future__ import annotations
