@@ -46,7 +46,7 @@ class Step(msgspec.Struct, eq=False, gc=False):
     travelling: Sent
     timers: tuple[Instruction, ...] = ()
     begins: tuple[KnownInput, ...] = ()
-    """What the node wants after it and not before, in order; ceases: the other way round."""
+    """What the node wants after it and not before, in order; `ceases` is the other way round."""
     ceases: tuple[KnownInput, ...] = ()
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""

@@ -67,7 +67,7 @@ class Pace:
         """Delays that are always the same, in virtual microseconds."""
 
     def stepped(self, node: int, step: Step) -> None:
-        """The same as `look`, where the broker has taken a step."""
+        """What `look` does, where the broker has taken a step, of which is known what changes."""
         came = self._came[node]
         if self._seen[node] is not step.before.wants or not (came is None or came in step.ceases):
             self.look(node, step.after)

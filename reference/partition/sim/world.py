@@ -203,11 +203,12 @@ class PartitionWorld:
     def ring(self, node: int, want: KnownInput) -> None:
         """It may be time for what a broker wants to do."""
         if self.pace.is_due(node, want):
-            before = self._states[node]
+            wanted = self._states[node].wants
             self.act(node, want)
-            if self._states[node] is before:
-                # Wanted still, and nobody has looked.
-                self.pace.look(node, before)
+            after = self._states[node]
+            if after.wants is wanted:
+                # Wanted still, and perhaps nobody has looked.
+                self.pace.look(node, after)
 
     def act(self, node: int, want: KnownInput) -> None:
         """A broker does something by itself."""
