@@ -69,7 +69,7 @@ class PartitionMachine(Machine):
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
         self._wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
-        self.outlooks = Outlooks()
+        self.outlooks = Outlooks(memo.enabled)
         self.brokers = broker_handlers_for(memo.bug, constants)
         self.controller = PartitionControllerHandlers(
             constants, rules_for(PartitionRules, memo.bug, constants)
@@ -122,8 +122,8 @@ class PartitionMachine(Machine):
             inert=inert,
             notable=bits,
             travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
-            begins=tuple([want for want in after.wants if want not in before.wants]),
-            ceases=tuple([want for want in before.wants if want not in after.wants]),
+            begins=_besides(after.wants, before.wants),
+            ceases=_besides(before.wants, after.wants),
         )
 
     def is_inert(self, before: BrokerRow, after: BrokerRow, sent: Sent) -> bool:
@@ -171,6 +171,10 @@ class PartitionMachine(Machine):
             wants.append(IsrShrinkTimeout())
         wants += [ProduceTimeout(request) for request in {p.request: None for p in row.parked}]
         return wants
+
+
+def _besides(wants: tuple[KnownInput, ...], others: tuple[KnownInput, ...]) -> Any:
+    return () if wants is others else tuple([want for want in wants if want not in others])
 
 
 def may_fetch(row: BrokerRow) -> bool:

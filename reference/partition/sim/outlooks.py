@@ -22,13 +22,16 @@ from reference.sim.memo import State, Step
 
 MOST: Final = 100_000
 """So many are known at most, then none: some 80 MB. To find one again takes microseconds."""
+TRIED: Final = 5_000
+"""When so many steps were looked at it is seen whether they pay. By then runs of one configuration
+have looked up nearly as many, and runs that draw their options a tenth of that."""
 
 
 class Outlook(msgspec.Struct, eq=False, gc=False):
-    """How things stand. past: a number for what the checker knows of what was. settled: whether the
-    checker is."""
+    """How things stand. known: what the checker knows; None: nobody else shall know it. past: a
+    number for what of it was. settled: whether the checker is."""
 
-    known: Known
+    known: Known | None
     past: int
     settled: bool
     after: dict[Step, Outlook]
@@ -36,9 +39,13 @@ class Outlook(msgspec.Struct, eq=False, gc=False):
 
 
 class Outlooks:
-    """All that were met under the same constants and rules."""
+    """All that were met under the same constants and rules. pays: whether they are looked up.
+    looked_up: how many steps were, which whoever does it counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, pays: bool) -> None:
+        self._pays = pays
+        self._asked = 0
+        self.looked_up = 0
         self._outlooks: dict[tuple[int, ...], Outlook] = {}
         self._pasts: defaultdict[Any, int] = defaultdict(count().__next__)
         self._faces: dict[Any, int] = {}
@@ -53,8 +60,11 @@ class Outlooks:
         """The one object for nodes in these states, always in one order, and for what is known.
         promised: whether what is committed is. before: how things stood before the last step.
         """
-        known, settled = checker.known(), checker.is_settled
-        if before is not None and known.facts == before.known.facts:
+        settled = checker.is_settled
+        if not self._pays:
+            return Outlook(None, 0, settled, {})
+        known = checker.known()
+        if before is not None and before.known is not None and known.facts == before.known.facts:
             past = before.past
         else:
             past = self._pasts[known.facts]
@@ -64,7 +74,16 @@ class Outlooks:
             if len(self._outlooks) >= MOST:
                 self.forget()
             found = self._outlooks[key] = Outlook(known, past, settled, {})
+        self._asked += 1
+        if self._asked == TRIED and 2 * self.looked_up < TRIED:
+            self._pays = False
+            self.forget()
         return found
+
+    def harmless(self, before: Outlook, step: Step, after: Outlook) -> None:
+        """The step led from one to the other, and violates nothing."""
+        if self._pays:
+            before.after[step] = after
 
     def _face(self, state: State) -> int:
         state.face = self._faces.setdefault(face_of(state.row), 1 + len(self._faces))

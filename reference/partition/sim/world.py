@@ -85,7 +85,6 @@ class PartitionWorld:
         self.brokers = constants.brokers
         self._machine = memo.machine(constants)
         self._intern = memo.interner.input
-        self._remembers = memo.enabled
         self.queue = self.make_queue()
         self.now = 0
         self.over = False
@@ -98,6 +97,7 @@ class PartitionWorld:
         self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
         self._checker = PartitionChecker(self._machine.brokers)
         self._promised = True
+        self._outlooks = self._machine.outlooks
         self._outlook = self._stands()
         self._envelope: Envelope | None = None
         """For which the promise was looked up last."""
@@ -171,8 +171,7 @@ class PartitionWorld:
 
     def _stands(self, before: Outlook | None = None) -> Outlook:
         """How things stand, by what the checker knows."""
-        states, outlooks = self._states.values(), self._machine.outlooks
-        return outlooks.of(states, self._checker, self._promised, before)
+        return self._outlooks.of(self._states.values(), self._checker, self._promised, before)
 
     # --- Steps
 
@@ -261,6 +260,7 @@ class PartitionWorld:
             if known is not None:
                 self._checker.read(metadata)
                 self._outlook = known
+                self._outlooks.looked_up += 1
             elif self._options.watched:
                 self._look_at(node, step, world, after)
             return
@@ -273,6 +273,7 @@ class PartitionWorld:
                 self._look_at(node, step, world, after)
                 return
             self._outlook = known
+            self._outlooks.looked_up += 1
         # Nobody has looked at the rows as they were, so they may change in place.
         rows: Any = world.rows
         rows[node] = row
@@ -282,7 +283,8 @@ class PartitionWorld:
     ) -> None:
         """A step that was never taken from where things stand, or may have broken something."""
         checker, outlook = self._checker, self._outlook
-        checker.recall(outlook.known)
+        if outlook.known is not None:
+            checker.recall(outlook.known)
         suspicious = bool(step.notable & SUSPICIOUS)
         if node == CONTROLLER:
             violated = checker.after_controller_step(before, after)
@@ -296,8 +298,8 @@ class PartitionWorld:
             self.violations.append(Violation(violated.name, self.steps_taken() - 1, explanation))
             self.end(STOPPED)
         self._outlook = self._stands(outlook)
-        if self._remembers and violated is None and not suspicious:
-            outlook.after[step] = self._outlook
+        if violated is None and not suspicious:
+            self._outlooks.harmless(outlook, step, self._outlook)
 
     def _note_controller(self, old: ControllerRow, new: ControllerRow) -> None:
         """What of a controller's step is counted, and what it means for the promise: before the
@@ -324,7 +326,8 @@ class PartitionWorld:
         if promised(configuration_of(self._options), envelope).nothing:
             self._promised = False
             names = [name for name in PARTITION_INVARIANT_NAMES if name not in UNPROMISED]
-            self._checker.recall(self._outlook.known)
+            if self._outlook.known is not None:
+                self._checker.recall(self._outlook.known)
             self._checker.judge_only(names)
             self._outlook = self._stands()
 

@@ -37,10 +37,15 @@ def test_the_same_is_violated_where_every_step_is_looked_at(bug: str) -> None:
     assert looked_up == violations(bug, memo=False)
 
 
-def test_it_is_also_where_outlooks_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_bytes_where_outlooks_are_forgotten_or_do_not_pay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     many = simulate_part("partition", 7, 0, 12)
     forget()
     monkeypatch.setattr(outlooks, "MOST", 10)
+    assert simulate_part("partition", 7, 0, 12).digests() == many.digests()
+    forget()
+    monkeypatch.setattr(outlooks, "TRIED", 10)
     assert simulate_part("partition", 7, 0, 12).digests() == many.digests()
 
 
@@ -51,8 +56,8 @@ def test_who_does_not_tell_pasts_apart_is_found_out(
     """Planted: runs stand alike whatever was committed before, and what their rows show."""
 
     class Blind(outlooks.Outlooks):
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, pays: bool) -> None:
+            super().__init__(pays)
             self._pasts = defaultdict(int)
 
     monkeypatch.setattr(machine, "Outlooks", Blind)
