@@ -115,8 +115,8 @@ class PartitionChecker:
         """The image after each committed metadata record."""
         self._deletes = False
         """Whether something that is committed is known to be deleted only."""
-        self._committed_values: frozenset[int] = frozenset()
-        self._unproven: frozenset[int] = frozenset()
+        self._committed_values: set[int] = set()
+        self._unproven: set[int] = set()
         """Acked values that are not committed."""
 
     # --- What a run asks for
@@ -137,16 +137,16 @@ class PartitionChecker:
 
     def known(self) -> Known:
         """As `recall` takes it, which must be called before another step is checked."""
-        now, values = self.history, self._committed_values
-        facts = now.committed, now.acked, values, self._unproven, self._deletes
+        now = self.history
+        values, unproven = frozenset(self._committed_values), frozenset(self._unproven)
+        facts = now.committed, now.acked, values, unproven, self._deletes
         return Known(facts, (now.committed_before, now.acked_before), self._agrees)
 
     def recall(self, known: Known) -> None:
         """Knows what a checker of the same run, or of one that stood alike, knew."""
         now = self.history
-        now.committed, now.acked, self._committed_values, self._unproven, self._deletes = (
-            known.facts
-        )
+        now.committed, now.acked, values, unproven, self._deletes = known.facts
+        self._committed_values, self._unproven = set(values), set(unproven)
         now.committed_before, now.acked_before = known.before
         self._agrees = dict(known.agrees)
 
@@ -218,7 +218,7 @@ class PartitionChecker:
         history.acked_before = history.acked
         if new.role == "Leader" and new.high_watermark > len(committed):
             history.committed = merged(new.log, committed, new.high_watermark)
-            self._committed_values |= {r.value for r in history.committed[len(committed) :]}
+            self._committed_values.update(r.value for r in history.committed[len(committed) :])
             self._agree_again(node, new)
         elif new.log is not old.log:
             self._agrees[node] = agreement(new.log, committed)

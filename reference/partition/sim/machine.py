@@ -67,7 +67,7 @@ class PartitionMachine(Machine):
 
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
-        self._wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
+        self._same_wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
         self.outlooks = Outlooks(memo.enabled)
         self.brokers = broker_handlers_for(memo.bug, constants)
@@ -88,7 +88,7 @@ class PartitionMachine(Machine):
         if node in CONTROLLERS:
             return State(self, node, known, known.row, True, (), {})
         wanted = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
-        wants = self._wants.setdefault(wanted, wanted)
+        wants = self._same_wants.setdefault(wanted, wanted)
         return State(self, node, known, known.row, is_up(known.row), wants, {})
 
     def forget(self) -> None:
