@@ -136,11 +136,13 @@ class Producer:
         self.producer_id = producer_id
         self.epoch = 0 if config.idempotent else UNDEFINED
         self._lanes: dict[int, _Lane] = {}
+        """By partition, in order."""
 
     def _lane(self, partition: int) -> _Lane:
         lane = self._lanes.get(partition)
         if lane is None:
-            lane = self._lanes[partition] = _Lane(self.epoch)
+            lane = _Lane(self.epoch)
+            self._lanes = dict(sorted([*self._lanes.items(), (partition, lane)]))
         return lane
 
     # --- What the caller tells
@@ -158,7 +160,7 @@ class Producer:
         """What is to be sent now, and what was given up or needs no answer."""
         sends: list[ToSend] = []
         done: list[Completion] = []
-        for partition, lane in sorted(self._lanes.items()):
+        for partition, lane in self._lanes.items():
             if lane.is_idle:
                 continue
             self._expire(partition, lane, now, done)
@@ -263,7 +265,7 @@ class Producer:
         """The values of which nothing is known yet, in the order in which they were given."""
         return [
             value
-            for _, lane in sorted(self._lanes.items())
+            for lane in self._lanes.values()
             for batch in (*lane.batches, *lane.filling)
             for value in batch.values
         ]
@@ -272,10 +274,11 @@ class Producer:
 
     def _next(self, lane: _Lane, now: int) -> _Batch | None:
         """The batch to send now: the oldest that waits for a retry, else the next full one."""
-        if sum(batch.sent is not None for batch in lane.batches) >= self.config.max_in_flight:
+        waits = [batch for batch in lane.batches if batch.sent is None]
+        if len(lane.batches) - len(waits) >= self.config.max_in_flight:
             return None
-        waiting = next((b for b in lane.batches if b.sent is None), None)
-        if waiting is not None:
+        if waits:
+            waiting = waits[0]
             # An idempotent producer retries one batch at a time, the oldest first.
             first = waiting is lane.batches[0] or not self.config.idempotent
             if waiting.not_before > now or not first:

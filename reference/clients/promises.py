@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -480,8 +481,9 @@ class Promise(NamedTuple):
         return self.nothing or anomaly in self.allowed
 
 
+@lru_cache(1 << 12)
 def promised(configuration: Configuration, envelope: Envelope = NOTHING) -> Promise:
-    """The promise for a configuration under what happened.
+    """The promise for a configuration under what happened: the same object for equal ones.
 
     Raises ValueError: a number of replicas that cannot be, or something that happened less than
     never.

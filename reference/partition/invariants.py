@@ -17,7 +17,8 @@ stops at the first violation. Properties that a run does not promise are left ou
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import get_args
+from operator import attrgetter
+from typing import Any, NamedTuple, get_args
 
 from reference.kit.log import cache_append
 from reference.kit.properties import Invariant
@@ -73,6 +74,18 @@ def agreement(log: RecordLog, committed: RecordLog) -> int:
     return end
 
 
+class Known(NamedTuple):
+    """What a checker knows after a step, but for what stands in the metadata.
+
+    facts: what decides about steps to come, but for which properties are judged. before:
+    `committed` and `acked` as they were before the step. agrees: as far as it was asked for.
+    """
+
+    facts: tuple[RecordLog, frozenset[int], frozenset[int], frozenset[int], bool]
+    before: tuple[RecordLog, frozenset[int]]
+    agrees: dict[int, int]
+
+
 class PartitionChecker:
     """Checks one run. The handlers are those of the run: they say what a client would be told."""
 
@@ -122,6 +135,21 @@ class PartitionChecker:
         """From now on no other property is judged: the run promises no more than these."""
         self._judged = [each for each in PARTITION_INVARIANTS if each.name in names]
 
+    def known(self) -> Known:
+        """As `recall` takes it, which must be called before another step is checked."""
+        now = self.history
+        values, unproven = frozenset(self._committed_values), frozenset(self._unproven)
+        facts = now.committed, now.acked, values, unproven, self._deletes
+        return Known(facts, (now.committed_before, now.acked_before), self._agrees)
+
+    def recall(self, known: Known) -> None:
+        """Knows what a checker of the same run, or of one that stood alike, knew."""
+        now = self.history
+        now.committed, now.acked, values, unproven, self._deletes = known.facts
+        self._committed_values, self._unproven = set(values), set(unproven)
+        now.committed_before, now.acked_before = known.before
+        self._agrees = dict(known.agrees)
+
     def after_step(
         self,
         node: int,
@@ -152,7 +180,7 @@ class PartitionChecker:
         """The same for a step that has to be entered, of which `is_row_suspicious` is known."""
         old, new = before.rows[node], after.rows[node]
         self._enter(node, old, new, sent if _acks(sent) else ())
-        if suspicious or self._misread(old, new) or self._suspicious(after):
+        if suspicious or self.has_misread(old, new) or self._suspicious(after):
             return self.first_violated(before, after)
         return None
 
@@ -160,7 +188,7 @@ class PartitionChecker:
         self, before: PartitionState, after: PartitionState
     ) -> Invariant | None:
         """The same for a step of the controller."""
-        self._read(before.metadata, after.metadata)
+        self.read(after.metadata)
         old, new = before.controller, after.controller
         self.history.committed_before = self.history.committed
         self.history.acked_before = self.history.acked
@@ -216,14 +244,15 @@ class PartitionChecker:
             known = self._agrees[node] = agreement(row.log, self.history.committed)
         return known
 
-    def _read(self, before: tuple[MetadataRecord, ...], after: tuple[MetadataRecord, ...]) -> None:
+    def read(self, metadata: tuple[MetadataRecord, ...]) -> None:
+        """These metadata records are committed."""
         brokers = self.handlers.constants.brokers
-        for record in after[len(before) :]:
+        for record in metadata[len(self._images) - 1 :]:
             self._images.append(folded(brokers, self._images[-1], (record,)))
 
     # --- Suspicions. False is a promise that nothing is violated.
 
-    def _misread(self, old: BrokerRow, new: BrokerRow) -> bool:
+    def has_misread(self, old: BrokerRow, new: BrokerRow) -> bool:
         """MetadataLogMatching, of a broker that is up."""
         if new.image is old.image or new.status == "Down":
             return False
@@ -406,24 +435,22 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
     checkpointed, what a leader knows of its followers.
     """
     return (
-        new.log is old.log
-        and new.high_watermark == old.high_watermark
-        and new.role == old.role
-        and new.status == old.status
-        and new.isr is old.isr
-        and new.pending is old.pending
-        and new.image is old.image
-        and new.epoch_cache is old.epoch_cache
-        and new.broker_epoch == old.broker_epoch
-        and new.leader_epoch == old.leader_epoch
-        and new.leader == old.leader
-        and new.log_start == old.log_start
-        and new.epoch_start == old.epoch_start
-        and new.corrupt == old.corrupt
+        _looked_at(new) == _looked_at(old)
         and 0 <= new.flushed <= len(new.log)
         and (new.remotes is old.remotes or (new.role == "Leader" and _remotes_right(new)))
         and (new.parked is old.parked or new.role == "Leader")
     )
+
+
+def face_of(row: BrokerRow | ControllerRow) -> tuple[Any, ...]:
+    """What properties look at of a row, but for what `is_row_suspicious` looks at in each step."""
+    return _looked_at(row) if isinstance(row, BrokerRow) else (row.partition, row.registrations)
+
+
+_looked_at = attrgetter(
+    *("log", "high_watermark", "role", "status", "isr", "pending", "image", "epoch_cache"),
+    *("broker_epoch", "leader_epoch", "leader", "log_start", "epoch_start", "corrupt"),
+)
 
 
 def _remotes_right(row: BrokerRow) -> bool:

@@ -45,6 +45,9 @@ class Step(msgspec.Struct, eq=False, gc=False):
     notable: int
     travelling: Sent
     timers: tuple[Instruction, ...] = ()
+    begins: tuple[KnownInput, ...] = ()
+    """What the node wants after it and not before, in order; `ceases` is the other way round."""
+    ceases: tuple[KnownInput, ...] = ()
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""
     owner: object = None
@@ -68,6 +71,8 @@ class State(msgspec.Struct, eq=False, gc=False):
     """None: the input is disabled here."""
     local: tuple[Any, ...] = ()
     """In place of `wants`, where of many inputs few are ever drawn: they are made known then."""
+    face: int = 0
+    """States of a node that no property tells apart may have the same; 0: nobody has asked."""
 
 
 class Machine(ABC):

@@ -29,6 +29,9 @@ STRETCH: Final = "stretch"
 """The option that every family has, which no run draws: that it is so many times as long as others.
 What is longer is the load and the trouble, of which the length follows."""
 
+MADE: Final = 1000
+"""So many options are known at most, of each family."""
+
 MOST = 100_000
 """No option is larger; a share is at most 1000."""
 
@@ -57,6 +60,8 @@ class OptionSet(Generic[T]):
         self._positive = positive
         self._shares = shares
         self._by_position = frozenset(of.__struct_fields__[:by_position])
+        self._made: dict[bytes, T] = {}
+        """Options that were looked at before, by the values: most campaigns fix most of them."""
 
     def problem(self, options: T) -> str:
         """What is wrong with these options together, or empty."""
@@ -82,13 +87,13 @@ class OptionSet(Generic[T]):
         for options in self.kinds.values():
             if self._stream(chooser, part, options[0]).below(2) == 0:
                 switched_off.update(options)
-        drawn = {}
+        drawn = msgspec.structs.asdict(self.off)
         for name in self.of.__struct_fields__:
             palette = palettes.get(name)
-            value = getattr(self.off, name)
             if palette is not None:
                 value = _drawn(self._stream(chooser, part, name), palette)
-            drawn[name] = getattr(self.off, name) if name in switched_off else value
+                if name not in switched_off:
+                    drawn[name] = value
         known = self._known(requested)
         return self._options(self.settled(drawn, known) | known)
 
@@ -106,8 +111,17 @@ class OptionSet(Generic[T]):
         return dict(requested)
 
     def _options(self, values: Mapping[str, Any]) -> T:
+        told = {name: value for name, value in values.items() if value is not msgspec.UNSET}
+        key = msgspec.msgpack.encode(told)
+        options = self._made.get(key)
+        if options is None:
+            if len(self._made) >= MADE:
+                self._made.clear()
+            options = self._made[key] = self._checked(told)
+        return options
+
+    def _checked(self, told: Mapping[str, Any]) -> T:
         try:
-            told = {name: value for name, value in values.items() if value is not msgspec.UNSET}
             options = msgspec.convert(told, self.of)
         except msgspec.ValidationError as error:
             raise ValueError(f"option refused: {_allowed(self.of, error)}") from None

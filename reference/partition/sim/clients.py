@@ -268,12 +268,13 @@ class _Producing:
         return operation
 
     def _poll(self, _: int) -> None:
-        clients = self._clients
-        leaders = self._leaders
-        for partition in sorted(self._used):
-            if leaders[partition] == NOBODY:
-                leaders[partition] = clients.leader(partition)[0]
-        sends, done = self._producer.poll(clients.now_ms, leaders.__getitem__)
+        clients, leaders = self._clients, self._leaders
+        now = clients.now_ms
+        if NOBODY in leaders:
+            for partition in sorted(self._used):
+                if leaders[partition] == NOBODY:
+                    leaders[partition] = clients.leader(partition)[0]
+        sends, done = self._producer.poll(now, leaders.__getitem__)
         for each in sends:
             for value in each.request.values:
                 if value in self._open:
@@ -282,7 +283,7 @@ class _Producing:
             if each.request.acks != 0:
                 self._expect(each.partition, each.request)
         self._complete(done)
-        self._poll_later()
+        self._poll_later(now)
 
     def _expect(self, partition: int, request: ProduceRequest) -> None:
         def give_up(_: int) -> None:
@@ -291,19 +292,18 @@ class _Producing:
 
         self._clients.call(self._load.request_ms, give_up, 0)
 
-    def _poll_later(self) -> None:
+    def _poll_later(self, now: int) -> None:
         """Again when the producer says so; and while no leader is known, to ask who it is."""
-        clients = self._clients
-        at = self._producer.next_time(clients.now_ms)
+        at = self._producer.next_time(now)
         if at is None:
             return
-        unknown = any(self._leaders[partition] == NOBODY for partition in self._used)
-        if unknown or at <= clients.now_ms + 1:
+        leaders = self._leaders
+        if at <= now + 1 or any([leaders[partition] == NOBODY for partition in self._used]):
             # What could go now, and did not, waits for an answer, which will say so by itself.
-            at = max(at, clients.now_ms + self._load.retry_ms)
-        if not clients.now_ms < self._polls_at <= at:
+            at = max(at, now + self._load.retry_ms)
+        if not now < self._polls_at <= at:
             self._polls_at = at
-            clients.call(at - clients.now_ms, self._poll_at, at)
+            self._clients.call(at - now, self._poll_at, at)
 
     def _poll_at(self, at: int) -> None:
         if at == self._polls_at and not self._clients.over:

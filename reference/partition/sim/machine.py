@@ -32,6 +32,7 @@ from reference.partition.messages import (
     SendReplicaFetch,
 )
 from reference.partition.rules import PartitionRules
+from reference.partition.sim.outlooks import Outlooks
 from reference.partition.types import (
     NOBODY,
     UNDEFINED,
@@ -66,6 +67,9 @@ class PartitionMachine(Machine):
 
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
+        self._same_wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
+        """Who wants the same has the same object."""
+        self.outlooks = Outlooks(memo.enabled)
         self.brokers = broker_handlers_for(memo.bug, constants)
         self.controller = PartitionControllerHandlers(
             constants, rules_for(PartitionRules, memo.bug, constants)
@@ -83,8 +87,13 @@ class PartitionMachine(Machine):
     def new_state(self, node: int, known: KnownRow) -> State:
         if node in CONTROLLERS:
             return State(self, node, known, known.row, True, (), {})
-        wants = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
+        wanted = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
+        wants = self._same_wants.setdefault(wanted, wanted)
         return State(self, node, known, known.row, is_up(known.row), wants, {})
+
+    def forget(self) -> None:
+        super().forget()
+        self.outlooks.forget()
 
     def noted(self, before: State, outcome: Any, inert: bool) -> int:
         """What the scheduler must look at after a broker's step, and what its checker."""
@@ -102,6 +111,8 @@ class PartitionMachine(Machine):
         broker = before.node not in CONTROLLERS
         inert = broker and self.is_inert(before.row, outcome.row, sent)
         bits = self.noted(before, outcome, inert) if broker else _written(outcome)
+        if inert and not after.face:
+            after.face = before.face
         return Step(
             before=before,
             input=input,
@@ -111,6 +122,8 @@ class PartitionMachine(Machine):
             inert=inert,
             notable=bits,
             travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
+            begins=_besides(after.wants, before.wants),
+            ceases=_besides(before.wants, after.wants),
         )
 
     def is_inert(self, before: BrokerRow, after: BrokerRow, sent: Sent) -> bool:
@@ -158,6 +171,10 @@ class PartitionMachine(Machine):
             wants.append(IsrShrinkTimeout())
         wants += [ProduceTimeout(request) for request in {p.request: None for p in row.parked}]
         return wants
+
+
+def _besides(wants: tuple[KnownInput, ...], others: tuple[KnownInput, ...]) -> Any:
+    return () if wants is others else tuple([want for want in wants if want not in others])
 
 
 def may_fetch(row: BrokerRow) -> bool:

@@ -55,7 +55,7 @@ class PartitionNetwork(Network):
         """When the last message of an ordered link will arrive."""
 
     def send(self, now: int, source: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
-        latency, cuts = self._latency[source], self._cuts[source]
+        latency, cuts, queue = self._latency[source], self._cuts[source], self._queue
         for destination, message in sent:
             if cuts[destination]:
                 self.blocked += 1
@@ -63,14 +63,13 @@ class PartitionNetwork(Network):
             of = self._fates_of.get(message.kind, self._fates)
             fate: Fate = of[self._stream.below(FATES)] if of else None
             due = now + latency[destination]
-            if source >= 0 and destination >= 0:
-                for delay in (0,) if fate is None else fate:
-                    self._queue.push(due + delay, DELIVER, destination, message)
-            elif fate is None or fate:
-                due += fate[0] if fate else 0
-                due = self._latest[source, destination] = max(
-                    due, self._latest.get((source, destination), 0)
-                )
-                self._queue.push(due, DELIVER, destination, message)
             if fate is not None:
                 self._count(fate)
+            if source >= 0 and destination >= 0:
+                for delay in (0,) if fate is None else fate:
+                    queue.push(due + delay, DELIVER, destination, message)
+            elif fate is None or fate:
+                link = source, destination
+                due += fate[0] if fate else 0
+                due = self._latest[link] = max(due, self._latest.get(link, 0))
+                queue.push(due, DELIVER, destination, message)

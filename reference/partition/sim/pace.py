@@ -18,7 +18,7 @@ from reference.partition.types import BrokerRow, is_up
 from reference.sim.choices import Stream
 from reference.sim.events import TIMER, Queue
 from reference.sim.interning import KnownInput
-from reference.sim.memo import State
+from reference.sim.memo import State, Step
 
 FETCH = "SendReplicaFetch"
 STANDS_STILL = {"slow": FETCH, "silent": "SendHeartbeat"}
@@ -50,6 +50,9 @@ class Pace:
         self._world = world
         self._brokers = brokers
         self._due: dict[int, dict[KnownInput, int]] = {b: {} for b in brokers}
+        self._seen: dict[int, tuple[KnownInput, ...] | None] = dict.fromkeys(brokers)
+        """The wants for which deadlines are set, if for exactly these, but for one that came."""
+        self._came: dict[int, KnownInput | None] = dict.fromkeys(brokers)
         self._until: dict[tuple[int, str], int] = {}
         """Until when an activity of a broker stands still."""
         self._plain = {
@@ -63,9 +66,28 @@ class Pace:
         }
         """Delays that are always the same, in virtual microseconds."""
 
+    def stepped(self, node: int, step: Step) -> None:
+        """What `look` does, where the broker has taken a step, of which is known what changes."""
+        came = self._came[node]
+        if self._seen[node] is not step.before.wants or not (came is None or came in step.ceases):
+            self.look(node, step.after)
+            return
+        self._seen[node] = step.after.wants
+        self._came[node] = None
+        for want in step.begins:
+            self._set(node, want, self._world.now + self._delay(node, step.after, want))
+        due = self._due[node]
+        for want in step.ceases:
+            if want is not came:
+                del due[want]
+
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
-        due, wants = self._due[node], self.wants(node, state)
+        wants = self.wants(node, state)
+        if wants is self._seen[node] and self._came[node] is None:
+            return
+        self._seen[node], self._came[node] = wants, None
+        due = self._due[node]
         for want in wants:
             if want not in due:
                 self._set(node, want, self._world.now + self._delay(node, state, want))
@@ -145,6 +167,7 @@ class Pace:
             self._set(node, want, until)
             return False
         del due[want]
+        self._came[node] = want
         return True
 
     def stand_still(self, node: int, what: str, lasts: int) -> None:

@@ -15,7 +15,6 @@ from heapq import heappop
 from typing import Any, Final
 
 from reference.clients.promises import Envelope, promised
-from reference.kit.properties import Invariant
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES, PartitionChecker
 from reference.partition.messages import (
     CLIENTS,
@@ -39,6 +38,7 @@ from reference.partition.sim.machine import (
 )
 from reference.partition.sim.network import PartitionNetwork
 from reference.partition.sim.options import PartitionOptions, configuration_of
+from reference.partition.sim.outlooks import Outlook
 from reference.partition.sim.pace import Pace
 from reference.partition.sim.scenario import Paces
 from reference.partition.types import BrokerRow, ControllerRow, PartitionConstants
@@ -97,6 +97,8 @@ class PartitionWorld:
         self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
         self._checker = PartitionChecker(self._machine.brokers)
         self._promised = True
+        self._outlooks = self._machine.outlooks
+        self._outlook = self._stands()
         self._envelope: Envelope | None = None
         """For which the promise was looked up last."""
         self.losses = Losses(self.brokers, self.row)
@@ -167,6 +169,10 @@ class PartitionWorld:
         """In the run, so far."""
         return self.handler_calls
 
+    def _stands(self, before: Outlook | None = None) -> Outlook:
+        """How things stand, by what the checker knows."""
+        return self._outlooks.of(self._states.values(), self._checker, self._promised, before)
+
     # --- Steps
 
     def advance(self) -> None:
@@ -200,7 +206,7 @@ class PartitionWorld:
             self.act(node, want)
             after = self._states[node]
             if after.wants is wanted:
-                # Wanted still, and nobody has looked.
+                # Wanted still, and perhaps nobody has looked.
                 self.pace.look(node, after)
 
     def act(self, node: int, want: KnownInput) -> None:
@@ -223,8 +229,8 @@ class PartitionWorld:
         if node == CONTROLLER:
             self.follow_controller(step)
         else:
-            if step.after.wants is not before.wants:
-                self.pace.look(node, step.after)
+            if step.after is not before:
+                self.pace.stepped(node, step)
             if step.notable:
                 self._follow_up(node, step)
         if step.notable:
@@ -241,8 +247,6 @@ class PartitionWorld:
     def _enter(self, node: int, step: Step) -> None:
         """The step in the world, and what the invariants say to it."""
         world = self._world
-        checker = self._checker
-        violated: Invariant | None = None
         if node == CONTROLLER:
             metadata = world.metadata
             if step.notable & WRITTEN:
@@ -252,27 +256,50 @@ class PartitionWorld:
             after = PartitionState(world.rows, step.after.row, metadata)
             self._world = after
             self._note_controller(world.controller, after.controller)
-            if self._options.watched:
-                violated = checker.after_controller_step(world, after)
-        elif (step.inert and checker.is_settled) or not self._options.watched:
-            # Nobody has looked at the rows as they were, so they may change in place.
-            rows: Any = world.rows
-            rows[node] = step.after.row
+            known = self._outlook.after.get(step)
+            if known is not None:
+                self._checker.read(metadata)
+                self._outlook = known
+                self._outlooks.looked_up += 1
+            elif self._options.watched:
+                self._look_at(node, step, world, after)
             return
+        row = step.after.row
+        if not (step.inert and self._outlook.settled) and self._options.watched:
+            known = self._outlook.after.get(step)
+            if known is None or self._checker.has_misread(step.before.row, row):
+                after = PartitionState({**world.rows, node: row}, world.controller, world.metadata)
+                self._world = after
+                self._look_at(node, step, world, after)
+                return
+            self._outlook = known
+            self._outlooks.looked_up += 1
+        # Nobody has looked at the rows as they were, so they may change in place.
+        rows: Any = world.rows
+        rows[node] = row
+
+    def _look_at(
+        self, node: int, step: Step, before: PartitionState, after: PartitionState
+    ) -> None:
+        """A step that was never taken from where things stand, or may have broken something."""
+        checker, outlook = self._checker, self._outlook
+        if outlook.known is not None:
+            checker.recall(outlook.known)
+        suspicious = bool(step.notable & SUSPICIOUS)
+        if node == CONTROLLER:
+            violated = checker.after_controller_step(before, after)
         else:
-            after = PartitionState(
-                {**world.rows, node: step.after.row}, world.controller, world.metadata
-            )
-            self._world = after
             answers = step.sent if step.notable & ANSWERS else ()
             sent = tuple([message.value for _, message in answers])
-            suspicious = bool(step.notable & SUSPICIOUS)
-            violated = checker.after_harmful_step(node, world, after, sent, suspicious)
+            violated = checker.after_harmful_step(node, before, after, sent, suspicious)
         if violated is not None:
-            explanation = violated.check(world, after, checker.history, self._machine.brokers)
+            explanation = violated.check(before, after, checker.history, self._machine.brokers)
             assert explanation is not None, "what was violated a moment ago still is"
             self.violations.append(Violation(violated.name, self.steps_taken() - 1, explanation))
             self.end(STOPPED)
+        self._outlook = self._stands(outlook)
+        if violated is None and not suspicious:
+            self._outlooks.harmless(outlook, step, self._outlook)
 
     def _note_controller(self, old: ControllerRow, new: ControllerRow) -> None:
         """What of a controller's step is counted, and what it means for the promise: before the
@@ -299,7 +326,10 @@ class PartitionWorld:
         if promised(configuration_of(self._options), envelope).nothing:
             self._promised = False
             names = [name for name in PARTITION_INVARIANT_NAMES if name not in UNPROMISED]
+            if self._outlook.known is not None:
+                self._checker.recall(self._outlook.known)
             self._checker.judge_only(names)
+            self._outlook = self._stands()
 
     def _follow_up(self, node: int, step: Step) -> None:
         notable = step.notable
