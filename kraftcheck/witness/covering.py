@@ -24,7 +24,7 @@ from kraftcheck.witness.departures import reasons_of
 from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_jar
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import Speech
-from kraftcheck.witness.walking import Drive, OnKafka, Walker, Walkers
+from kraftcheck.witness.walking import Drive, OnKafka, Walker, Walkers, asked_of
 from reference.protocols import protocol_of
 from traces.cover.matching import Matcher
 from traces.cover.models import CoverModel, Dumped, dump_graph
@@ -54,7 +54,7 @@ def explain(
             before = matcher.moves.steps[matcher.moves.step[edge]].before
             told[edge] = reason[text] or walker.allowed(before)
     # An edge that parts on one way may have been taken on another.
-    left = (edge for edge in range(found.edges) if edge not in found.taken)
+    left = (edge for edge in found.asked if edge not in found.taken)
     found.reasons = {edge: told.get(edge, BEHIND) for edge in left}
 
 
@@ -129,6 +129,8 @@ def _covered(
     constants = dumped.composition.constants
     protocol, speech = protocol_of(constants), Speech(constants)
     walker, by = walkers(matcher, speech), producer(kafka, protocol)
+    if not asked_of(matcher, walker.kafkas):
+        raise BadInput(f"{dumped.model.name}: no node of Kafka's takes a step in that graph")
 
     def work() -> tuple[OnKafka, Asked]:
         with host_of(kafka, protocol, constants, answers="content") as host:

@@ -59,6 +59,7 @@ class Walk:
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         assert isinstance(matcher.composition, PartitionComposition), matcher.composition
         self._composition, self._speech = matcher.composition, speech
+        self.kafkas = matcher.composition.nodes
 
     def first(self) -> Sequence[str]:
         """Of a graph that begins with a leader: it is elected, and everybody reads of it."""

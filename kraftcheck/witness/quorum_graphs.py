@@ -30,6 +30,7 @@ class Walk:
     loads = ()
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
+        self.kafkas = matcher.composition.nodes
         self._speech = speech
         self._in_turns = getattr(matcher.composition, "in_turns", False)
         self.unsent: list[str] = []

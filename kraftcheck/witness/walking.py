@@ -33,6 +33,10 @@ class Walker(Interface):
         """Those that can be brought to any row."""
 
     @property
+    def kafkas(self) -> Collection[int]:
+        """The nodes that are Kafka's; the others are the reference's."""
+
+    @property
     def unsent(self) -> Sequence[str]:
         """What nodes did not come to send so far, as they crashed, though their steps say it."""
 
@@ -71,13 +75,13 @@ class Parted(NamedTuple):
 
 @dataclass
 class OnKafka:
-    """taken: edges that were taken as in the model, on some way. parted: where Kafka does not, by
-    edge, on some way. passed: those of them behind which it was brought to where the model is.
-    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
-    by its name. wrong: what no entry allows, in words.
+    """asked: the edges that are steps of Kafka's nodes. taken: those that were taken as in the model,
+    on some way. parted: where Kafka does not, by edge, on some way. passed: those of them behind
+    which it was brought to where the model is. moves: how many were told. reasons: of each edge that
+    was not taken, why; an entry of a profile by its name. wrong: what no entry allows, in words.
     """
 
-    edges: int
+    asked: list[int]
     taken: set[int] = field(default_factory=set)
     parted: dict[int, Parted] = field(default_factory=dict)
     passed: set[int] = field(default_factory=set)
@@ -91,6 +95,12 @@ class OnKafka:
     def why(self) -> Counter[str]:
         """How many edges were not taken, by reason."""
         return Counter(self.reasons.values())
+
+
+def asked_of(matcher: Matcher, kafkas: Collection[int]) -> list[int]:
+    """The edges that are steps of these nodes."""
+    steps, step = matcher.moves.steps, matcher.moves.step
+    return [edge for edge, number in enumerate(step) if steps[number].node in kafkas]
 
 
 Drive: TypeAlias = Callable[[Matcher, Host, Speech, Walkers, Callable[[int], None]], OnKafka]
@@ -125,7 +135,7 @@ def drive(
     as there are any.
     """
     begin = monotonic()
-    found = OnKafka(len(matcher.moves.source))
+    found = OnKafka(asked_of(matcher, walkers(matcher, speech).kafkas))
     while walks := _walks(matcher, found):
         for walk in walks:
             _take(walk, matcher, host, walkers(matcher, speech), found)
@@ -138,7 +148,7 @@ def _walks(matcher: Matcher, found: OnKafka) -> list[list[int]]:
     """Walks through edges that are left, on ways that are not known to part for good."""
     moves = matcher.moves
     closed = found.parted.keys() - found.passed
-    open_edges = [e for e in range(found.edges) if e not in closed and moves.target[e] != ABSENT]
+    open_edges = [e for e, at in enumerate(moves.target) if e not in closed and at != ABSENT]
     source = [moves.source[e] for e in open_edges]
     target = [moves.target[e] for e in open_edges]
     start = matcher.dump.initial[0]
