@@ -1,4 +1,4 @@
-"""How a coordinator of Kafka's is told its part of a walk through a graph of transactions or groups.
+"""How a coordinator of Kafka's, of transactions or of a group, is told its part of a walk.
 
 Members, producers and data partitions are the model's, as in runs by chance (steered.py). Of
 transactions Kafka writes the completion in the step that acknowledges the last marker, and the
@@ -15,11 +15,12 @@ from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN
 from reference.kit.cover import Result
 from reference.protocols import protocol_of
-from reference.transactions.messages import MarkersDone
+from reference.transactions.messages import MarkerReply, MarkersDone
 from reference.transactions.rules import COMPLETED
 from reference.transactions.types import Coordinators
 from traces.cover.matching import Matcher, Step
 
+ANSWERED_ONCE: Final = "a marker is answered once: Kafka has no use for a second answer"
 COMPLETED_TOGETHER: Final = "the completion is written in the step of the last marker"
 
 
@@ -54,7 +55,7 @@ class Walk:
             return follows or COMPLETED_TOGETHER
         [answer] = answers
         if not answer or answer.startswith(REFUSED):
-            return NO_USE
+            return ANSWERED_ONCE if isinstance(step.input, MarkerReply) else NO_USE
         first, *more = answer.split("\t")
         for each in more:
             if each.startswith(THROWN):

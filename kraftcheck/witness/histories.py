@@ -23,11 +23,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.witness.speech import Speech, Taken
-from kraftcheck.witness.walking import OnKafka, Parted, Walker, Walkers, asked_of, parted
+from kraftcheck.witness.walking import DRAWN, OnKafka, Parted, Walker, Walkers, asked_of, parted
 from live.witness.host import Host
 from reference.protocols import protocol_of
 from traces.cover.matching import ABSENT, Matcher, Step
@@ -35,8 +34,6 @@ from traces.cover.matching import ABSENT, Matcher, Step
 BEGINNING: Final = 0
 TOGETHER: Final = 64
 """So many runs are told before their answers are read."""
-DRAWN: Final = 2
-"""So often in a row ways are drawn in vain."""
 NOT_YET: Final = Parted("", "not tried yet")
 UNSENT: Final = "not sent by who crashed inside a flush: Kafka sends behind it"
 
@@ -350,9 +347,6 @@ def drive(
     told: Callable[[int], None],
 ) -> OnKafka:
     """A Drive of each node alone. The host takes answers by their content."""
-    begin = monotonic()
     driving = _Driving(matcher, host, speech, walkers)
     driving.all(told)
-    found = driving.found
-    found.seconds = monotonic() - begin
-    return found
+    return driving.found
