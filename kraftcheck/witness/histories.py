@@ -96,6 +96,7 @@ class _Driving:
         self._leaving: list[list[int]] = [[] for _ in matcher.states]
         for edge, state in enumerate(self._moves.source):
             self._leaving[state].append(edge)
+        self._first = walkers(matcher, speech).first()
         self._random: Random | None = None
         self._tree = _Tree(self._moves.steps)
         self._verdicts: dict[int, Parted | None] = {BEGINNING: None}
@@ -106,6 +107,7 @@ class _Driving:
 
     def all(self, told: Callable[[int], None]) -> None:
         """Takes what can be."""
+        self._host.ask(["new", *self._first])  # what is sent there may come later
         while self._take(told):
             pass
         self._random, in_vain = Random(0), 0
@@ -309,12 +311,15 @@ class _Driving:
         for path in paths:
             walker = self._walkers(self._matcher, self._speech)
             steps = [self._tree.step(own) for own in path]
-            said = walker.lines(steps)
-            lines += [f"alone {steps[0].node}", *(line for each in said for line in each)]
-            walks.append((path, walker, said))
+            said, node = walker.lines(steps), steps[0].node
+            first = (line for line in self._first if line.startswith(f"{node} "))
+            begin = [f"alone {node}", *first]
+            lines += [*begin, *(line for each in said for line in each)]
+            walks.append((path, walker, said, len(begin)))
         answers = iter(self._host.ask(lines))
-        for path, walker, said in walks:
-            next(answers)
+        for path, walker, said, begun in walks:
+            for _ in range(begun):
+                next(answers)
             self.found.walks += 1
             self._read(path, walker, [[next(answers) for _ in each] for each in said])
 
