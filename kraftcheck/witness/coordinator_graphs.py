@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kraftcheck.witness.departures import ALLOWED, NO_USE
+from kraftcheck.witness.departures import ALLOWED, NO_USE, STOPS
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN
 from reference.kit.cover import Result
@@ -56,12 +56,12 @@ class Walk:
         [answer] = answers
         if not answer or answer.startswith(REFUSED):
             return ANSWERED_ONCE if isinstance(step.input, MarkerReply) else NO_USE
-        first, *more = answer.split("\t")
-        for each in more:
-            if each.startswith(THROWN):
-                return each.removeprefix(THROWN)
-            self._follows = self._speech.taken(each)
-        return self._speech.taken(first)
+        parts = answer.split("\t")
+        taken, *more = [self._speech.taken(each) for each in parts if not each.startswith(THROWN)]
+        if parts[-1].startswith(THROWN) and self.same(step.result, taken.outcome):
+            return f"{STOPS}: {parts[-1].removeprefix(THROWN)}"
+        self._follows = more[0] if more else None
+        return taken
 
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         return False

@@ -20,7 +20,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.witness import asking
 from kraftcheck.witness.asking import Asked
-from kraftcheck.witness.departures import reasons_of
+from kraftcheck.witness.departures import STOPS, reasons_of
 from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_jar
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import Speech
@@ -56,14 +56,17 @@ def explain(
 ) -> None:
     """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
     told = {edge: where.why for edge, where in found.parted.items() if where.why}
+    steps, step = matcher.moves.steps, matcher.moves.step
+    stops = [f"{steps[step[e]].action}: {why}" for e, why in told.items() if why.startswith(STOPS)]
     judged = {edge: where.text for edge, where in found.parted.items() if where.text}
     if judged:
         texts = list(dict.fromkeys(judged.values()))
         reasons, found.wrong = reasons_of(texts, matcher.composition.constants, profile, by)
         reason = dict(zip(texts, reasons, strict=True))
         for edge, text in judged.items():
-            before = matcher.moves.steps[matcher.moves.step[edge]].before
+            before = steps[step[edge]].before
             told[edge] = reason[text] or walker.allowed(before)
+    found.wrong += dict.fromkeys(stops)
     # An edge that parts on one way may have been taken on another.
     left = (edge for edge in found.asked if edge not in found.taken)
     found.reasons = {edge: told.get(edge, BEHIND) for edge in left}

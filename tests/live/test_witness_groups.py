@@ -232,12 +232,21 @@ def test_a_graph_without_a_coordinator_is_bad_input() -> None:
     assert "groups-offsets: no node of Kafka's takes a step in that graph" in result.output
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a changed assignment is told only when all is said", "the host forgets who waits"],
-)
-def test_a_fault_is_refused_at_edges(name: str, tmp_path: Path) -> None:
-    plant = next(each for each in ALL if each.name == name)
+IN_GRAPHS = [
+    Plant(
+        "who subscribes leaves the group epoch",
+        MANAGER,
+        "hasMemberSubscriptionChanged || updateRegularExpressionStatus.regexUpdated();",
+        "updateRegularExpressionStatus.regexUpdated();",
+        HEARTBEAT,
+        ".epoch: recorded",
+    ),
+    next(each for each in HOSTS if each.name == "the host forgets who waits"),
+]
+
+
+@pytest.mark.parametrize("plant", IN_GRAPHS, ids=["of-kafka", "of-the-host"])
+def test_a_fault_is_refused_at_edges(plant: Plant, tmp_path: Path) -> None:
     texts = HOST if plant in HOSTS else sources(tmp_path / "kafka", "kafka-group-coordinator")
     [classes] = compiled([plant], texts, tmp_path, GROUP_COORDINATORS.protocol.name)
     [graph] = run(VIOLATED, "cover", "groups-join", "--jars", str(classes))["graphs"]

@@ -29,7 +29,6 @@ from reference.quorum41.handlers import Quorum41Handlers, outcomes
 from reference.quorum41.messages import FetchMaxWait
 from reference.quorum41.rules import Quorum41Rules
 from reference.quorum41.types import Constants, initial_row
-from tla_utils.settings import Settings
 
 
 class InTurns(Quorum41Handlers):
@@ -101,6 +100,6 @@ def composition_of(
 ) -> Quorum41Composition:
     """As of the quorum."""
     made = composition_with(Quorum41Composition, Constants, constants, rules)
-    if Settings(constants).truth("Led"):
+    if constants.get("Led") == "TRUE":
         made.lead()
     return made
