@@ -234,12 +234,12 @@ def test_a_graph_without_a_coordinator_is_bad_input() -> None:
 
 IN_GRAPHS = [
     Plant(
-        "who subscribes leaves the group epoch",
+        "an assignment is never told",
         MANAGER,
-        "hasMemberSubscriptionChanged || updateRegularExpressionStatus.regexUpdated();",
-        "updateRegularExpressionStatus.regexUpdated();",
+        "isFullRequest || ConsumerGroupMember.hasAssignedPartitionsChanged(member, updatedMember)",
+        "false",
         HEARTBEAT,
-        ".epoch: recorded",
+        "tells",
     ),
     next(each for each in HOSTS if each.name == "the host forgets who waits"),
 ]

@@ -305,8 +305,8 @@ def test_a_fault_is_refused_at_edges(transaction_sources: Path, tmp_path: Path) 
     [classes] = compiled([plant], transaction_sources, tmp_path, TRANSACTIONS.name)
     words = ("cover", "transactions-timeout", "--jars", str(classes))
     [graph] = run(VIOLATED, *words)["graphs"]
-    assert {each.split(":")[0] for each in graph["refused"]} == {plant.action}
-    assert any(plant.field in each for each in graph["refused"])
+    refused = [each for each in graph["refused"] if each.startswith(f"{plant.action}:")]
+    assert any(plant.field in each for each in refused)
 
 
 def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
