@@ -234,10 +234,10 @@ def test_a_graph_without_a_coordinator_is_bad_input() -> None:
 
 IN_GRAPHS = [
     Plant(
-        "an assignment is never told",
+        "who joins is not told its assignment",
         MANAGER,
-        "isFullRequest || ConsumerGroupMember.hasAssignedPartitionsChanged(member, updatedMember)",
-        "false",
+        "memberEpoch == 0 || isFullRequest || ConsumerGroupMember.hasAssignedPartitionsChanged(",
+        "memberEpoch > 0 && ConsumerGroupMember.hasAssignedPartitionsChanged(",
         HEARTBEAT,
         "tells",
     ),

@@ -217,7 +217,7 @@ def test_who_is_alone_takes_all_edges_that_whole_walks_take() -> None:
         with host_of(kafka, QUORUM, constants, answers="content") as host:
             found.append(drive(matcher, host, speech, Walk, lambda done: None))
     whole, alone = found
-    assert whole.taken <= alone.taken and len(alone.taken) == alone.edges
+    assert whole.taken <= alone.taken and len(alone.taken) == len(alone.asked)
     assert alone.moves < whole.moves / 5
 
 
