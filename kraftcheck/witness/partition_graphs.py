@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kraftcheck.witness.departures import ALLOWED, NO_USE, STOPS
 from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import REFUSED
+from live.witness.host import REFUSED, THROWN
 from reference.kit.cover import Result
 from reference.partition.cover.composition import PartitionComposition
 from reference.partition.messages import (
@@ -91,7 +91,9 @@ class Walk:
         if not answer or answer.startswith(REFUSED):
             return NO_USE
         taken, *thrown = answer.split("\t")
-        return f"{STOPS}: {thrown[0]}" if thrown else self._speech.taken(taken)
+        if thrown:
+            return f"{STOPS}: {thrown[0].removeprefix(THROWN)}"
+        return self._speech.taken(taken)
 
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         brought = answers[1:]
