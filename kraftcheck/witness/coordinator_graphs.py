@@ -57,11 +57,12 @@ class Walk:
         if not answer or answer.startswith(REFUSED):
             return ANSWERED_ONCE if isinstance(step.input, MarkerReply) else NO_USE
         parts = answer.split("\t")
-        taken, *more = [self._speech.taken(each) for each in parts if not each.startswith(THROWN)]
-        if parts[-1].startswith(THROWN) and self.same(step.result, taken.outcome):
+        taken = [self._speech.taken(each) for each in parts if not each.startswith(THROWN)]
+        thrown = parts[-1].startswith(THROWN)
+        if thrown and (not taken or self.same(step.result, taken[0].outcome)):
             return f"{STOPS}: {parts[-1].removeprefix(THROWN)}"
-        self._follows = more[0] if more else None
-        return taken
+        self._follows = taken[1] if len(taken) > 1 else None
+        return taken[0]
 
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         return False
