@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -28,6 +27,8 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from system.children import processor_seconds
 
 README: Final = Path(__file__).resolve().parents[1] / "README.md"
 KRAFTCHECK: Final = str(Path(sys.executable).with_name("kraftcheck"))
@@ -79,12 +80,6 @@ def loop() -> float:
     return time.process_time() - begin
 
 
-def spent() -> float:
-    """By this process, and by those that it waited for."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
 # -- What is measured. Imports are inside: each process loads what it measures, and no more.
 
 
@@ -101,7 +96,7 @@ def campaign(runs: int) -> float:
     from traces.jobs.plan import begin, plan_of
     from traces.report.campaign import write_campaign_report
 
-    before = spent()
+    before = processor_seconds()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         folder = Path(name) / "campaign"
         plan = begin(folder, plan_of(asked("examples/campaigns/saturating.toml"), runs, 1))
@@ -109,7 +104,7 @@ def campaign(runs: int) -> float:
             found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
         assert found is not None and found["verdict"] == "holds"
         write_campaign_report(folder)
-    return 1000 * (spent() - before) / runs
+    return 1000 * (processor_seconds() - before) / runs
 
 
 def judged(steps: int) -> float:
@@ -219,11 +214,11 @@ def start() -> float:
 
 def verb() -> float:
     """Milliseconds of the processor until `kraftcheck check` has judged a small history."""
-    before = spent()
+    before = processor_seconds()
     command = [KRAFTCHECK, "check", "traces/samples/histories/kv.jsonl"]
     for _ in range(3):
         subprocess.run(command, capture_output=True, cwd=README.parent, check=False)
-    return 1000 * (spent() - before) / 3
+    return 1000 * (processor_seconds() - before) / 3
 
 
 FIGURES: Final = {

@@ -1,34 +1,30 @@
-"""Apache Kafka's own classes as a witness: start, steps and edges a second, judged or not, memory.
+"""Apache Kafka's own classes as a witness: start, steps a second, judged or not, memory.
 
 One line for each of them. Seconds are of the processor: ours, the JVM's with Kafka's classes, and
-TLC's. They depend little on who else wants the machine; wall time is beside them. MongoDB's
-engineers report 2,179 tests a minute that were made of a model's states, one test for each.
+TLC's. They depend little on who else wants the machine; wall time is beside them. Of graphs it is
+`graphs` that measures.
 
     python -m benchmarks witness                 about five minutes; needs Maven and a JDK
-    python -m benchmarks.witness GRAPH ...       these graphs, and no runs
 """
 
 from __future__ import annotations
 
 import resource
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from kraftcheck.screen import Screen
 from kraftcheck.witness import kafka
 from kraftcheck.witness.driving import Component, Driven, all_judged, drive, host_of
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
 from live.witness.jars import DEFAULT, class_path
-from specs import SPECS
+from system.children import processor_seconds
 from traces.foreign.profiles import read_profile
 
 KAFKA = kafka.Kafka(DEFAULT, None, "", files=True)
-GRAPHS = ("quorum-few-votes", "quorum-three-elect", "partition-isr", "partition-stop")
 RUNS: dict[str, tuple[Component, int]] = {"quorum": (VOTERS, 30), "partition": (BROKERS, 15)}
 """How many runs of 200 moves."""
 STARTS = 5
@@ -42,15 +38,9 @@ class Spent(NamedTuple):
 
 
 def spent(work: Callable[[], Any]) -> tuple[Any, Spent]:
-    begin, wall = _processor(), monotonic()
+    begin, wall = processor_seconds(), monotonic()
     found = work()
-    return found, Spent(_processor() - begin, monotonic() - wall)
-
-
-def _processor() -> float:
-    """Of this process, and of those that it started and that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    return found, Spent(processor_seconds() - begin, monotonic() - wall)
 
 
 def start() -> None:
@@ -74,11 +64,10 @@ def judging(component: Component, folder: Path, driven: Driven | None = None) ->
         assert not found.found.rejections
 
 
-def line(what: str, number: int, unit: str, took: Spent, per: float = 1.0) -> None:
-    rate = per * number / took.processor
+def line(what: str, steps: int, took: Spent) -> None:
     print(
-        f"{what:<34} {number:>8,} {unit:<6} {took.processor:8.1f} s of processor,"
-        f" {took.wall:8.1f} s by the clock: {rate:9,.0f} a {'minute' if per > 1 else 'second'}",
+        f"{what:<34} {steps:>8,} steps {took.processor:8.1f} s of processor,"
+        f" {took.wall:8.1f} s by the clock: {steps / took.processor:9,.0f} a second",
         flush=True,
     )
 
@@ -94,30 +83,17 @@ def of_runs() -> None:
             folder = Path(place)
             driven, took = spent(lambda: runs(component, count, folder))  # noqa: B023
             steps = len(driven.places)
-            line(f"{name}: driven", steps, "steps", took)
+            line(f"{name}: driven", steps, took)
             _, judge = spent(lambda: judging(component, folder))  # noqa: B023
-            line(f"{name}: judged, with entries", steps, "steps", judge)
+            line(f"{name}: judged, with entries", steps, judge)
             driven, took = spent(lambda: runs(component, count, folder, True))  # noqa: B023
             _, judge = spent(lambda: judging(component, folder, driven))  # noqa: B023
             both = Spent(took.processor + judge.processor, took.wall + judge.wall)
-            line(f"{name}: beside the reference", steps, "steps", both)
-
-
-def of_graph(name: str) -> None:
-    screen = Screen(quiet=True, results=False)
-    found, chosen = kafka.graphs(SPECS, [name], [])
-    _, took = spent(
-        lambda: found.cover(chosen, SPECS, kafka=KAFKA, out=None, jar=None, screen=screen)
-    )
-    line(f"{name}: TLC's dump and all", chosen[0].edges, "edges", took, 60.0)
+            line(f"{name}: beside the reference", steps, both)
 
 
 def main() -> None:
-    names = sys.argv[1:] if sys.argv[0].endswith("witness.py") else []
-    if not names:
-        of_runs()
-    for name in names or GRAPHS:
-        of_graph(name)
+    of_runs()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     print(f"memory: {own} MB here, {largest} MB in the largest JVM")

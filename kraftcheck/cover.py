@@ -235,7 +235,7 @@ def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool
             driven = drive(matcher, cover.walks, meter.update)
         seconds["drive"] = monotonic() - begin
     refusals = None
-    if mutants >= 0:
+    if mutants >= 0 and not dumped.composition.in_turns:
         begin = monotonic()
         with screen.progress(f"{name}: attempting what the graph does not have", 1):
             refusals = refuse(matcher, mutants)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import threading
@@ -133,6 +134,12 @@ def end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     process.stdout.close()
     process.wait()
+
+
+def processor_seconds() -> float:
+    """By this process, and by those that it started and that have ended, with theirs."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _running_guard() -> subprocess.Popen[bytes]:

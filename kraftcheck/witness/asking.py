@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from kraftcheck.witness.departures import ALLOWED, reasons_of
+from kraftcheck.witness.departures import ALLOWED, STOPS, reasons_of
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
 from reference.kit.cover import Result
@@ -25,7 +25,6 @@ from traces.foreign.profiles import Profile
 
 NOT_THERE: Final = "Kafka cannot be brought to that row"
 HOST: Final = "the host refuses it: "
-STOPS: Final = "Kafka throws what ends its process"
 Same: TypeAlias = Callable[[Result, Outcome], bool]
 """Whether the reference and Kafka make the same, in all that is compared."""
 TOGETHER: Final = 500

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,21 +20,32 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.witness import asking
 from kraftcheck.witness.asking import Asked
-from kraftcheck.witness.departures import reasons_of
+from kraftcheck.witness.departures import STOPS, reasons_of
 from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_jar
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import Speech
-from kraftcheck.witness.walking import Drive, OnKafka, Walker, Walkers
+from kraftcheck.witness.walking import Drive, OnKafka, Walker, Walkers, asked_of
 from reference.protocols import protocol_of
+from system.children import processor_seconds
 from traces.cover.matching import Matcher
-from traces.cover.models import CoverModel, Dumped, dump_graph
+from traces.cover.models import CoverModel, dump_graph
 from traces.foreign.profiles import Profile
 
 BEHIND = "only reached through such edges"
 GRAPH_HEADS = (
-    *("graph", ">states", ">edges", ">by Kafka", ">moves", ">seconds"),
-    *(">edges/min", ">refusals", "result"),
+    *("graph", ">states", ">edges", ">Kafka's", ">taken", ">moves"),
+    *(">dump s", ">driving s", ">judging s", ">refusals", "result"),
 )
+"""Seconds are of the processor: with TLC's dump, the reading of it and the reference's moves; with
+Kafka's JVM; and with the TLC that judges."""
+
+
+class Spent(NamedTuple):
+    """Seconds of the processor, of this process and of all that it starts."""
+
+    dump: float
+    driving: float
+    judging: float
 
 
 # -- Why
@@ -45,16 +56,19 @@ def explain(
 ) -> None:
     """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
     told = {edge: where.why for edge, where in found.parted.items() if where.why}
+    steps, step = matcher.moves.steps, matcher.moves.step
+    stops = [f"{steps[step[e]].action}: {why}" for e, why in told.items() if why.startswith(STOPS)]
     judged = {edge: where.text for edge, where in found.parted.items() if where.text}
     if judged:
         texts = list(dict.fromkeys(judged.values()))
         reasons, found.wrong = reasons_of(texts, matcher.composition.constants, profile, by)
         reason = dict(zip(texts, reasons, strict=True))
         for edge, text in judged.items():
-            before = matcher.moves.steps[matcher.moves.step[edge]].before
+            before = steps[step[edge]].before
             told[edge] = reason[text] or walker.allowed(before)
+    found.wrong += dict.fromkeys(stops)
     # An edge that parts on one way may have been taken on another.
-    left = (edge for edge in range(found.edges) if edge not in found.taken)
+    left = (edge for edge in found.asked if edge not in found.taken)
     found.reasons = {edge: told.get(edge, BEHIND) for edge in left}
 
 
@@ -81,19 +95,25 @@ def cover(
     use_jar(jar)
     profile = kafka.allowed(rules)
     place = artifacts.claim(out) if out else None
-    widest = [(m.name, m.states, m.edges, m.edges, *[""] * 5) for m in chosen]
+    widest = [(m.name, m.states, *[m.edges] * 4, *["1000.0"] * 3, "", "") for m in chosen]
     columns = Columns(GRAPH_HEADS, widest)
     screen.line(columns.head)
     codes, documents = [], []
     for model in chosen:
-        dumped = dump_graph(model, specs, note=screen.note)
-        matcher = Matcher(dumped.dump, dumped.composition)
-        found, asked = _covered(dumped, matcher, walkers, drive, kafka, profile, mutants, screen)
+        begin = processor_seconds()
+        matcher = _matched(model, specs, screen)
+        dump = processor_seconds()
+        walker = walkers(matcher, Speech(matcher.composition.constants))
+        found, asked = _driven(model.name, matcher, walkers, walker, drive, kafka, mutants, screen)
+        driven = processor_seconds()
+        by = producer(kafka, protocol_of(matcher.composition.constants))
+        explain(found, matcher, walker, profile, by)
+        asking.explain(asked, matcher.composition.constants, profile, by)
+        spent = Spent(dump - begin, driven - dump, processor_seconds() - driven)
         wrong = found.wrong + asked.wrong
         code = exits.VIOLATED if wrong else exits.HOLDS
-        minute = round(60 * len(found.taken) / found.seconds)
-        cells: list[Any] = [model.states, model.edges, len(found.taken)]
-        cells += [found.moves, found.seconds, minute, asked.attempts or ""]
+        cells: list[Any] = [model.states, model.edges, len(found.asked), len(found.taken)]
+        cells += [found.moves, *spent, asked.attempts or ""]
         screen.line(columns.row([model.name, *cells, exits.VERDICTS[code]]))
         for why, edges in found.why.most_common():
             screen.line(f"  not taken: {edges:,}, {why}")
@@ -104,7 +124,7 @@ def cover(
         if place is not None:
             _write_gap(place / f"{model.name}.gap.jsonl", matcher, found)
         codes.append(code)
-        documents.append(_of_graph(model, found, asked, code))
+        documents.append(_of_graph(model, found, asked, spent, code))
     code = exits.worst(codes)
     document = {"verdict": exits.VERDICTS[code], "kafka": kafka.version, "graphs": documents}
     if place is not None:
@@ -113,36 +133,40 @@ def cover(
     return code
 
 
-def _covered(
-    dumped: Dumped,
+def _matched(model: CoverModel, specs: Path, screen: Screen) -> Matcher:
+    dumped = dump_graph(model, specs, note=screen.note)
+    matcher = Matcher(dumped.dump, dumped.composition)
+    matcher.explore()
+    if matcher.mismatches:
+        raise BadInput(f"{model.name}: the reference is not the model: run kraftcheck cover")
+    return matcher
+
+
+def _driven(
+    name: str,
     matcher: Matcher,
     walkers: Walkers,
+    walker: Walker,
     drive: Drive,
     kafka: Kafka,
-    profile: Profile | None,
     mutants: int,
     screen: Screen,
 ) -> tuple[OnKafka, Asked]:
-    matcher.explore()
-    if matcher.mismatches:
-        raise BadInput(f"{dumped.model.name}: the reference is not the model: run kraftcheck cover")
-    constants = dumped.composition.constants
+    constants = matcher.composition.constants
     protocol, speech = protocol_of(constants), Speech(constants)
-    walker, by = walkers(matcher, speech), producer(kafka, protocol)
+    if not (own := asked_of(matcher, walker.kafkas)):
+        raise BadInput(f"{name}: no node of Kafka's takes a step in that graph")
 
     def work() -> tuple[OnKafka, Asked]:
         with host_of(kafka, protocol, constants, answers="content") as host:
-            with screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter:
+            with screen.progress(f"{name}: edges", len(own)) as meter:
                 found = drive(matcher, host, speech, walkers, meter.update)
             if not (attempts := asking.attempts(matcher, walker.loads, mutants)):
                 return found, Asked()
-            with screen.progress(f"{dumped.model.name}: refusals", len(attempts)) as meter:
+            with screen.progress(f"{name}: refusals", len(attempts)) as meter:
                 return found, asking.ask(attempts, matcher, host, speech, walker.same, meter.update)
 
-    found, asked = tried(work)
-    explain(found, matcher, walker, profile, by)
-    asking.explain(asked, constants, profile, by)
-    return found, asked
+    return tried(work)
 
 
 def _write_gap(path: Path, matcher: Matcher, found: OnKafka) -> None:
@@ -159,16 +183,19 @@ def _write_gap(path: Path, matcher: Matcher, found: OnKafka) -> None:
     artifacts.write_whole(path, b"".join(line + b"\n" for line in lines).decode())
 
 
-def _of_graph(model: CoverModel, found: OnKafka, asked: Asked, code: int) -> dict[str, Any]:
+def _of_graph(
+    model: CoverModel, found: OnKafka, asked: Asked, spent: Spent, code: int
+) -> dict[str, Any]:
     return {
         "graph": model.name,
         "states": model.states,
         "edges": model.edges,
+        "kafkas": len(found.asked),
         "taken": len(found.taken),
         "not_taken": dict(sorted(found.why.items())),
         "walks": found.walks,
         "moves": found.moves,
-        "seconds": round(found.seconds, 3),
+        "processor_seconds": {name: round(s, 2) for name, s in spent._asdict().items()},
         "attempts": asked.attempts,
         "as_the_reference": dict(sorted(asked.alike.items())),
         "otherwise": dict(sorted(asked.reasons.items())),

@@ -24,6 +24,7 @@ from traces.foreign.verdicts import VIOLATED, Finding, ForeignVerdict
 
 NO_USE: Final = "Kafka has no use for that input, or nobody has sent it"
 ALLOWED: Final = "the specs allow what Kafka does in the row that it is in"
+STOPS: Final = "Kafka throws what ends its process"
 WRONG: Final = "refused"
 """Why Kafka does something else than the reference; else an entry of a profile."""
 

@@ -8,11 +8,14 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.witness import covering, histories
 from kraftcheck.witness.chance import walk
+from kraftcheck.witness.coordinator_graphs import Walk
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.speech import Outcome
 from kraftcheck.witness.steered import KafkaSteered
@@ -223,3 +226,8 @@ GROUP_COORDINATORS: Final = _Coordinators()
 def component(kafka: Kafka) -> _Coordinators:
     """Those of all versions are driven alike."""
     return GROUP_COORDINATORS
+
+
+cover = partial(
+    covering.cover, partial(Walk, (COORDINATOR_KIND.name,)), histories.drive, GROUPS.name
+)

@@ -5,7 +5,8 @@ which do not change. So what a node of Kafka's does with an input depends on its
 the steps that it has taken before. An edge of the composition is one step of one node; edges whose
 node has the same history and takes the same step are one and the same for Kafka, whatever the
 others have done meanwhile, and it takes them once. Of 812,478 edges of quorum-restarts that leaves
-some 28,000, of the paths to which most begin alike.
+some 28,000, of the paths to which most begin alike. Nodes that are not Kafka's, such as the members
+of a group, are the model's: their messages are there wherever a way has them sent.
 
 To each state there is one way, a shortest one, and each node's part of it is its history there.
 Where Kafka parts from the model on a way, the states behind it are given others, as long as there
@@ -22,11 +23,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.witness.speech import Speech, Taken
-from kraftcheck.witness.walking import OnKafka, Parted, Walker, Walkers, parted
+from kraftcheck.witness.walking import DRAWN, OnKafka, Parted, Walker, Walkers, asked_of, parted
 from live.witness.host import Host
 from reference.protocols import protocol_of
 from traces.cover.matching import ABSENT, Matcher, Step
@@ -34,8 +34,6 @@ from traces.cover.matching import ABSENT, Matcher, Step
 BEGINNING: Final = 0
 TOGETHER: Final = 64
 """So many runs are told before their answers are read."""
-DRAWN: Final = 2
-"""So often in a row ways are drawn in vain."""
 NOT_YET: Final = Parted("", "not tried yet")
 UNSENT: Final = "not sent by who crashed inside a flush: Kafka sends behind it"
 
@@ -93,24 +91,27 @@ class _Driving:
         self._matcher, self._host, self._speech, self._walkers = matcher, host, speech, walkers
         self._messages = protocol_of(matcher.composition.constants).messages
         self._moves = matcher.moves
-        self._places = {node: at for at, node in enumerate(matcher.composition.nodes)}
+        nodes, kafkas = matcher.composition.nodes, walkers(matcher, speech).kafkas
+        self._places = {node: at for at, node in enumerate(nodes) if node in kafkas}
         self._leaving: list[list[int]] = [[] for _ in matcher.states]
         for edge, state in enumerate(self._moves.source):
             self._leaving[state].append(edge)
+        self._first = walkers(matcher, speech).first()
         self._random: Random | None = None
         self._tree = _Tree(self._moves.steps)
         self._verdicts: dict[int, Parted | None] = {BEGINNING: None}
         self._sent: set[Any] = set()
         self._lost: dict[int, frozenset[Any]] = {}
         self._really: dict[int, frozenset[Any]] = {BEGINNING: frozenset()}
-        self.found = OnKafka(len(self._moves.source))
+        self.found = OnKafka(asked_of(matcher, kafkas))
 
     def all(self, told: Callable[[int], None]) -> None:
         """Takes what can be."""
+        self._host.ask(["new", *self._first])  # what is sent there may come later
         while self._take(told):
             pass
         self._random, in_vain = Random(0), 0
-        while len(self.found.taken) < self.found.edges and in_vain < DRAWN:
+        while len(self.found.taken) < len(self.found.asked) and in_vain < DRAWN:
             taken = len(self.found.taken)
             self._take(told)
             in_vain = in_vain + 1 if len(self.found.taken) == taken else 0
@@ -127,7 +128,7 @@ class _Driving:
         if self._random:  # what is behind these is not what is looked for
             left = [edge for edge in left if edge in self.found.parted]
         for own in ways.first:
-            if not self._sent.issuperset(self._tree.step(own).result.sent):
+            if not self._sent.issuperset(self._for_kafka(self._tree.step(own).result.sent)):
                 self._run(self._ready([own]))  # who sends something first
         wanted = {own for edge in left for own in (ways.own[edge], *ways.at[self._source(edge)])}
         paths = self._ready(wanted)
@@ -152,7 +153,8 @@ class _Driving:
     def _ways(self) -> _Ways:
         """Breadth first; of ways that are equally long, one whose history is known already."""
         start = self._matcher.dump.initial[0]
-        ways = _Ways({start: (BEGINNING,) * len(self._places)}, [BEGINNING] * self.found.edges, {})
+        nobody, none = (BEGINNING,) * len(self._matcher.composition.nodes), len(self._moves.source)
+        ways = _Ways({start: nobody}, [BEGINNING] * none, {})
         front = [start]
         while front and self._random:
             at = self._random.randrange(len(front))
@@ -169,18 +171,67 @@ class _Driving:
             for edge in later:
                 self._go(edge, ways, beyond, True)
             front = beyond
+        if not self._random:
+            self._join(ways)
         return ways
+
+    def _join(self, ways: _Ways) -> None:
+        """Has runs to the same history go on with each other's last steps. A step that leaves the
+        whole state as it is may be taken on the way to any other step from there; so it is, where
+        it is possible in all states in which that one is to be taken. One that changes the state
+        ends a run, unless a way goes on with it.
+        """
+        loops: dict[tuple[int, int], dict[int, list[int]]] = {}
+        ends: dict[tuple[int, int], dict[int, list[int]]] = {}
+        for edge, own in enumerate(ways.own):
+            if own and own not in ways.first:
+                of = loops if self._source(edge) == self._moves.target[edge] else ends
+                at = self._tree.step(own).node, self._tree.before[own]
+                of.setdefault(at, {}).setdefault(own, []).append(edge)
+        for at, there in loops.items():
+            # The last history of each run, and the states in which it can be.
+            runs: dict[int, set[int]] = {}
+            for own, edges in sorted(there.items(), key=lambda each: (-len(each[1]), each[0])):
+                if going_on := self._going_on(runs, own, edges, ways):
+                    longer, before = going_on
+                    del runs[before]
+                else:
+                    longer = own
+                if not self._verdicts.get(longer):
+                    runs[longer] = {self._source(edge) for edge in edges}
+            for own, edges in ends.get(at, {}).items():
+                if going_on := self._going_on(runs, own, edges, ways):
+                    del runs[going_on[1]]
+
+    def _going_on(
+        self, runs: dict[int, set[int]], own: int, edges: Sequence[int], ways: _Ways
+    ) -> tuple[int, int] | None:
+        """The history in place of `own` with which a run goes on to these edges, and what it goes
+        on from; None: none does, or it parts there.
+        """
+        states = {self._source(edge) for edge in edges}
+        for before, possible in runs.items():
+            longer = self._tree.longer(before, self._tree.last[own], True)
+            if states <= possible and longer is not None and not self._verdicts.get(longer):
+                for edge in edges:
+                    ways.own[edge] = longer
+                return longer, before
+        return None
 
     def _go(self, edge: int, ways: _Ways, beyond: list[int], new: bool) -> bool:
         """Follows an edge, unless its history is new and that is not wanted."""
-        step = self._moves.step[edge]
-        place = self._places[self._moves.steps[step].node]
+        step, target = self._moves.step[edge], self._moves.target[edge]
+        place = self._places.get(self._moves.steps[step].node)
         histories = ways.at[self._moves.source[edge]]
+        if place is None:
+            if target not in ways.at:
+                ways.at[target] = histories
+                beyond.append(target)
+            return True
         own = self._tree.longer(histories[place], step, new)
         if own is None:
             return False
         ways.own[edge] = own
-        target = self._moves.target[edge]
         if target not in ways.at and not self._verdicts.get(own) and self._can_be(edge, ways):
             ways.at[target] = (*histories[:place], own, *histories[place + 1 :])
             ways.first[own] = None
@@ -195,7 +246,7 @@ class _Driving:
             return True
         step = self._moves.steps[self._moves.step[edge]]
         histories = ways.at[self._source(edge)]
-        if self._is_message(step.input):
+        if self._is_kafkas(step.input):
             return step.input in self._sent_by(histories[self._places[step.input.source]])
         lost = self._lost.get(ways.own[edge], frozenset())
         others = [own for own in histories if own != histories[self._places[step.node]]]
@@ -204,8 +255,12 @@ class _Driving:
             self._tree.step(each).input in gone for own in others for each in self._tree.path(own)
         )
 
-    def _is_message(self, input: Any) -> bool:
-        return isinstance(input, self._messages)
+    def _is_kafkas(self, input: Any) -> bool:
+        """Whether it is a message that a node of Kafka's sends."""
+        return isinstance(input, self._messages) and input.source in self._places
+
+    def _for_kafka(self, sent: Iterable[Any]) -> list[Any]:
+        return [message for message in sent if message.destination in self._places]
 
     def _sent_by(self, history: int) -> frozenset[Any]:
         known = self._really.get(history)
@@ -228,7 +283,7 @@ class _Driving:
             where = self._verdicts[own]
             if where is None:
                 self.found.taken.add(edge)
-            else:
+            elif self._tree.before[own] in ways.at[self._source(edge)]:  # else that is tried yet
                 self.found.parted.setdefault(edge, where)
 
     # --- Kafka
@@ -246,7 +301,7 @@ class _Driving:
             inputs = [self._tree.step(each).input for each in path]
             if any(self._verdicts.get(each) for each in path):
                 continue
-            if self._sent.issuperset([each for each in inputs if self._is_message(each)]):
+            if self._sent.issuperset([each for each in inputs if self._is_kafkas(each)]):
                 paths.append(path)
         return paths
 
@@ -256,12 +311,15 @@ class _Driving:
         for path in paths:
             walker = self._walkers(self._matcher, self._speech)
             steps = [self._tree.step(own) for own in path]
-            said = walker.lines(steps)
-            lines += [f"alone {steps[0].node}", *(line for each in said for line in each)]
-            walks.append((path, walker, said))
+            said, node = walker.lines(steps), steps[0].node
+            first = (line for line in self._first if line.startswith(f"{node} "))
+            begin = [f"alone {node}", *first]
+            lines += [*begin, *(line for each in said for line in each)]
+            walks.append((path, walker, said, len(begin)))
         answers = iter(self._host.ask(lines))
-        for path, walker, said in walks:
-            next(answers)
+        for path, walker, said, begun in walks:
+            for _ in range(begun):
+                next(answers)
             self.found.walks += 1
             self._read(path, walker, [[next(answers) for _ in each] for each in said])
 
@@ -294,9 +352,6 @@ def drive(
     told: Callable[[int], None],
 ) -> OnKafka:
     """A Drive of each node alone. The host takes answers by their content."""
-    begin = monotonic()
     driving = _Driving(matcher, host, speech, walkers)
     driving.all(told)
-    found = driving.found
-    found.seconds = monotonic() - begin
-    return found
+    return driving.found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kraftcheck.witness.departures import ALLOWED, NO_USE
+from kraftcheck.witness.departures import ALLOWED, NO_USE, STOPS
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import REFUSED, THROWN
 from reference.kit.cover import Result
@@ -59,6 +59,7 @@ class Walk:
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         assert isinstance(matcher.composition, PartitionComposition), matcher.composition
         self._composition, self._speech = matcher.composition, speech
+        self.kafkas = matcher.composition.nodes
 
     def first(self) -> Sequence[str]:
         """Of a graph that begins with a leader: it is elected, and everybody reads of it."""
@@ -90,7 +91,9 @@ class Walk:
         if not answer or answer.startswith(REFUSED):
             return NO_USE
         taken, *thrown = answer.split("\t")
-        return thrown[0].removeprefix(THROWN) if thrown else self._speech.taken(taken)
+        if thrown:
+            return f"{STOPS}: {thrown[0].removeprefix(THROWN)}"
+        return self._speech.taken(taken)
 
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         brought = answers[1:]

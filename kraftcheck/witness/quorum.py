@@ -135,11 +135,15 @@ def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options:
     return covering.cover(Walk, histories.drive, rules.name, chosen, specs, kafka=kafka, **options)
 
 
+def fetches(model: CoverModel, specs: Path) -> bool:
+    """Whether voters fetch in a graph."""
+    cfg = read_text(folder_of(model, specs) / model.config)
+    return bool(FETCHES & {*PROTOCOLS[model.protocol](constants_of(cfg), None).moves})
+
+
 def _check_rules(model: CoverModel, specs: Path, kafka: Kafka, rules: Protocol) -> None:
     """Votes are alike in both; a fetch that finds nothing waits before KIP-1166, and not since."""
-    cfg = read_text(folder_of(model, specs) / model.config)
-    moves = PROTOCOLS[model.protocol](constants_of(cfg), None).moves
-    if model.protocol == rules.name or not FETCHES & {*moves}:
+    if model.protocol == rules.name or not fetches(model, specs):
         return
     own = [m.name for m in read_covers(specs).values() if m.protocol == rules.name]
     of, to = ("before", "since") if rules is QUORUM_41 else ("since", "before")

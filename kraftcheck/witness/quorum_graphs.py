@@ -30,14 +30,16 @@ class Walk:
     loads = ()
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
+        self.kafkas = matcher.composition.nodes
+        self._begun = matcher.composition.begun()
         self._speech = speech
-        self._in_turns = getattr(matcher.composition, "in_turns", False)
+        self._in_turns = matcher.composition.in_turns
         self.unsent: list[str] = []
         self._follows: dict[int, Taken] = {}
         """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
 
     def first(self) -> Sequence[str]:
-        return ()
+        return [f"{node} {self._speech.text(input)}" for node, input in self._begun]
 
     def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
         tears = [_tear(steps, at) for at in range(len(steps))]

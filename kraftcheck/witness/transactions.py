@@ -6,11 +6,14 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.witness import covering, histories
 from kraftcheck.witness.chance import walk
+from kraftcheck.witness.coordinator_graphs import Walk
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.steered import KafkaSteered
 from live.witness.host import Host
@@ -192,3 +195,8 @@ TRANSACTION_COORDINATORS: Final = _Coordinators()
 def component(kafka: Kafka) -> _Coordinators:
     """Those of all versions that are driven are driven alike."""
     return TRANSACTION_COORDINATORS
+
+
+cover = partial(
+    covering.cover, partial(Walk, (COORDINATOR_KIND.name,)), histories.drive, TRANSACTIONS.name
+)

@@ -10,18 +10,20 @@ Law of this file: an edge counts as taken only if all that was compared was equa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
-from typing import Any, NamedTuple, Protocol as Interface, TypeAlias
+from random import Random
+from typing import Any, Final, NamedTuple, Protocol as Interface, TypeAlias
 
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import Host
 from reference.kit.cover import Result
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
-from traces.cover.matching import ABSENT, Matcher, Step
+from traces.cover.matching import ABSENT, Matcher, Moves, Step
 
+DRAWN: Final = 2
+"""So often in a row ways are drawn in vain."""
 OTHER_OUTCOME = "of several outcomes that the specs allow, Kafka has another"
 
 
@@ -31,6 +33,10 @@ class Walker(Interface):
     @property
     def loads(self) -> Collection[int]:
         """Those that can be brought to any row."""
+
+    @property
+    def kafkas(self) -> Collection[int]:
+        """The nodes that are Kafka's; the others are the reference's."""
 
     @property
     def unsent(self) -> Sequence[str]:
@@ -71,19 +77,19 @@ class Parted(NamedTuple):
 
 @dataclass
 class OnKafka:
-    """taken: edges that were taken as in the model, on some way. parted: where Kafka does not, by
-    edge, on some way. passed: those of them behind which it was brought to where the model is.
-    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
-    by its name. wrong: what no entry allows, in words.
+    """asked: the edges that are steps of Kafka's nodes. taken: those that were taken as in the
+    model, on some way. parted: where Kafka does not, by edge, on some way. passed: those of them
+    behind which it was brought to where the model is. moves: how many were told. reasons: of each
+    edge that was not taken, why; an entry of a profile by its name. wrong: what no entry allows, in
+    words.
     """
 
-    edges: int
+    asked: list[int]
     taken: set[int] = field(default_factory=set)
     parted: dict[int, Parted] = field(default_factory=dict)
     passed: set[int] = field(default_factory=set)
     moves: int = 0
     walks: int = 0
-    seconds: float = 0.0
     reasons: dict[int, str] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
@@ -91,6 +97,12 @@ class OnKafka:
     def why(self) -> Counter[str]:
         """How many edges were not taken, by reason."""
         return Counter(self.reasons.values())
+
+
+def asked_of(matcher: Matcher, kafkas: Collection[int]) -> list[int]:
+    """The edges that are steps of these nodes."""
+    steps, step = matcher.moves.steps, matcher.moves.step
+    return [edge for edge, number in enumerate(step) if steps[number].node in kafkas]
 
 
 Drive: TypeAlias = Callable[[Matcher, Host, Speech, Walkers, Callable[[int], None]], OnKafka]
@@ -122,23 +134,61 @@ def drive(
 ) -> OnKafka:
     """A Drive in walks of the whole composition, in the fewest moves. Each begins with new nodes;
     where Kafka parts from the model it ends, and edges behind that are tried on other ways, as long
-    as there are any.
+    as there are any. What Kafka does may hang on more than rows show, so edges at which it parts
+    are tried again, each on ways that are drawn, until DRAWN draws in a row take none.
     """
-    begin = monotonic()
-    found = OnKafka(len(matcher.moves.source))
-    while walks := _walks(matcher, found):
+    found = OnKafka(asked_of(matcher, walkers(matcher, speech).kafkas))
+
+    def take(walks: Iterable[Sequence[int]]) -> int:
+        """How many edges more were taken."""
+        before = len(found.taken)
         for walk in walks:
             _take(walk, matcher, host, walkers(matcher, speech), found)
             told(len(found.taken))
-    found.seconds = monotonic() - begin
+        return len(found.taken) - before
+
+    random, in_vain = Random(0), 0
+    while in_vain < DRAWN:
+        while walks := _walks(matcher, found):
+            take(walks)
+        in_vain = 0 if take(_drawn(matcher, found, random)) else in_vain + 1
     return found
+
+
+def _drawn(matcher: Matcher, found: OnKafka, random: Random) -> list[list[int]]:
+    """To each edge at which Kafka parted and that it has not taken, a way through edges that it
+    has.
+    """
+    moves = matcher.moves
+    leaving: dict[int, list[int]] = {}
+    for edge in sorted(found.taken | found.passed):
+        leaving.setdefault(moves.source[edge], []).append(edge)
+    start = matcher.dump.initial[0]
+    ways: dict[int, int] = {start: ABSENT}
+    """By state, the last edge."""
+    front = [start]
+    while front:
+        state = front.pop(random.randrange(len(front)))
+        for edge in leaving.get(state, ()):
+            if ways.setdefault(moves.target[edge], edge) == edge:
+                front.append(moves.target[edge])
+    left = sorted(found.parted.keys() - found.taken)
+    return [_way(ways, moves, edge) for edge in left if moves.source[edge] in ways]
+
+
+def _way(ways: Mapping[int, int], moves: Moves, edge: int) -> list[int]:
+    way = []
+    while edge != ABSENT:
+        way.append(edge)
+        edge = ways[moves.source[edge]]
+    return way[::-1]
 
 
 def _walks(matcher: Matcher, found: OnKafka) -> list[list[int]]:
     """Walks through edges that are left, on ways that are not known to part for good."""
     moves = matcher.moves
-    closed = found.parted.keys() - found.passed
-    open_edges = [e for e in range(found.edges) if e not in closed and moves.target[e] != ABSENT]
+    closed = found.parted.keys() - found.passed - found.taken
+    open_edges = [e for e, at in enumerate(moves.target) if e not in closed and at != ABSENT]
     source = [moves.source[e] for e in open_edges]
     target = [moves.target[e] for e in open_edges]
     start = matcher.dump.initial[0]

@@ -42,7 +42,8 @@ class Composition(ABC):
     places: the dump's variables that hold rows, each with whose; together they are `nodes`. shared:
     the dump's variable that holds the shared log; empty: there is none. moves: the actions that may
     happen, by name. budgets: how much may be spent of what. messages: the types of what somebody
-    must have sent.
+    must have sent. in_turns: whether a step may be several of the specification's, as append and
+    flush in one, which TLC could not judge as one.
     """
 
     name: str
@@ -53,10 +54,15 @@ class Composition(ABC):
     moves: frozenset[str]
     budgets: Mapping[str, int]
     messages: tuple[type[Any], ...]
+    in_turns: bool = False
 
     @abstractmethod
     def initial(self) -> Sequence[RowLike]:
         """The rows at first, in the order of `nodes`."""
+
+    def begun(self) -> Sequence[tuple[int, InputLike]]:
+        """Nodes and inputs by which new nodes come to the rows at first."""
+        return ()
 
     def first_log(self) -> tuple[RecordLike, ...]:
         """What the shared log holds at first."""

@@ -44,7 +44,10 @@ def run(*words: str) -> Result:
         (("bugs", "groups", "--out", "out"), "no schedule of a groups is stored"),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),
-        (("cover", "quorum-retries"), "(KIP-1166): take quorum41-search, or another --kafka"),
+        (
+            ("cover", "quorum-retries"),
+            "(KIP-1166): take quorum41-search, quorum41-record, or",
+        ),
         (("cover", "quorum41-search", "--kafka", "4.0.2"), "has those before (KIP-1166): take"),
     ],
 )

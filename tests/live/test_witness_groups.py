@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from kraftcheck.exits import HOLDS, VIOLATED
+from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
 from kraftcheck.witness.driving import drive
 from kraftcheck.witness.groups import GROUP_COORDINATORS
 from kraftcheck.witness.kafka import Kafka
@@ -217,6 +217,42 @@ def test_a_schedule_is_made_small(tmp_path: Path) -> None:
     run(VIOLATED, "shrink", str(padded), "--out", str(small))
     script, _ = read(small.read_text("utf-8"))
     assert script.violates == "NobodyGivesUp" and len(script.moves) == 5
+
+
+def test_every_edge_of_a_graph() -> None:
+    """That is a step of the coordinator; members are the model's."""
+    [graph] = run(HOLDS, "cover", "groups-join")["graphs"]
+    assert (graph["edges"], graph["kafkas"], graph["taken"]) == (330, 160, 160)
+    assert graph["not_taken"] == {}
+
+
+def test_a_graph_without_a_coordinator_is_bad_input() -> None:
+    result = CliRunner().invoke(cli, ["witness", "cover", "groups-offsets", "--quiet"])
+    assert result.exit_code == BAD_INPUT
+    assert "groups-offsets: no node of Kafka's takes a step in that graph" in result.output
+
+
+IN_GRAPHS = [
+    Plant(
+        "who joins is not told its assignment",
+        MANAGER,
+        "memberEpoch == 0 || isFullRequest || ConsumerGroupMember.hasAssignedPartitionsChanged(",
+        "memberEpoch > 0 && ConsumerGroupMember.hasAssignedPartitionsChanged(",
+        HEARTBEAT,
+        "tells",
+    ),
+    next(each for each in HOSTS if each.name == "the host forgets who waits"),
+]
+
+
+@pytest.mark.parametrize("plant", IN_GRAPHS, ids=["of-kafka", "of-the-host"])
+def test_a_fault_is_refused_at_edges(plant: Plant, tmp_path: Path) -> None:
+    texts = HOST if plant in HOSTS else sources(tmp_path / "kafka", "kafka-group-coordinator")
+    [classes] = compiled([plant], texts, tmp_path, GROUP_COORDINATORS.protocol.name)
+    [graph] = run(VIOLATED, "cover", "groups-join", "--jars", str(classes))["graphs"]
+    assert {each.split(":")[0] for each in graph["refused"]} == {plant.action}
+    assert any(plant.field in each for each in graph["refused"])
+    assert graph["not_taken"]["refused"] > 0
 
 
 def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
+from kraftcheck.witness.coordinator_graphs import ANSWERED_ONCE, COMPLETED_TOGETHER
+from kraftcheck.witness.covering import BEHIND
 from kraftcheck.witness.driving import drive, host_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
@@ -330,6 +332,23 @@ def test_the_fix_of_z70_is_accepted(transaction_sources: Path, tmp_path: Path) -
     words = ("--as", "specs", "--jars", str(classes))
     found = run(HOLDS, "replay", str(EXAMPLES / "Z70.moves"), *words)
     assert (found["violates"], found["found"]["rejections"]) == ("", [])
+
+
+def test_every_edge_of_a_graph() -> None:
+    """Of the coordinator's, those that Kafka does not take are told apart; its bug is the model's
+    refusal."""
+    [graph] = run(HOLDS, "cover", "transactions-timeout")["graphs"]
+    assert graph["taken"] + sum(graph["not_taken"].values()) == graph["kafkas"]
+    assert set(graph["not_taken"]) == {"acts-on-tail", COMPLETED_TOGETHER, ANSWERED_ONCE, BEHIND}
+
+
+def test_a_fault_is_refused_at_edges(transaction_sources: Path, tmp_path: Path) -> None:
+    plant = next(each for each in PLANTS if "completes as aborted" in each.name)
+    [classes] = compiled([plant], transaction_sources, tmp_path, TRANSACTIONS.name)
+    words = ("cover", "transactions-timeout", "--jars", str(classes))
+    [graph] = run(VIOLATED, *words)["graphs"]
+    refused = [each for each in graph["refused"] if each.startswith(f"{plant.action}:")]
+    assert any(plant.field in each for each in refused)
 
 
 def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:

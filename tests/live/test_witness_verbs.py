@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from kraftcheck.witness.covering import BEHIND
 from kraftcheck.witness.driving import host_of
 from kraftcheck.witness.histories import UNSENT
 from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.partition_graphs import Walk as PartitionWalk
 from kraftcheck.witness.quorum_graphs import NOTHING_TO_LOSE, Walk
 from kraftcheck.witness.speech import Speech
 from live.sources import VERSION
+from live.witness.host import Host
+from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from tests.live.patched import Plant, compiled, sources
 from tests.live.test_witness_partition import PLANTS
@@ -217,8 +221,47 @@ def test_who_is_alone_takes_all_edges_that_whole_walks_take() -> None:
         with host_of(kafka, QUORUM, constants, answers="content") as host:
             found.append(drive(matcher, host, speech, Walk, lambda done: None))
     whole, alone = found
-    assert whole.taken <= alone.taken and len(alone.taken) == alone.edges
+    assert whole.taken <= alone.taken and len(alone.taken) == len(alone.asked)
     assert alone.moves < whole.moves / 5
+
+
+def test_a_graph_with_records_by_the_rules_since_4_1(tmp_path: Path) -> None:
+    """It begins behind an election. Kafka sends what it appended before it has flushed it."""
+    [graph] = run(HOLDS, "cover", "quorum41-record")["graphs"]
+    assert (graph["edges"], graph["not_taken"]) == (9066, {"answers-before-flush": 2})
+    plant = next(each for each in OF_VOTERS if each.name == "an append wakes nobody")
+    [classes] = compiled([plant], sources(tmp_path / "kafka", "kafka-raft"), tmp_path, "quorum")
+    [graph] = run(VIOLATED, "cover", "quorum41-record", "--jars", str(classes))["graphs"]
+    assert {each.split(":")[0] for each in graph["refused"]} == {plant.action}
+    assert any(plant.field in each for each in graph["refused"])
+
+
+def test_edges_at_which_a_walk_parts_are_tried_on_others() -> None:
+    """A host that has no use for the first of each input: every edge is taken on another walk."""
+    dumped = dump_graph(read_covers()["partition-one-record"])
+    matcher, constants = Matcher(dumped.dump, dumped.composition), dumped.composition.constants
+    matcher.explore()
+    kafka, speech = Kafka(VERSION, None, "", files=True), Speech(constants)
+    with host_of(kafka, PARTITION, constants, answers="content") as host:
+        forgetful = Forgetful(host)
+        found = walking.drive(matcher, forgetful, speech, PartitionWalk, lambda done: None)
+    assert found.parted and len(found.taken) == len(found.asked) == 245
+
+
+class Forgetful(Host):
+    """It does not do the first of several inputs, though Kafka would."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._seen: set[str] = set()
+
+    def ask(self, moves: Sequence[str]) -> list[str]:
+        answers = self._host.ask(moves)
+        for at, move in enumerate(moves):
+            if "ReplicaFetch" in move and move not in self._seen:
+                self._seen.add(move)
+                answers[at] = ""
+        return answers
 
 
 def test_messages_of_two_runs_that_read_alike_are_alike(tmp_path: Path) -> None:

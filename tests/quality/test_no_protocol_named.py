@@ -45,7 +45,7 @@ PARTS = (
     *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs"),
     *("kraftcheck.witness.partition", "kraftcheck.witness.partition_graphs"),
     *("kraftcheck.witness.cluster", "kraftcheck.witness.groups"),
-    "kraftcheck.witness.transactions",
+    *("kraftcheck.witness.transactions", "kraftcheck.witness.coordinator_graphs"),
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from reference.kit import log
 from reference.kit.cover import Composition, LocalMove, Result
@@ -80,11 +80,11 @@ class Scripted(QuorumHandlers):
 
 
 class QuorumComposition(Composition):
-    """The rule book of the quorum, for one set of constants, moves and budgets. in_turns: whether
-    what Kafka does in one turn is one step, such as append and flush.
+    """The rule book of the quorum, for one set of constants, moves and budgets. wait: the end of a
+    parked fetch's wait.
     """
 
-    in_turns = False
+    wait: type[FetchMaxWait] = FetchMaxWait
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class QuorumComposition(Composition):
     def local_inputs(self, row: Row, value: int) -> Iterator[Input]:
         """Every input that is no message, whether or not the row has a use for it."""
         for m in row.parked:
-            yield FetchMaxWait(m)
+            yield self.wait(m)
         yield Append(value)
         yield from _ALWAYS
         for peer in self.nodes:
@@ -132,7 +132,7 @@ class QuorumComposition(Composition):
         yield from self.local_inputs(row, 1)
         yield Append(2)
         yield Crash(log.end_offset(row.log) + 1)
-        yield from (FetchMaxWait(m) for m in incoming if isinstance(m, FetchRequest))
+        yield from (self.wait(m) for m in incoming if isinstance(m, FetchRequest))
 
     def mutants(self, message: Message) -> Iterator[Message]:
         return mutants(message, self.nodes)
@@ -154,6 +154,9 @@ class QuorumComposition(Composition):
         return results
 
 
+C = TypeVar("C", bound=QuorumComposition)
+
+
 def composition_of(
     constants: Mapping[str, str], rules: type[QuorumRules] | None = None
 ) -> QuorumComposition:
@@ -165,11 +168,11 @@ def composition_of(
 
 
 def composition_with(
-    composition: type[QuorumComposition],
+    composition: type[C],
     of: type[Constants],
     constants: Mapping[str, str],
     rules: type[QuorumRules] | None,
-) -> QuorumComposition:
+) -> C:
     """A composition with constants of this type. Raises as `composition_of`."""
     cfg = Settings(constants)
     moves = cfg.members("Moves")

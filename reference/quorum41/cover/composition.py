@@ -1,7 +1,7 @@
 """The composition of the quorum since 4.1: the twin of specs/quorum41/cover/Quorum41Cover.tla.
 
-It takes Kafka's turns: a leader flushes in the step that appends, and who learnt nothing from an
-answer asks again at once.
+A graph begins with new voters, or behind an election. It takes Kafka's turns: a leader flushes in
+the step that appends, and who learnt nothing from an answer asks again at once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,19 @@ from msgspec.structs import replace
 from reference.kit import log
 from reference.kit.cover import Result
 from reference.quorum.cover.composition import QuorumComposition, composition_with
-from reference.quorum.messages import Append, Input
+from reference.quorum.messages import (
+    Append,
+    Crash,
+    ElectionTimeout,
+    Input,
+    Message,
+    Restart,
+    VoteResponse,
+)
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Outcome, Row
 from reference.quorum41.handlers import Quorum41Handlers, outcomes
+from reference.quorum41.messages import FetchMaxWait
 from reference.quorum41.rules import Quorum41Rules
 from reference.quorum41.types import Constants, initial_row
 
@@ -45,15 +54,41 @@ class Quorum41Composition(QuorumComposition):
     """The rule book of the quorum since 4.1."""
 
     in_turns = True
+    wait = FetchMaxWait
 
     def __init__(self, constants: Constants, *about: Any) -> None:
         super().__init__(constants, *about)
         self.name = "quorum41"
         *_, rules = about
         self._turns = InTurns(constants, (rules or Quorum41Rules)(constants))
+        self._rows = {node: initial_row(constants) for node in self.nodes}
+        self._begun: list[tuple[int, Input]] = []
+
+    def lead(self) -> None:
+        """The graph begins behind these: the first of two voters is elected, and the other, which
+        has voted for it, crashes. What else they have sent is lost.
+        """
+        one, other = self.nodes
+        self._take(one, Restart())
+        [asks] = self._take(one, ElectionTimeout())
+        self._take(other, Restart())
+        for _ in ("the pre-vote", "the vote"):
+            sent = self._take(other, asks)
+            [answer] = [message for message in sent if isinstance(message, VoteResponse)]
+            asks, *_ = self._take(one, answer)
+        self._take(other, Crash(0))
+
+    def _take(self, node: int, input: Input) -> Sequence[Message]:
+        self._begun.append((node, input))
+        [made] = self.outcomes(node, self._rows[node], input)
+        self._rows[node] = made.row
+        return made.sent
+
+    def begun(self) -> Sequence[tuple[int, Input]]:
+        return self._begun
 
     def initial(self) -> Sequence[Row]:
-        return [initial_row(self.constants) for _ in self.nodes]
+        return [self._rows[node] for node in self.nodes]
 
     def outcomes(self, node: int, row: Row, input: Input) -> Sequence[Result]:
         found = outcomes(self._turns, node, row, input)
@@ -62,6 +97,9 @@ class Quorum41Composition(QuorumComposition):
 
 def composition_of(
     constants: Mapping[str, str], rules: type[QuorumRules] | None = None
-) -> QuorumComposition:
+) -> Quorum41Composition:
     """As of the quorum."""
-    return composition_with(Quorum41Composition, Constants, constants, rules)
+    made = composition_with(Quorum41Composition, Constants, constants, rules)
+    if constants.get("Led") == "TRUE":
+        made.lead()
+    return made

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /** The nodes of one run, and all that they have sent: a message may come late, again, or never. */
@@ -66,7 +67,7 @@ final class World {
                 known.add(0, told);  // the latest comes first
             } else if (known.isEmpty()) {
                 known.add(told);
-            } else if (!known.get(0).what().equals(told.what())) {
+            } else if (!Objects.equals(known.get(0).what(), told.what())) {
                 throw new IllegalStateException("of two runs Kafka's messages differ that read alike: " + told.text());
             }
         }

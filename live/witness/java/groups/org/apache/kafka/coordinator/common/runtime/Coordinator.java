@@ -37,6 +37,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -276,7 +277,7 @@ public final class Coordinator extends Node {
     }
 
     private List<Object> waiting() {
-        List<Object> found = new ArrayList<>();
+        Set<Object> found = new LinkedHashSet<>();
         for (Object each : tenure.waiting()) {
             JsonNode in = asked.get(each);
             if (in != null) {
@@ -284,7 +285,7 @@ public final class Coordinator extends Node {
                 found.add(form(in, result.response()));
             }
         }
-        return found;
+        return List.copyOf(found);
     }
 
     /** Epochs begin with 1, as in Kafka since 4.3; before, with 0. What is no epoch is the same. */
