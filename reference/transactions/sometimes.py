@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from reference.kit.sometimes import Conditions
 from reference.transactions.messages import (
     Elect,
     EndTxn,
     InitProducerId,
     LoseLeader,
-    MarkerReply,
     Produce,
     TransactionTimeout,
     WriteTxnMarkers,
@@ -76,10 +73,3 @@ def deposed_coordinator_writes_a_marker(before: PartitionLeader, input: WriteTxn
 def marker_arrives_twice(before: PartitionLeader, input: WriteTxnMarkers) -> bool:
     """A marker arrives where no transaction is open."""
     return not before.producer.open
-
-
-@sometimes(MarkerReply)
-def answer_comes_to_a_deposed_coordinator(before: Coordinators, input: Any) -> bool:
-    """A partition answers a coordinator that another one has followed."""
-    epoch: int = input.marker.coordinator_epoch
-    return epoch < before.leader_epoch
