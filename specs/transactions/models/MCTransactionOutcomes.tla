@@ -64,10 +64,16 @@ Outcomes == INSTANCE TransactionOutcomes WITH
   passed <- [p \in Partitions |-> Passed(p)],
   answered <- Answered
 
-(* Outcomes!Spec, in two pieces: its steps have a name for TLC then, and     *)
-(* are asked only where something is changed that the mapping looks at.     *)
+(* Outcomes!Spec, in two pieces, so that its steps have a name for TLC; and  *)
+(* each part of a step is asked only where something is changed that it     *)
+(* looks at on both sides, as it holds where nothing is.                    *)
+Logs == [p \in Partitions |-> <<partitions[p].log, partitions[p].follower>>]
+
 OutcomesBegin == Outcomes!Init
-OutcomesRefined == [][Outcomes!Step]_<<decided, told, partitions>>
+OutcomesRefined ==
+  [][/\ decided' # decided => Outcomes!Decide
+     /\ Logs' # Logs => Outcomes!Write /\ Outcomes!Read
+     /\ told' # told => Outcomes!Tell]_<<decided, told, partitions>>
 
 -----------------------------------------------------------------------------
 (* What a coordinator has begun is what it has written, or will write.      *)
