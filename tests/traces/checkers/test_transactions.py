@@ -493,6 +493,8 @@ def test_a_history_that_is_cut_anywhere_is_nobodys_fault(
 def test_agrees_with_an_enumeration_of_fates() -> None:
     found = [transaction_worlds.compare(seed) for seed in range(600)]
     assert found.count("violated") > 50 and found.count("holds") > 200
+    # A consumer of whom it is only known where it stood after a poll that showed nothing.
+    assert transaction_worlds.compare(13_019_134) == "violated"
 
 
 def test_the_enumeration_notices_a_checker_that_passes_everything(

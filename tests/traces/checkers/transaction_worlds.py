@@ -288,11 +288,10 @@ def _went(polls: list[Operation]) -> list[range]:
         end = max(
             [*(o + 1 for o in offsets), *([] if each.to is None else [each.to])], default=None
         )
-        if begin is None or end is None:
-            spans.append(range(0))
-            continue
-        spans.append(range(begin, end))
-        stood[each.process, each.key] = end
+        known = begin is not None and end is not None
+        spans.append(range(begin, end) if known else range(0))
+        if end is not None:  # Where it stands is known, even if not where it came from.
+            stood[each.process, each.key] = end
     return spans
 
 
