@@ -83,6 +83,8 @@ def marker_arrives_twice(before: PartitionLeader, input: WriteTxnMarkers) -> boo
 
 
 @sometimes(WriteTxnMarkers)
-def late_marker_meets_the_next_transaction(before: PartitionLeader, input: WriteTxnMarkers) -> bool:
-    """The marker of an earlier transaction arrives while the next one is open."""
-    return before.producer.open and input.epoch <= before.producer.epoch
+def late_marker_is_refused_by_the_next_transaction(
+    before: PartitionLeader, after: PartitionLeader
+) -> bool:
+    """The marker of an earlier transaction meets an open one, and leaves it open."""
+    return before.producer.open and after.producer.open

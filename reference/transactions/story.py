@@ -18,7 +18,9 @@ HEARD = {"Ready": "so", "Fenced": "that it is fenced", "Failed": "that it may no
 
 
 class _Told:
-    """One transaction: each list has a step, and where."""
+    """One transaction. ends: in words; written: by partition, in which steps; fates: by what became
+    of it and where, in which step.
+    """
 
     def __init__(self, client: int, epoch: int, begun: int) -> None:
         self.begins = f"of producer {client} in epoch {epoch}, from step {begun}"

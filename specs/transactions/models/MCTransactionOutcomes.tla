@@ -64,9 +64,9 @@ Outcomes == INSTANCE TransactionOutcomes WITH
   passed <- [p \in Partitions |-> Passed(p)],
   answered <- Answered
 
-(* Outcomes!Spec, in two pieces, so that its steps have a name for TLC; and  *)
-(* each part of a step is asked only where something is changed that it     *)
-(* looks at on both sides, as it holds where nothing is.                    *)
+(* Outcomes!Spec, in two pieces, so that TLC has a name for its steps.      *)
+(* Each part of a step is asked only where something is changed that it is  *)
+(* about: where nothing is, it holds.                                       *)
 Logs == [p \in Partitions |-> <<partitions[p].log, partitions[p].follower>>]
 
 OutcomesBegin == Outcomes!Init
