@@ -5,7 +5,8 @@
 //
 // young, ended: TransactionCoordinator and TransactionStateManager, whose log acknowledges at once and
 // whose markers are written at once. Between the listing of transactions that took too long and their
-// abort one of them ends; in "young" its producer begins the next one. offsets: GroupCoordinatorShard;
+// abort one of them ends; in "young" its producer begins the next one. gap: the same classes; a commit
+// comes between the two locks of such an abort, or after both. offsets: GroupCoordinatorShard;
 // the first of two commits of offsets in one transaction comes once more, after the second. marker,
 // batch: UnifiedLog, with transactions of version 1, and of version 2 as the control; the marker of one
 // transaction comes again amid the next, or a batch comes and is verified after the marker. bulk:
@@ -24,6 +25,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.Supplier;
+import kafka.coordinator.transaction.CoordinatorEpochAndTxnMetadata;
 import kafka.coordinator.transaction.TransactionConfig;
 import kafka.coordinator.transaction.TransactionCoordinator;
 import kafka.coordinator.transaction.TransactionMarkerChannelManager;
@@ -72,6 +74,7 @@ import org.apache.kafka.timeline.SnapshotRegistry;
 import scala.Function1;
 import scala.Option;
 import scala.runtime.BoxedUnit;
+import scala.util.Either;
 
 public class LateForTransactions {
     private static final int TIMEOUT = 1000, LOG_PARTITIONS = 50;
@@ -81,6 +84,7 @@ public class LateForTransactions {
     public static void main(String[] args) throws Exception {
         say("young", young(true), young(false));
         say("ended", ended(true), ended(false));
+        say("gap", gap(true), gap(false));
         say("offsets", offsets(true), offsets(false));
         say("marker", marker((short) 1), marker((short) 2));
         say("batch", batch((short) 1), batch((short) 2));
@@ -149,6 +153,30 @@ public class LateForTransactions {
         return came + ", still open: " + open;
     }
 
+    // What a commit is told that comes while the coordinator has noted the fence of its producer and not
+    // written it, or once it has; and what has become of the transaction.
+    private static String gap(boolean between) {
+        World world = new World();
+        Instance a = world.begun("a");
+        String[] told = new String[1];
+        Runnable commit = () -> {
+            try {
+                told[0] = a.end(TransactionResult.COMMIT).name();
+            } catch (RuntimeException problem) {
+                told[0] = problem.getClass().getSimpleName();
+            }
+        };
+        if (between) {
+            world.rows.fenced = commit;
+        }
+        world.clock.now += TIMEOUT + 500;
+        world.sweep();
+        if (!between) {
+            commit.run();
+        }
+        return told[0] + ", " + a.row().state();
+    }
+
     private static class Clock implements Time {
         long now = 1_000_000;
 
@@ -184,6 +212,7 @@ public class LateForTransactions {
     // The rows, with a log whose records are acknowledged at once.
     private static class Rows extends TransactionStateManager {
         Runnable meanwhile = () -> { };
+        Runnable fenced;
         String listed;
 
         Rows(TransactionConfig config, Time time) {
@@ -203,6 +232,18 @@ public class LateForTransactions {
             return found;
         }
 
+        // Whoever ends a transaction asks for its row: of an abort that is noted, between the two locks.
+        @Override
+        public Either<Errors, Option<CoordinatorEpochAndTxnMetadata>> getTransactionState(String id) {
+            var found = super.getTransactionState(id);
+            if (fenced != null && row(found).pendingState().equals(Optional.of(TransactionState.PREPARE_EPOCH_FENCE))) {
+                Runnable now = fenced;
+                fenced = null;
+                now.run();
+            }
+            return found;
+        }
+
         @Override
         public void appendTransactionToLog(
             String id, int epoch, TxnTransitMetadata next, Function1<Errors, BoxedUnit> told,
@@ -213,7 +254,11 @@ public class LateForTransactions {
         }
 
         TransactionMetadata row(String id) {
-            return getTransactionState(id).toOption().get().get().transactionMetadata();
+            return row(getTransactionState(id));
+        }
+
+        private static TransactionMetadata row(Either<Errors, Option<CoordinatorEpochAndTxnMetadata>> found) {
+            return found.toOption().get().get().transactionMetadata();
         }
     }
 

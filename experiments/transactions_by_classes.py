@@ -1,4 +1,4 @@
-"""Z72, Z75, Z87, Z140 and Z200 on Kafka's own classes: what comes late, or all at once.
+"""Z72, Z75, Z87, Z140, Z200 and H10 on Kafka's own classes: what comes late, or all at once.
 
     .venv/bin/python -m experiments.transactions_by_classes [--repeat N] [--jars DIR]
 
@@ -22,6 +22,7 @@ from experiments.tools import JARS, click_errors
 CASES: Final = {
     "young": "Z200: a transaction that has just begun, whose predecessor took too long",
     "ended": "Z200: two that took too long, of which one ends by itself",
+    "gap": "H10: a commit amid the abort of a transaction that took too long",
     "offsets": "Z87: what a group has after commits of 10 and of 20 in one transaction",
     "marker": "Z75, version 1 and 2: a marker comes again while the next transaction is open",
     "batch": "Z72, version 1 and 2: a batch is let in after the marker of its transaction",

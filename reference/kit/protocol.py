@@ -229,6 +229,8 @@ class World:
     input, how often of a thousand times it comes when it could, to draw from. awaited: whether
     anybody still waits for what an input does, of the constants, all rows, the node and the input;
     in runs that are not `late` no other one comes. calm: unsaid, nothing is asked of progress.
+    story: what became of the units of a run, in lines, of its steps: each the node, its row before
+    and after.
     """
 
     constants: Mapping[str, Sequence[Any]]
@@ -244,6 +246,7 @@ class World:
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
     awaited: Callable[[Any, Mapping[int, Any], int, Any], bool] | None = None
     calm: Calm | None = None
+    story: Callable[[Iterable[tuple[int, Any, Any]]], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

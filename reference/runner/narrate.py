@@ -45,11 +45,20 @@ def narrate(run: Run) -> Iterator[str]:
         if index in violated:
             yield f"{'':>5} !! {violated[index].invariant}: {violated[index].explanation}"
     yield ""
+    yield from _story(run)
     for operation in result.history:
         yield render_operation(operation)
     yield ""
     ended = f"{len(run.steps)} steps, {result.statistics['duration'] / 1e6:.3f} s"
     yield f"{ended}: {ending(result.verdict, heals=manner.heals)}"
+
+
+def _story(run: Run) -> Iterator[str]:
+    """What became of the units of a run, where a protocol in it has some."""
+    of = dict.fromkeys(protocol_of_kind(kind_of_row(step.after)) for step in run.steps)
+    for world in (protocol.world for protocol in of):
+        if world is not None and world.story is not None:
+            yield from world.story((step.node, step.before, step.after) for step in run.steps)
 
 
 def ending(verdict: str, *, heals: bool) -> str:

@@ -59,6 +59,7 @@ from reference.transactions.partition import PartitionHandlers
 from reference.transactions.properties import PROPERTIES, history_next
 from reference.transactions.rules import COMPLETED, TransactionRules, prepared
 from reference.transactions.sometimes import sometimes
+from reference.transactions.story import transactions_told
 from reference.transactions.types import (
     Client,
     Constants,
@@ -333,6 +334,7 @@ TRANSACTIONS: Final = Protocol(
         },
         awaited=_awaited,
         calm=CALM,
+        story=transactions_told,
     ),
 )
 PROTOCOL: Final = TRANSACTIONS

@@ -39,6 +39,13 @@ def end_is_asked_while_a_record_is_written(before: Coordinators) -> bool:
     return _leading(before).pending.state != "None"
 
 
+@sometimes(EndTxn)
+def late_end_meets_the_next_transaction(before: Coordinators, input: EndTxn) -> bool:
+    """The end of an earlier transaction arrives while the next one is open."""
+    txn = _leading(before).txn
+    return txn.state == "Ongoing" and input.epoch < txn.epoch
+
+
 @sometimes(InitProducerId)
 def open_transaction_is_fenced(before: Coordinators) -> bool:
     """Another instance of the producer begins while a transaction is open."""
@@ -73,3 +80,11 @@ def deposed_coordinator_writes_a_marker(before: PartitionLeader, input: WriteTxn
 def marker_arrives_twice(before: PartitionLeader, input: WriteTxnMarkers) -> bool:
     """A marker arrives where no transaction is open."""
     return not before.producer.open
+
+
+@sometimes(WriteTxnMarkers)
+def late_marker_is_refused_by_the_next_transaction(
+    before: PartitionLeader, after: PartitionLeader
+) -> bool:
+    """The marker of an earlier transaction meets an open one, and leaves it open."""
+    return before.producer.open and after.producer.open

@@ -80,11 +80,12 @@ def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path
 
 
 def test_what_comes_late() -> None:
-    """Z200, Z87, Z75, Z72 and Z140, each with its control."""
+    """Z200, H10, Z87, Z75, Z72 and Z140, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
     assert found == {
         "young": ("COMPLETE_ABORT, its commit: INVALID_TXN_STATE", "ONGOING, its commit: NONE"),
         "ended": ("IllegalStateException, still open: 1", "a whole sweep, still open: 0"),
+        "gap": ("IllegalStateException, COMPLETE_ABORT", "INVALID_TXN_STATE, COMPLETE_ABORT"),
         "offsets": ("10", "20"),
         "marker": ("appended at 3", "InvalidProducerEpochException, open"),
         "batch": ("appended at 2, open", "InvalidProducerEpochException"),

@@ -76,8 +76,10 @@ def complaints(specs: Path) -> list[str]:
         "MCVotersLiveness",
     )
     required |= {root: [] for root in liveness}
-    # A refinement, of what these models' own module says.
+    # Refinements, of what these models' own modules say.
     required["MCPartitionTail"] = ["TailsOfCandidates", "DeposedIsNotElected", "TailLogRefined"]
+    refined = ["OutcomesBegin", "OutcomesRefined", "PendingIsLocal"]
+    required["MCTransactionOutcomes"] = refined
     return lint(read_manifest(specs / "models.toml"), required)
 
 

@@ -403,6 +403,25 @@ def test_bad_input_is_refused_in_a_line(reason: str, tmp_path: Path) -> None:
     assert reason in str(refused.value) and refused.value.line and "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(("ended", "name"), [(True, "future-read"), (False, "G1a")])
+def test_what_is_read_before_its_commit_was_asked_for_is_found(
+    ended: bool, name: str, tmp_path: Path
+) -> None:
+    """Also if it never was: what is open in the end was not committed."""
+    told = Told().op(0, "begin", txn="1").send(0, 1, 0, 0, 5)
+    told.poll(9, "{0 [[0 5]]}", "{0 0}", "{0 1}")
+    if ended:
+        told.op(0, "end", ":commit", txn="1")
+    found = told.report(tmp_path / "history.edn")
+    assert found.verdict == "violated" and name in names(found), found
+
+
+def test_a_record_that_is_committed_twice_is_a_duplicate(tmp_path: Path) -> None:
+    told = Told().txn(0, 1, (0, 0, 5)).poll(9, "{0 [[0 5] [2 5]]}", "{0 0}", "{0 3}")
+    found = told.report(tmp_path / "history.edn")
+    assert found.verdict == "violated" and "duplicate" in names(found), found
+
+
 def test_a_lost_commit_that_was_asked_for_twice_is_found(tmp_path: Path) -> None:
     told = Told().txn(0, 1, *BOTH, end="commit info").op(0, "end", ":commit", txn="1")
     told.poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}")
@@ -474,6 +493,8 @@ def test_a_history_that_is_cut_anywhere_is_nobodys_fault(
 def test_agrees_with_an_enumeration_of_fates() -> None:
     found = [transaction_worlds.compare(seed) for seed in range(600)]
     assert found.count("violated") > 50 and found.count("holds") > 200
+    # A consumer of whom it is only known where it stood after a poll that showed nothing.
+    assert transaction_worlds.compare(13_019_134) == "violated"
 
 
 def test_the_enumeration_notices_a_checker_that_passes_everything(

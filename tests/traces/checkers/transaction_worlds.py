@@ -288,11 +288,9 @@ def _went(polls: list[Operation]) -> list[range]:
         end = max(
             [*(o + 1 for o in offsets), *([] if each.to is None else [each.to])], default=None
         )
-        if begin is None or end is None:
-            spans.append(range(0))
-            continue
-        spans.append(range(begin, end))
-        stood[each.process, each.key] = end
+        spans.append(range(0) if begin is None or end is None else range(begin, end))
+        if end is not None:  # Where it stands is known, even if not where it came from.
+            stood[each.process, each.key] = end
     return spans
 
 
