@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 from reference.classic.protocol import CLASSIC
 from reference.cluster.types import ClusterConstants, coordinated, on_cluster
 from reference.commits.protocol import COMMITS
+from reference.compaction.protocol import COMPACTION
 from reference.groups.protocol import GROUPS
 from reference.hosting.protocol import HOSTING
 from reference.kit.fields import has_form
@@ -126,6 +127,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         SNAPSHOTS,
         REASSIGNMENT,
         HOSTING,
+        COMPACTION,
         QUORUM_41,
     ]
     others = _others()
