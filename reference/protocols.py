@@ -245,7 +245,7 @@ def parts_of(name: str) -> tuple[Protocol, ...]:
     """The protocols of a scenario: its own, or those of the composition, each once."""
     names: Collection[str] = CLUSTER_PARTS if name == CLUSTER else (name,)
     if name in COORDINATED:
-        names = (*CLUSTER_PARTS, COORDINATED[name].name)
+        names = (*CLUSTER_PARTS, COORDINATED[name].name, COMPACTION.name)
     composed = [each for each in COMPOSITIONS if each.name == name]
     names = {part.name for each in composed for part in each.parts.values()} or names
     return tuple(protocol for protocol in PROTOCOLS if protocol.name in names)
@@ -311,7 +311,8 @@ def component_name(constants: RunConstants, component: int) -> str:
     if not isinstance(constants, ClusterConstants):
         return ""
     if component > len(constants.partitions):
-        return "the coordinator"
+        is_last = component > len(constants.partitions) + 1
+        return "the replicas of its log" if is_last else "the coordinator"
     return f"partition {component - 1}" if component else "the quorum"
 
 
@@ -319,7 +320,7 @@ def component_letter(constants: RunConstants, component: int) -> str:
     """The same in a letter or two."""
     if isinstance(constants, ClusterConstants):
         if component > len(constants.partitions):
-            return "G"
+            return "GL"[component > len(constants.partitions) + 1]
         return str(component - 1) if component else "Q"
     return str(component)
 
