@@ -83,8 +83,7 @@ def _local(constants: Constants, _: int, row: CompactedReplica) -> Iterator[Inpu
         if end + 2 <= MOST_BATCHES:
             yield from copies(constants, row)
         yield from map(CutReplica, range(max(row.high_watermark, row.covered), end))
-        if end >= row.covered:
-            yield StartLoading()
+        yield StartLoading()
     elif row.state == "Loaded" and end < MOST_BATCHES:
         yield from map(AppendBatch, batches(constants, end))
     yield from (RollSegment(), ReadBatch(), Unload(), ReplicaCrash())

@@ -23,6 +23,7 @@ SEEN_IN = {
     "reassignment-moves": "Z133",
     "snapshots-load": "Z119",
     "hosting-directories": "Z139",
+    "compaction-replica": "Z195",
 }
 """By graph, a bug that has other edges there."""
 WITHOUT = {
