@@ -88,7 +88,7 @@ def _local(constants: Constants, _: int, row: CompactedReplica) -> Iterator[Inpu
         yield from map(AppendBatch, batches(constants, end))
     yield from (RollSegment(), ReadBatch(), Unload(), ReplicaCrash())
     yield from map(StartCleaning, range(row.high_watermark, end + 1))
-    yield from map(CleanSegment, (0, row.position if row.state == "Loading" else end))
+    yield from map(CleanSegment, sorted({0, row.position if row.state == "Loading" else end}))
 
 
 COMPACTION: Final = Protocol(
