@@ -45,7 +45,7 @@ CLEANING_MS: Final = (20, 60, 150)
 """From one look of a cleaner at its log to the next."""
 SEGMENT_MS: Final = (1, 5, 20)
 """For a segment to be cleaned."""
-READING_MS: Final = (0, 1, 4)
+READING_MS: Final = (1, 20, 60)
 """For a batch to be read."""
 ROLLED: Final = 400
 """Per mille: so often a cleaner finds that another segment became active."""
