@@ -11,8 +11,8 @@ import pytest
 
 from tests.reference.classic.names import COMPARED as CLASSIC
 from tests.reference.commits.names import COMPARED as COMMITS
-from tests.reference.groups.names import COMPARED as GROUPS
 from tests.reference.compaction.names import COMPARED as COMPACTION
+from tests.reference.groups.names import COMPARED as GROUPS
 from tests.reference.hosting.names import COMPARED as HOSTING
 from tests.reference.partition.names import COMPARED as PARTITION
 from tests.reference.quorum.names import COMPARED as QUORUM

@@ -34,8 +34,8 @@ from reference.kit.log import LEADER_CHANGE
 from reference.partition.messages import CONTROLLER, DEPOSED
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
 from reference.protocols import is_written, protocol_of
-from traces.jobs.replicas import Replicas
 from traces.jobs.columns import Part
+from traces.jobs.replicas import Replicas
 from traces.schema import STOPPED
 
 

@@ -3,7 +3,7 @@ coordinator whose log it is (docs/conformance.md, A coordinator whose log is a p
 
 Each is judged as if it were alone. That they are those of one log is said here: what a coordinator
 appends is a batch of the keys of which its record says something else; what a follower copies is
-what another replica has, or what was written; before a cleaner begins, and when a load ends, a
+what another replica has, or what was written; when a cleaner begins, and when a load ends, a
 replica is as long as the log of its broker, with the same batches; a cleaner is told no larger high
 watermark than its broker has; and a coordinator that was elected has read what the log says.
 
@@ -51,9 +51,9 @@ class Replicas:
             told, has = input.high_watermark, broker.high_watermark
             return f"broker {node} has the high watermark {has}, and its cleaner is told {told}"
         loaded = isinstance(input, ReadBatch) and after.state == "Loaded"
-        if loaded or isinstance(input, StartCleaning):
-            if [each.value for each in after.log] != [each.value for each in broker.log]:
-                return f"the replica of broker {node} is not its log"
+        same = [each.value for each in after.log] == [each.value for each in broker.log]
+        if (loaded or isinstance(input, StartCleaning)) and not same:
+            return f"the replica of broker {node} is not its log"
         return ""
 
     def _appended(self, batch: Batch, broker: BrokerRow) -> str:

@@ -51,11 +51,7 @@ def plants() -> tuple[Plant, ...]:
         "OffsetsStay": (cleaned(log=(WRITTEN, replace(LAST, offset=2))),),
     }
     return tuple(
-        [
-            Plant(name, {1: CLEANED}, {1: row})
-            for name, rows in changed.items()
-            for row in rows
-        ]
+        [Plant(name, {1: CLEANED}, {1: row}) for name, rows in changed.items() for row in rows]
     )
 
 
