@@ -20,7 +20,7 @@ CODE := $(wildcard kraftcheck system tla_utils reference specs traces tests benc
 
 # Tests of one module each, without another program.
 HANDLERS := $(addprefix tests/reference/,. kit clients quorum partition transactions groups \
-    commits classic voters snapshots reassignment hosting cluster)
+    commits classic voters snapshots reassignment hosting compaction cluster)
 UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,system tla_utils \
     traces/checkers traces/formats traces/observed traces/report quality/test_docs.py \
     quality/test_import_ladder.py quality/test_tidy.py)

@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 from reference.classic.protocol import CLASSIC
 from reference.cluster.types import ClusterConstants, coordinated, on_cluster
 from reference.commits.protocol import COMMITS
+from reference.compaction.protocol import COMPACTION
 from reference.groups.protocol import GROUPS
 from reference.hosting.protocol import HOSTING
 from reference.kit.fields import has_form
@@ -126,6 +127,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         SNAPSHOTS,
         REASSIGNMENT,
         HOSTING,
+        COMPACTION,
         QUORUM_41,
     ]
     others = _others()
@@ -243,7 +245,7 @@ def parts_of(name: str) -> tuple[Protocol, ...]:
     """The protocols of a scenario: its own, or those of the composition, each once."""
     names: Collection[str] = CLUSTER_PARTS if name == CLUSTER else (name,)
     if name in COORDINATED:
-        names = (*CLUSTER_PARTS, COORDINATED[name].name)
+        names = (*CLUSTER_PARTS, COORDINATED[name].name, COMPACTION.name)
     composed = [each for each in COMPOSITIONS if each.name == name]
     names = {part.name for each in composed for part in each.parts.values()} or names
     return tuple(protocol for protocol in PROTOCOLS if protocol.name in names)
@@ -309,7 +311,8 @@ def component_name(constants: RunConstants, component: int) -> str:
     if not isinstance(constants, ClusterConstants):
         return ""
     if component > len(constants.partitions):
-        return "the coordinator"
+        is_last = component > len(constants.partitions) + 1
+        return "the replicas of its log" if is_last else "the coordinator"
     return f"partition {component - 1}" if component else "the quorum"
 
 
@@ -317,7 +320,7 @@ def component_letter(constants: RunConstants, component: int) -> str:
     """The same in a letter or two."""
     if isinstance(constants, ClusterConstants):
         if component > len(constants.partitions):
-            return "G"
+            return "GL"[component > len(constants.partitions) + 1]
         return str(component - 1) if component else "Q"
     return str(component)
 

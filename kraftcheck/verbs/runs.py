@@ -17,7 +17,7 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, 
 @click.option(
     "--scenario",
     help="quorum (default), partition, transactions, groups, commits, classic, voters, "
-    "snapshots, reassignment, hosting or cluster.",
+    "snapshots, reassignment, hosting, compaction or cluster.",
 )
 @click.option("--runs", type=RUNS, required=True, help="How many runs.")
 @SEED

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from reference.compaction.types import Constants as Compacted
 from reference.kit.protocol import Protocol
 from reference.partition.types import PartitionConstants
 from reference.quorum.types import Constants, Row
@@ -64,18 +65,21 @@ def on_cluster(protocol: str) -> str:
 @cache
 def coordinated(protocol: Protocol) -> type[Any]:
     """The constants of such a run: `coordinator` has those of the protocol. The first partition is
-    its log; its component is the last one.
+    its log. `replicas`: of that, what brokers have left, if they clean it. Their components come
+    after the partitions.
     """
     return msgspec.defstruct(
         f"{protocol.name}_on_cluster_constants",
-        [("coordinator", protocol.constants)],
+        [("coordinator", protocol.constants), ("replicas", Compacted | None, None)],
         bases=(ClusterConstants,),
         namespace={"components": property(_with_coordinator)},
         frozen=True,
+        omit_defaults=True,
         tag=on_cluster(protocol.name),
         tag_field="protocol",
     )
 
 
 def _with_coordinator(constants: Any) -> tuple[Any, ...]:
-    return (constants.quorum, *constants.partitions, constants.coordinator)
+    replicas = () if constants.replicas is None else (constants.replicas,)
+    return (constants.quorum, *constants.partitions, constants.coordinator, *replicas)

@@ -6,6 +6,7 @@ for what is written here. Records are handed out in the step in which they are c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from reference.commits.messages import (
     AskOffset,
     CommitError,
     CommitOffsets,
+    CommitsRecord,
     CommitTimeout,
     OffsetCommit,
     OffsetCommitResponse,
@@ -33,11 +35,19 @@ from reference.commits.types import (
 )
 from reference.groups.client import MemberHandlers
 from reference.groups.coordinator import CoordinatorHandlers, with_waiting
-from reference.groups.log import appended, newest
+from reference.groups.log import appended, newest, said as said_of_group
 from reference.groups.messages import COORDINATOR, MemberRecord
 from reference.groups.rules import holding
 from reference.kit.dispatch import handlers_of
 from reference.kit.protocol import Outcome
+
+
+def said(group: CommitsRecord) -> Mapping[str, Any]:
+    """What the log says of a group, by key: as in groups, and what is committed (of type 1). Since
+    when its owner has the partition is in that owner's assignment (KIP-1251)."""
+    of = {**said_of_group(group), "offset": group.offset}
+    of["since"] = group.since or None
+    return of
 
 
 class CommitsCoordinatorHandlers(CoordinatorHandlers):

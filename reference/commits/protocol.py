@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from reference.commits.handlers import CommitsCoordinatorHandlers, CommittingMemberHandlers
+from reference.commits.handlers import (
+    CommitsCoordinatorHandlers,
+    CommittingMemberHandlers,
+    said,
+)
 from reference.commits.messages import (
     COORDINATOR_INPUTS,
     MEMBER_INPUTS,
@@ -42,7 +46,14 @@ from reference.groups.messages import (
     Subscribe,
     Unsubscribe,
 )
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from reference.kit.protocol import (
+    CoordinatorLog,
+    Handlers,
+    NodeKind,
+    Protocol,
+    Substitution,
+    World,
+)
 
 MOST_RECORDS: Final = 40
 """Of the partition, in a run."""
@@ -126,6 +137,7 @@ COMMITS: Final = Protocol(
     rules=(CommitRules,),
     extends=groups.GROUPS.name,
     sometimes=tuple(sometimes.all),
+    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -5,6 +5,9 @@ Law of this file: nothing is decided here, and nothing changes its arguments.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec.structs import replace
 
 from reference.groups.messages import GroupRecord, GroupTail
@@ -35,6 +38,21 @@ def committed(log: OffsetsLog) -> OffsetsLog:
     anything else any more.
     """
     return replace(log, committed=newest(log), leader=(), tails=(_tail(log, ()),))
+
+
+def said(group: GroupRecord) -> Mapping[str, Any]:
+    """What the log says of a group, by key: one of the group and one of its target, and of each
+    member what it asked for, what it is to have, and what it has (CoordinatorRecordType 3, 5 to 8).
+    """
+    of: dict[str, Any] = {"group": (group.epoch, group.grown, group.gone)}
+    of["target"] = group.target_epoch
+    for n, member in enumerate(group.members, 1):
+        known = member.state != "None"
+        has = (member.state, member.epoch, member.previous_epoch, member.assigned, member.pending)
+        of[f"member {n}"] = member.subscribed if known else None
+        of[f"target of {n}"] = member.target if known else None
+        of[f"assignment of {n}"] = has if known else None
+    return of
 
 
 def loaded(log: OffsetsLog, tail: GroupTail) -> OffsetsLog:

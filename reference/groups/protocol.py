@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from reference.groups.client import MemberHandlers, is_member
 from reference.groups.coordinator import CoordinatorHandlers
-from reference.groups.log import initial_log, newest
+from reference.groups.log import initial_log, newest, said
 from reference.groups.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
@@ -370,7 +370,7 @@ GROUPS: Final = Protocol(
     rules=(GroupRules,),
     sometimes=tuple(sometimes.all),
     witness=Witness("GroupCoordinatorService", fewest=2, most=5, usual=4),
-    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator),
+    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

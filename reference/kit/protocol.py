@@ -122,10 +122,13 @@ class CoordinatorLog(NamedTuple):
     (specs/common/TailLog.tla). In a cluster it is a partition (reference/cluster/sim).
 
     node: whose it is. elected: the input with which another leader takes over, made of its tail.
+    said: of a record, what the log says then, by key, in an order that is always the same; None:
+    nothing of it.
     """
 
     node: int
     elected: type[Any]
+    said: Callable[[Any], Mapping[str, Any]]
 
 
 class Witness(NamedTuple):

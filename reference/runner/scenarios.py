@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from reference.cluster.sim import coordinated
+from reference.cluster.sim import coordinated_family
 from reference.cluster.sim.family import FAMILY as CLUSTER
 from reference.kit.protocol import Protocol
 from reference.partition.sim.family import FAMILY as PARTITION
@@ -21,7 +21,7 @@ FAMILIES: Final[dict[str, Family]] = {
     for each in (
         *(QUORUM, PARTITION, CLUSTER),
         *(family_of(protocol) for protocol in PROTOCOLS if protocol.world),
-        *map(coordinated.family_of, COORDINATED.values()),
+        *map(coordinated_family.family_of, COORDINATED.values()),
         *map(composed.family_of, COMPOSITIONS),
     )
 }

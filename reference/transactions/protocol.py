@@ -302,7 +302,7 @@ TRANSACTIONS: Final = Protocol(
         most=2,
         usual=2,
     ),
-    coordinated=CoordinatorLog(COORDINATOR, Elect),
+    coordinated=CoordinatorLog(COORDINATOR, Elect, lambda record: {"transaction": record}),
     world=World(
         constants={
             "partitions": ((11, 12),),

@@ -30,7 +30,7 @@ PROTOCOLS = (
     *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
     "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
-    "reference.cluster",
+    *("reference.compaction", "reference.cluster"),
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -79,8 +79,10 @@ RULES = {
     "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.hosting.*": _pure(),
+    "reference.compaction.*": _pure(),
     "reference.cluster.*": _pure(
-        "reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"
+        *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
+        "reference.compaction",
     ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
@@ -93,6 +95,7 @@ RULES = {
             "reference.voters",
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
             *("reference.quorum41", "reference.hosting", "reference.cluster", "system"),
+            "reference.compaction",
         )
     ),
     "reference.bugs.*": _pure(
@@ -112,6 +115,7 @@ RULES = {
     ),
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),
+    "reference.compaction.bugs.*": _pure("reference.compaction", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),

@@ -25,7 +25,7 @@ FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
     *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
     *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
-    *("reference.hosting", "reference.cluster"),
+    *("reference.hosting", "reference.compaction", "reference.cluster"),
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
@@ -37,7 +37,7 @@ OWN = (
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
-    "traces.jobs.cluster_checks",
+    *("traces.jobs.cluster_checks", "traces.jobs.replicas"),
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
     *("traces.observed.transaction_answers", "traces.observed.views"),

@@ -17,6 +17,7 @@ from reference.kit.properties import Due, Property, of_state
 from reference.transactions import properties as transactions
 from tests.reference.classic.plants import PLANTED as CLASSIC
 from tests.reference.commits.plants import PLANTED as COMMITS
+from tests.reference.compaction.plants import PLANTED as COMPACTION
 from tests.reference.groups.plants import PLANTED as GROUPS
 from tests.reference.hosting.plants import PLANTED as HOSTING
 from tests.reference.plain import Plant, Planted
@@ -25,7 +26,10 @@ from tests.reference.snapshots.plants import PLANTED as SNAPSHOTS
 from tests.reference.transactions.plants import PLANTED as TRANSACTIONS
 from tests.reference.voters.plants import PLANTED as VOTERS
 
-EACH = (TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT, HOSTING)
+EACH = (
+    *(TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT, HOSTING),
+    COMPACTION,
+)
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.protocol.name)
 
 

@@ -124,6 +124,8 @@ R_NOTES = "reassignment-notes"
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
 H_TRANSACTIONS = "hosting-transactions"
+L_ONE = "compaction-one"
+L_KEYS = "compaction-keys"
 TAKEN_OF_NOTHING = "[endOffset |-> end, epoch |-> 0, records |-> <<>>]"
 AS_READ = "[history |-> row.history, historyEnd |-> row.historyEnd]"
 
@@ -398,5 +400,19 @@ TABLES = (
         ),
         frozenset({"Unassigned", "Undefined"}),
         Forced("ForgetsOffline", "row", "row.running \\/ ~row.running", H_TWO),
+    ),
+    Table(
+        "compaction",
+        "CompactionRules",
+        False,
+        (
+            Forced("CleanableEnd", "row, highWatermark", "0", L_ONE),
+            Forced("IsSuperseded", "row, at, key", "FALSE", L_ONE),
+            Forced("MayDropTombstone", "row, at, expired", "FALSE", L_KEYS),
+            Forced("NextToRead", "row", "0", L_ONE),
+            Forced("CopiedBatches", "batches", "<<>>", L_ONE),
+        ),
+        frozenset({"ActiveSegment"}),
+        Forced("CopiedBatches", "batches", "SubSeq(batches, 1, Len(batches))", L_ONE),
     ),
 )

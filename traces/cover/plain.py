@@ -177,7 +177,13 @@ class PlainComposition(Composition):
         return f"Move_{action}(n) ==\n{guard}  /\\ {taken}\n  /\\ {after}"
 
     def cfg(self) -> str:
-        return f"{cfg_constants(self.constants)}INIT CoverInit\nNEXT CoverNext\n"
+        replaced = dict.fromkeys(
+            f"  {operator} <- {by}\n"
+            for node in self.nodes
+            for operator, by in self._kind(node).replaces
+        )
+        constants = f"CONSTANTS\n{''.join(replaced)}" if replaced else ""
+        return f"{cfg_constants(self.constants)}{constants}INIT CoverInit\nNEXT CoverNext\n"
 
 
 def _set(nodes: Iterable[int]) -> str:

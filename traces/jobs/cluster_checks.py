@@ -13,7 +13,7 @@ said here:
     OneLog          where the first partition is the log of a coordinator: what it appends, the
                     broker that leads appends next; what it calls committed is below that broker's
                     high watermark; whom it hears of as elected has taken up a larger epoch, with
-                    the tail that it is told
+                    the tail that it is told. Where the log is compacted: traces/jobs/replicas.py
 
 What controllers decided is in the run's `batches`; nothing else is believed of them. Answers need
 no check of their own: a broker's answer must have been sent (Provenanced) by the step that the
@@ -35,6 +35,7 @@ from reference.partition.messages import CONTROLLER, DEPOSED
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
 from reference.protocols import is_written, protocol_of
 from traces.jobs.columns import Part
+from traces.jobs.replicas import Replicas
 from traces.schema import STOPPED
 
 
@@ -256,14 +257,19 @@ class _Logs:
         constants = part.constants[part.run_constants[run]]
         of = protocol_of(constants.coordinator).coordinated
         assert of is not None, "a cluster has no other coordinators"
-        self._coordinator, self._elected = of
-        self._component = len(constants.components) - 1
+        self._coordinator, self._elected, said = of
+        self._component = 1 + len(constants.partitions)
         self._rows = {b: initial_row(constants.partitions[0]) for b in constants.brokers}
         self._leader, self._epoch = UNDEFINED, 0
         self._end = 0
         """Where in the log of the partition the record ends that is committed."""
         self._records: dict[int, Any] = {}
         """By value in the partition."""
+        self._replicas: Replicas | None = None
+        if constants.replicas is not None:
+            node = protocol_of(constants.coordinator).kind_of(constants.coordinator, of.node)
+            first = node.initial(constants.coordinator).log.committed
+            self._replicas = Replicas(constants.replicas, said, first, self._records)
 
     def first_wrong(self) -> Wrong | None:
         part = self._part
@@ -271,7 +277,12 @@ class _Logs:
         for at in steps:
             component, step = int(part.component[at]), int(part.taken[at])
             node = int(part.node[step])
-            if component == QUORUM + 1 and node in self._rows:
+            if component > self._component and self._replicas is not None:
+                input, row = part.inputs[part.input[step]], part.rows[part.after[step]]
+                text = self._replicas.wrong(node, input, row, self._rows[node])
+                if text:
+                    return Wrong(at, f"{part.action[step]}: {text}")
+            elif component == QUORUM + 1 and node in self._rows:
                 self._rows[node] = part.rows[part.after[step]]
             elif component == self._component and node == self._coordinator:
                 text = self._wrong(step, int(part.taken[at + 1]) if at + 1 in steps else None)
@@ -314,7 +325,10 @@ class _Logs:
         tail = [self._records.get(r.value) for r in self._rows[self._leader].log[self._end :]]
         if tail != [*log.leader]:
             return f"the log of broker {self._leader} has another tail"
-        return ""
+        if self._replicas is None:
+            return ""
+        newest = log.leader[-1] if log.leader else log.committed
+        return self._replicas.misread(self._leader, newest)
 
     def _append(self, row: BrokerRow, records: Any, following: int | None) -> str:
         part = self._part

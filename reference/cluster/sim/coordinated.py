@@ -11,8 +11,12 @@ log does is left to the partition:
                 broker is at the end of its log
     election    comes when a broker takes up a larger epoch, with the tail that its log has
 
-A coordinator that was replaced does nothing (docs/proofs.md, Transactions 4). Compaction is left
-out: of a key the last record counts.
+A coordinator that was replaced does nothing (docs/proofs.md, Transactions 4).
+
+The log is compacted: each broker cleans its replica, and a coordinator comes to be when its broker
+has read what is left of that (compacted.py). A record of the coordinator is a batch of the keys of
+which it says something else than the one before; what was loaded must say what the last one does
+(LoadedIsReplayed).
 
 So each run checks that a partition is what a TailLog says (specs/common/TailLog.tla): an election
 whose tail is none of those that the coordinator's row has violates TailLogRefined.
@@ -23,37 +27,27 @@ a protocol over the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
 from heapq import heappop
 from typing import Any, Final
 
-import msgspec
-
-from reference.bugs.catalog import bug as known_bug
-from reference.cluster.sim.family import FAMILY as CLUSTER_FAMILY, LEGEND, bugs_of_parts
-from reference.cluster.sim.options import ClusterOptions, draw
-from reference.cluster.sim.scenario import CLUSTER, ClusterScenario
+from reference.cluster.sim.compacted import CompactedReplicas
+from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
-from reference.cluster.types import coordinated, on_cluster
+from reference.cluster.types import coordinated
+from reference.compaction.keys import written
 from reference.kit.protocol import Protocol
 from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.types import UNDEFINED, BrokerRow
-from reference.protocols import kind_of_row
 from reference.quorum.sim.machine import QuorumMemo
 from reference.sim.choices import Chooser, pick
 from reference.sim.events import CALL, Queue
-from reference.sim.family import Family
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.operations import Operation
 from reference.sim.plain import (
     PlainMemo,
     PlainSimulation,
-    columns as plain_columns,
-    options_of,
-    scenario_of,
 )
 from reference.sim.recorder import Recorder, Violation
 from traces.schema import STOPPED
@@ -66,41 +60,24 @@ FIRST_VALUE: Final = 1_000_000
 """The first record of the coordinator, as a value: no other client's is as large."""
 BETWEEN_MS: Final = (10, 30, 80)
 """From a move of the coordinator, or of those that ask it, to the next one."""
-PREFIX: Final = "coordinator_"
-"""Before the options of the coordinator; those of the cluster have their own names."""
-_CLUSTER: Final[Mapping[str, Any]] = {
-    **{"topics": 2, "topic_partitions": 1, "hot_topic": "topic-1"},
-    **{"acks": "all", "unclean": False, "reckless": False},
-}
-"""A log of its own, and one that promises what a coordinator counts on."""
-_PALETTES: Final = {
-    **CLUSTER.palettes,
-    "quorum": {name: CLUSTER.palettes["quorum"][name] for name in ("voters", "flush_ms")},
-    "data": {
-        **CLUSTER.palettes["data"],
-        **{"crashes": ((1, 3), (1, 6)), "racks": ((1, 0),), "stale": ((1, 0), (1, 2))},
-        **{"elections": ((1, 6), (1, 10)), "calm_ms": ((1, 1600), (1, 900))},
-    },
-}
-"""Those of a cluster, but with trouble for its brokers alone: leaders of the log are to change."""
-_FAULTY_MS: Final = (12_000, 16_000)
-"""As long as the coordinator's moves last."""
-EPOCHS: Final = 10
-"""So many leader epochs of the log have a coordinator; later ones have none."""
 
 
 class CoordinatedMemo(ClusterMemo):
     """What is known of the steps of all components."""
 
     def __init__(
-        self, quorum: QuorumMemo, partition: PartitionMemo, coordinator: PlainMemo
+        self,
+        quorum: QuorumMemo,
+        partition: PartitionMemo,
+        coordinator: PlainMemo,
+        replicas: PlainMemo,
     ) -> None:
         super().__init__(quorum, partition)
-        self.coordinator = coordinator
+        self.coordinator, self.replicas = coordinator, replicas
 
     @property
     def steps(self) -> int:
-        return super().steps + self.coordinator.steps
+        return super().steps + self.coordinator.steps + self.replicas.steps
 
     @property
     def told(self) -> set[str] | None:
@@ -108,11 +85,13 @@ class CoordinatedMemo(ClusterMemo):
 
     @told.setter
     def told(self, told: set[str] | None) -> None:
-        self.quorum.told = self.partition.told = self.coordinator.told = told
+        self.quorum.told = self.partition.told = told
+        self.coordinator.told = self.replicas.told = told
 
     def forget(self) -> None:
         super().forget()
         self.coordinator.forget()
+        self.replicas.forget()
 
 
 class Coordinators(PlainSimulation):
@@ -128,7 +107,7 @@ class Coordinators(PlainSimulation):
     ) -> None:
         super().__init__(options, chooser, memo, recorder)
         assert memo.protocol.coordinated is not None, "asked of protocols that have such a log"
-        self._node, self._elected = memo.protocol.coordinated
+        self._node, self._elected, self._said = memo.protocol.coordinated
         self._cluster = cluster
         self._partition = cluster.partitions[LOG]
         self._between = chooser.stream("workload")
@@ -146,6 +125,17 @@ class Coordinators(PlainSimulation):
         self._records: list[Any] = []
         self._operations: dict[int, Operation] = {}
         self._step_taken = 0
+        self._loading: tuple[int, ...] = ()
+        """The broker that loads the log, and in which epoch; or empty."""
+        self._first = self._said(self._rows[self._node].log.committed)
+        self._keys = {key: number for number, key in enumerate(self._first, 1)}
+        self.replicas: CompactedReplicas | None = None
+        """Of the log; None: nobody cleans it."""
+
+    @property
+    def keys(self) -> int:
+        """So many there are in the log."""
+        return len(self._keys)
 
     # --- The loop
 
@@ -187,8 +177,21 @@ class Coordinators(PlainSimulation):
     def _look(self, _: int) -> None:
         self._looking = False
         broker = self._newest()
-        if broker != UNDEFINED and not self.closed:
+        if broker == UNDEFINED or self.closed:
+            return
+        row = self._partition.row(broker)
+        if self.replicas is None:
+            self._elect(broker, row)
+        elif self._loading != (broker, row.leader_epoch):
+            self._loading = broker, row.leader_epoch
+            self.replicas.load(broker, lambda: self._loaded(broker))
+
+    def _loaded(self, broker: int) -> None:
+        """A broker has read the log; a coordinator that was elected since has not come about."""
+        if not self.closed:
             self._elect(broker, self._partition.row(broker))
+            self._loading = ()
+            self.look_soon()
 
     def _elect(self, broker: int, row: BrokerRow) -> None:
         first = self._broker == UNDEFINED
@@ -210,12 +213,30 @@ class Coordinators(PlainSimulation):
             )
             self._cluster.violated("TailLogRefined", explanation)
             return
+        if wrong := self._misread(broker, tail):
+            self._cluster.violated("LoadedIsReplayed", wrong)
+            return
         known = self._machine.interner.input(self._elected(tail))
         step = super()._step(self._node, known)
         if step is None:
             self.closed = True  # There are no more coordinators.
         else:
             self._follow(step)
+
+    def _misread(self, broker: int, tail: Any) -> str:
+        """In what a broker has loaded something else than the log says; or empty."""
+        if self.replicas is None:
+            return ""
+        committed = self._rows[self._node].log.committed
+        says = self._said(tail.records[-1] if tail.records else committed)
+        loaded = {each.key: each.value for each in self.replicas.row(broker).loaded}
+        for key, number in self._keys.items():
+            value = loaded.get(number)
+            of = self._first if value is None else self._said(self._records[value - FIRST_VALUE])
+            if of[key] != says[key]:
+                told = f"{of[key]} of {key}, and the log says {says[key]}"
+                return f"broker {broker} has loaded {told}"
+        return ""
 
     def _behind(self, row: BrokerRow) -> tuple[Any, ...] | None:
         """What a broker's log has behind what is committed; None: it lacks some of that."""
@@ -231,6 +252,8 @@ class Coordinators(PlainSimulation):
     def _may(self, step: Step) -> bool:
         """Whether the log lets the coordinator take the step."""
         if isinstance(step.input.value, self._elected) or self._broker == UNDEFINED:
+            return False
+        if self._loading:
             return False
         row = self._partition.row(self._broker)
         if not self._partition.is_running(self._broker) or row.role != "Leader":
@@ -275,8 +298,17 @@ class Coordinators(PlainSimulation):
         if after.leader[: len(before.leader)] != before.leader:
             log = self._partition.row(self._broker).log
             self._end, self._last = len(log), log[-1].value
+        newest = before.leader[-1] if before.leader else before.committed
         for record in after.leader[len(before.leader) :]:
             self._append(record)
+            if self.replicas is not None:
+                self._write(self.replicas, newest, record)
+            newest = record
+
+    def _write(self, replicas: CompactedReplicas, before: Any, record: Any) -> None:
+        """What a record says of other keys than the one before is a batch."""
+        keys, removed = written(self._said(before), self._said(record), self._keys)
+        replicas.append(self._broker, FIRST_VALUE + len(self._records) - 1, keys, removed)
 
     def _append(self, record: Any) -> None:
         request, clients = self._request(), self._cluster.clients
@@ -319,18 +351,39 @@ class CoordinatedSimulation(ClusterSimulation):
             self, options.coordinator, chooser, memo.coordinator, recorder
         )
         self._lanes.append(self.coordinators)
+        self.replicas: CompactedReplicas | None = None
+        if options.cleaned:
+            self.replicas = self.coordinators.replicas = CompactedReplicas(
+                self,
+                self.partitions[LOG],
+                self.coordinator + 1,
+                self.coordinators.keys,
+                chooser,
+                memo.replicas,
+                recorder,
+                options.watched,
+            )
+            self._lanes.append(self.replicas)
         self.constants = coordinated(protocol)(
             quorum=self.constants.quorum,
             partitions=self.constants.partitions,
             coordinator=self.coordinators.constants,
+            replicas=None if self.replicas is None else self.replicas.constants,
         )
 
     @property
+    def _plain(self) -> list[Coordinators | CompactedReplicas]:
+        """The components that are no cluster's."""
+        return [self.coordinators, *([] if self.replicas is None else [self.replicas])]
+
+    @property
     def handler_calls(self) -> int:
-        return super().handler_calls + self.coordinators.handler_calls
+        return super().handler_calls + sum(each.handler_calls for each in self._plain)
 
     def stepped(self) -> None:
         super().stepped()
+        if self.replicas is not None:
+            self.replicas.look_soon()
         self.coordinators.look_soon()
 
     def receive(self, partition: int, message: object) -> None:
@@ -340,113 +393,23 @@ class CoordinatedSimulation(ClusterSimulation):
             super().receive(partition, message)
 
     def _heal(self, argument: int) -> None:
-        self.coordinators.closed = True
+        for each in self._plain:
+            each.closed = True
         super()._heal(argument)
 
     @property
     def violations(self) -> list[Violation]:
-        found = [*super().violations, *self.coordinators.violations]
+        found = [*super().violations]
+        for each in self._plain:
+            found += each.violations
         return sorted(found, key=lambda each: each.step)
 
     def take_apart(self) -> None:
-        coordinators = self.coordinators
+        plain = self._plain
         super().take_apart()
-        vars(coordinators).clear()
+        for each in plain:
+            vars(each).clear()
 
     def statistics(self) -> dict[str, int]:
         total, own = super().statistics(), self.coordinators.statistics()
         return total | {name: total[name] + own[name] for name in ("lost", "duplicated")}
-
-
-# --- The family
-
-
-class CoordinatedScenario(ClusterScenario, frozen=True, kw_only=True):
-    """All runs of a cluster with this coordinator. Palettes of its options are its protocol's."""
-
-    protocol: Protocol
-
-
-@cache
-def _options_type(protocol: Protocol) -> type[Any]:
-    of = options_of(protocol)
-    return msgspec.defstruct(
-        f"{protocol.name}_on_cluster_options",
-        [("coordinator", of.of, of.off)],
-        bases=(ClusterOptions,),
-        frozen=True,
-        kw_only=True,
-    )
-
-
-def _draw(protocol: Protocol, chooser: Chooser, requested: Mapping[str, Any]) -> Any:
-    """Raises ValueError: there is no such option, or it cannot have this value."""
-    own: dict[str, Any] = {"max_coordinators": EPOCHS}
-    of_cluster: dict[str, Any] = {**_CLUSTER}
-    for option, value in requested.items():
-        if option.startswith(PREFIX):
-            own[option.removeprefix(PREFIX)] = value
-        else:
-            of_cluster[option] = value
-    if "watched" in requested:
-        own["watched"] = requested["watched"]
-    cluster = draw(chooser, _PALETTES, of_cluster)
-    coordinator = options_of(protocol).draw(chooser, scenario_of(protocol).palettes, own, PREFIX)
-    return _options_type(protocol)(
-        shape=cluster.shape, quorum=cluster.quorum, data=cluster.data, coordinator=coordinator
-    )
-
-
-def _memo(protocol: Protocol, bug: str | None, enabled: bool) -> CoordinatedMemo:
-    own = bug is not None and known_bug(bug).protocol == protocol.name
-    of_quorum, of_partition = bugs_of_parts(None if own else bug)
-    return CoordinatedMemo(
-        QuorumMemo(CLUSTER.timeouts, of_quorum, enabled),
-        PartitionMemo(of_partition, enabled),
-        PlainMemo(protocol, bug if own else None, enabled),
-    )
-
-
-LEGEND_OF_COORDINATOR: Final = """\
-        G the coordinator of partition 0, which is its log, and those that ask it: a line says what
-        the step changed in the row
-"""
-
-
-def family_of(protocol: Protocol) -> Family:
-    """The family of the runs of a cluster with this protocol's coordinator."""
-    scenario = CoordinatedScenario(
-        **msgspec.structs.asdict(CLUSTER)
-        | {
-            "name": on_cluster(protocol.name),
-            "sentence": f"{protocol.sentence}; the coordinator's log is a partition of a cluster",
-            "palettes": _PALETTES,
-            "faulty_ms": _FAULTY_MS,
-            "max_events": 2 * CLUSTER.max_events,
-            "protocol": protocol,
-        }
-    )
-    return CLUSTER_FAMILY._replace(
-        scenario=scenario,
-        of=_options_type(protocol),
-        draw=lambda chooser, fixed: _draw(protocol, chooser, fixed),
-        memo=lambda bug, enabled: _memo(protocol, bug, enabled),
-        key=scenario.name,
-        simulation=lambda *given: CoordinatedSimulation(protocol, *given),
-        manner=CLUSTER_FAMILY.manner._replace(
-            legend=LEGEND + LEGEND_OF_COORDINATOR,
-            columns=lambda step: (
-                plain_columns(step)
-                if kind_of_row(step.after) in protocol.kinds
-                else CLUSTER_FAMILY.manner.columns(step)
-            ),
-            options=_told,
-        ),
-        first_look=0,
-    )
-
-
-def _told(options: Any, told: Callable[[Any], str]) -> str:
-    options_of_cluster = CLUSTER_FAMILY.manner.options
-    assert options_of_cluster is not None, "a cluster tells its options in parts"
-    return f"{options_of_cluster(options, told)}; coordinator: {told(options.coordinator)}"

@@ -15,6 +15,7 @@ from reference.bugs.catalog import CATALOG, OutOfScope, UnknownBug, bug, bugs_of
 from reference.bugs.probing import Consulted
 from reference.classic.properties import PROPERTIES as OF_CLASSIC
 from reference.commits.properties import PROPERTIES as OF_COMMITS
+from reference.compaction.properties import PROPERTIES as OF_COMPACTION
 from reference.groups.properties import PROPERTIES as OF_GROUPS
 from reference.hosting.properties import PROPERTIES as OF_HOSTING
 from reference.partition.broker import BrokerHandlers
@@ -46,6 +47,7 @@ INVARIANTS = {
     "snapshots": tuple([each.name for each in OF_SNAPSHOTS]),
     "reassignment": tuple([each.name for each in OF_REASSIGNMENT]),
     "hosting": tuple([each.name for each in OF_HOSTING]),
+    "compaction": tuple([each.name for each in OF_COMPACTION]),
 }
 LIVENESS = {
     "ChangeResolved",
@@ -95,6 +97,8 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert reassignment == [f"Z{n}" for n in (47, *range(130, 136), 160, 193)]
     hosting = [each.id for each in bugs_of("hosting")]
     assert hosting == [f"Z{n}" for n in (*range(125, 128), 129, *range(136, 140))]
+    compaction = [each.id for each in bugs_of("compaction")]
+    assert compaction == [f"Z{n}" for n in range(195, 200)]
     quorum41 = [each.id for each in bugs_of("quorum41")]
     assert quorum41 == ["Z167"]
     known = [
@@ -109,6 +113,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *snapshots,
         *reassignment,
         *hosting,
+        *compaction,
     ]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == ["Z18", "Z21", "Z57"]

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from reference.bugs.catalog import bug
+from reference.commits.rules import CommitRules
+from reference.groups.messages import MemberRecord
 from reference.protocols import PROTOCOLS
 from tests.traces.cover.graphs import dumped
 from tla_utils.covering import cover_edges
@@ -15,7 +17,18 @@ from traces.cover.models import read_covers
 from traces.cover.plain import PlainComposition
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
-SEEN_IN = {
+
+
+class TellsNothing(CommitRules):
+    """Planted in the graph of commits, whose own bugs need a commit."""
+
+    __slots__ = ()
+
+    def tells_offset(self, member: MemberRecord, epoch: int) -> bool:
+        return False
+
+
+SEEN_IN: dict[str, str | type] = {
     "transactions-timeout": "Z72",
     "groups-join": "Z100",
     "groups-offsets": "Z96",
@@ -23,10 +36,11 @@ SEEN_IN = {
     "reassignment-moves": "Z133",
     "snapshots-load": "Z119",
     "hosting-directories": "Z139",
+    "compaction-replica": "Z195",
+    "commits-begin": TellsNothing,
 }
-"""By graph, a bug that has other edges there."""
+"""By graph, a bug that has other edges there, or a rule that is planted."""
 WITHOUT = {
-    "commits": "its coordinator's log grows with each commit: the graph of groups, and no end",
     "classic": "a request to join that is handled again begins a generation more: without an end",
 }
 """Protocols that have no graph, and why."""
@@ -59,5 +73,6 @@ def with_bug(name: str) -> PlainComposition:
     model = dumped(name).model
     [protocol] = [each for each in PROTOCOLS if each.name == model.protocol]
     constants = msgspec.convert(dict(model.constants), protocol.constants)
-    replacement = bug(SEEN_IN[name]).replacement
+    seen = SEEN_IN[name]
+    replacement = bug(seen).replacement if isinstance(seen, str) else seen
     return PlainComposition(protocol, constants, model.budgets, replacement, model.module)

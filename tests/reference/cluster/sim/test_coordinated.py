@@ -20,8 +20,18 @@ from traces.jobs.columns import Part
 from traces.schema import PROGRESSED, STOPPED, PartTables
 
 RUNS = 6
-ELECTED = {"transactions": "HandleElect", "groups": "HandleMoveCoordinator"}
-COMMITTED = {"transactions": "HandleAcknowledged", "groups": "HandleGroupCommit"}
+ELECTED = {
+    "transactions": "HandleElect",
+    "groups": "HandleMoveCoordinator",
+    "commits": "HandleMoveCoordinator",
+}
+COMMITTED = {
+    "transactions": "HandleAcknowledged",
+    "groups": "HandleGroupCommit",
+    "commits": "HandleGroupCommit",
+}
+WHOLE = {"cleaned": False}
+"""Nobody cleans the log, of which replicas would tell first."""
 
 
 def verdicts(part: PartTables) -> set[str]:
@@ -59,7 +69,7 @@ def test_who_appends_later_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         self.closed = True
 
     monkeypatch.setattr(Coordinators, "_append", append)
-    found = check_runs(Part(simulate_part("transactions-on-cluster", 1, 0, 1)))
+    found = check_runs(Part(simulate_part("transactions-on-cluster", 1, 0, 1, options=WHOLE)))
     assert {each.check for each in found} == {"OneLog"}
     assert "does not append next" in found[0].explanation
 
@@ -71,7 +81,7 @@ def test_who_hears_of_another_tail_is_found(monkeypatch: pytest.MonkeyPatch) -> 
         return self._rows[self._node].log.tails[0].records
 
     monkeypatch.setattr(Coordinators, "_behind", tail_of)
-    found = check_runs(Part(simulate_part("transactions-on-cluster", 1, 0, RUNS)))
+    found = check_runs(Part(simulate_part("transactions-on-cluster", 1, 0, RUNS, options=WHOLE)))
     assert {each.check for each in found} == {"OneLog"}
     assert "has another tail" in found[0].explanation
 

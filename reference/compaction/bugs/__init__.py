@@ -1,0 +1,1 @@
+"""Known bugs of a replica that is cleaned: one file, one replaced rule each."""

@@ -1,0 +1,86 @@
+"""What comes to a replica of a compacted partition: what the partition does with it, what its
+cleaner does, and what a coordinator does that was elected here.
+
+Law of this file: values only, named as in specs/compaction/Compaction.tla.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, get_args
+
+from reference.compaction.types import Batch
+from reference.kit.messages import Tagged
+
+# --- What the partition does with the replica.
+
+
+class AppendBatch(Tagged, frozen=True):
+    """G2. The coordinator writes."""
+
+    batch: Batch
+
+
+class CopyBatches(Tagged, frozen=True):
+    """A follower fetches, with what its leader has left of them. covered: that of the leader."""
+
+    batches: tuple[Batch, ...]
+    covered: int
+
+
+class CutReplica(Tagged, frozen=True):
+    """P14. What another leader does not have, or a crash has not left, is cut."""
+
+    to: int
+
+
+class ReplicaCrash(Tagged, frozen=True):
+    """The process ends."""
+
+
+# --- Segments and their cleaner.
+
+
+class RollSegment(Tagged, frozen=True):
+    """Another segment becomes active."""
+
+
+class StartCleaning(Tagged, frozen=True):
+    """The cleaner takes this partition, and reads what is not clean."""
+
+    high_watermark: int
+
+
+class CleanSegment(Tagged, frozen=True):
+    """A segment is written anew. expired: up to where the time of tombstones is over."""
+
+    expired: int
+
+
+# --- A coordinator.
+
+
+class StartLoading(Tagged, frozen=True):
+    """G6. The broker leads."""
+
+
+class ReadBatch(Tagged, frozen=True):
+    """G6. The next batch is read, or there is none."""
+
+
+class Unload(Tagged, frozen=True):
+    """G7. The broker does not lead any more."""
+
+
+Input: TypeAlias = (
+    AppendBatch
+    | CopyBatches
+    | CutReplica
+    | ReplicaCrash
+    | RollSegment
+    | StartCleaning
+    | CleanSegment
+    | StartLoading
+    | ReadBatch
+    | Unload
+)
+INPUTS: tuple[type[Any], ...] = get_args(Input)

@@ -1,0 +1,100 @@
+"""What a broker promises of its replica of a compacted partition: the twin of
+specs/compaction/CompactionProperties.tla.
+
+Law of this file: nothing here asks a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from reference.compaction.types import Batch, CompactedReplica, Constants, LoadedKey
+from reference.kit.properties import Declared
+from reference.kit.protocol import Property
+
+_property = Declared("before", "after")
+
+
+def said(batches: Iterable[tuple[Batch, tuple[int, ...]]]) -> tuple[LoadedKey, ...]:
+    """What batches say, of which these keys are there: the one that counts, of each key that has
+    one."""
+    last = {key: batch for batch, keys in batches for key in keys}
+    of = [LoadedKey(key, b.value) for key, b in last.items() if key not in b.removed]
+    return tuple(sorted(of))
+
+
+def said_by_all(row: CompactedReplica) -> tuple[LoadedKey, ...]:
+    """What the log says of which nothing was cleaned."""
+    return said((batch, batch.keys) for batch in row.log)
+
+
+@_property("state")
+def kept_is_replayed(after: CompactedReplica) -> str | None:
+    """What is left of a log says what all of it would. A replica that has not got all by which
+    something was superseded may lack something: it is in no ISR.
+
+    Misses: a replica that was never cleaned, and whose log is wrong.
+    """
+    if len(after.log) < after.covered:
+        return None
+    left, whole = said((batch, batch.kept) for batch in after.log), said_by_all(after)
+    return None if left == whole else f"what is left says {_told(left)}, all said {_told(whole)}"
+
+
+@_property("state")
+def loaded_is_replayed(after: CompactedReplica) -> str | None:
+    """What a coordinator has loaded is what the log says of which nothing was cleaned.
+
+    Misses: what was read wrongly, until the load has come to its end.
+    """
+    if after.state != "Loaded" or after.loaded == (whole := said_by_all(after)):
+        return None
+    return f"loaded is {_told(after.loaded)}, the log says {_told(whole)}"
+
+
+@_property("state")
+def cleans_committed(after: CompactedReplica) -> str | None:
+    """A cleaner keeps away from what is not committed, and from the active segment.
+
+    Misses: what was cleaned too early, and is committed since.
+    """
+    if after.clean_to > after.high_watermark:
+        return f"it cleans up to {after.clean_to}, the high watermark is {after.high_watermark}"
+    if after.clean_to > after.segments[-1]:
+        return f"it cleans up to {after.clean_to}, in the segment from {after.segments[-1]} on"
+    return None
+
+
+@_property("state")
+def offsets_stay(after: CompactedReplica) -> str | None:
+    """A batch is where its offset says."""
+    for offset, batch in enumerate(after.log):
+        if batch.offset != offset:
+            return f"the batch of offset {batch.offset} stands at {offset}"
+    return None
+
+
+def _told(known: tuple[LoadedKey, ...]) -> str:
+    return ", ".join(f"key {each.key} of {each.value}" for each in known) or "nothing"
+
+
+def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
+    def asked(
+        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> str | None:
+        for b in constants.replicas:
+            if found := check(before[b], after[b]):
+                return f"broker {b}: {found}"
+        return None
+
+    return asked
+
+
+PROPERTIES: Final[tuple[Property, ...]] = tuple(
+    [
+        Property(each.name, each.sentence, _checked(each.check), each.misses)
+        for each in _property.all
+    ]
+)
+"""All of them, in the order of the spec."""
