@@ -77,6 +77,8 @@ def _without(brokers: tuple[int, ...], broker: int) -> tuple[int, ...]:
 class PartitionControllerHandlers:
     """The handlers, for one set of constants and one set of rules."""
 
+    records_type: type[MetadataRecords] = MetadataRecords
+
     def __init__(self, constants: PartitionConstants, rules: PartitionRules | None = None) -> None:
         self.constants = constants
         self.rules = PartitionRules(constants) if rules is None else rules
@@ -118,7 +120,7 @@ class PartitionControllerHandlers:
         """Written, committed, answered."""
         if not records:
             return ControllerOutcome(row, canonical(replies), "")
-        batch = MetadataRecords(CONTROLLER, METADATA_LOG, row.offset, records)
+        batch = self.records_type(CONTROLLER, METADATA_LOG, row.offset, records)
         # The metadata log comes before every broker in the order of `canonical`.
         sent = (batch, *canonical(replies))
         return ControllerOutcome(replace(row, offset=row.offset + len(records)), sent, "")
@@ -251,10 +253,10 @@ class PartitionControllerHandlers:
         contact: Contact,
     ) -> ControllerRow:
         at = self._position[b]
-        return ControllerRow(
+        return replace(
+            row,
             registrations=_put(row.registrations, at, registration),
             partition=partition,
-            offset=row.offset,
             contacts=_put(row.contacts, at, contact),
         )
 
@@ -459,6 +461,10 @@ class PartitionControllerHandlers:
                 return False
         return True
 
+    def are_replicas(self, row: ControllerRow, members: tuple[int, ...]) -> bool:
+        """All brokers have a row because they hold the partition (reference/moving: not so)."""
+        return set(members).issubset(self._brokers)
+
     def alter_partition_error(self, row: ControllerRow, m: AlterPartitionRequest) -> str:
         """C12, in Kafka's order."""
         partition = row.partition
@@ -473,7 +479,7 @@ class PartitionControllerHandlers:
         if cas_error != "NONE":
             return cas_error
         members = self.members(m)
-        if m.source not in members or not set(members).issubset(self._brokers):
+        if m.source not in members or not self.are_replicas(row, members):
             return "INVALID_REQUEST"
         if m.recovering and (len(members) > 1 or not partition.recovering):
             return "INVALID_REQUEST"

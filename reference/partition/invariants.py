@@ -17,7 +17,7 @@ stops at the first violation. Properties that a run does not promise are left ou
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import get_args
+from typing import ClassVar, get_args
 
 from reference.kit.log import cache_append
 from reference.kit.properties import Invariant
@@ -50,7 +50,6 @@ from reference.partition.types import (
     PartitionRole,
     RecordLog,
     Status,
-    initial_image,
 )
 
 PARTITION_INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in PARTITION_INVARIANTS)
@@ -76,6 +75,7 @@ def agreement(log: RecordLog, committed: RecordLog) -> int:
 class PartitionChecker:
     """Checks one run. The handlers are those of the run: they say what a client would be told."""
 
+    invariants: ClassVar[tuple[Invariant, ...]] = PARTITION_INVARIANTS
     __slots__ = (
         "_agrees",
         "_committed_values",
@@ -95,10 +95,10 @@ class PartitionChecker:
         constants = handlers.constants
         self.handlers = handlers
         self.history = PartitionHistory()
-        self._judged = [e for e in PARTITION_INVARIANTS if names is None or e.name in names]
+        self._judged = [e for e in self.invariants if names is None or e.name in names]
         self._min_isr = constants.effective_min_isr
         self._agrees = dict.fromkeys(constants.brokers, 0)
-        self._images: list[Image] = [initial_image(constants)]
+        self._images: list[Image] = [handlers.initial.image]
         """The image after each committed metadata record."""
         self._deletes = False
         """Whether something that is committed is known to be deleted only."""
@@ -120,7 +120,7 @@ class PartitionChecker:
 
     def judge_only(self, names: Collection[str]) -> None:
         """From now on no other property is judged: the run promises no more than these."""
-        self._judged = [each for each in PARTITION_INVARIANTS if each.name in names]
+        self._judged = [each for each in self.invariants if each.name in names]
 
     def after_step(
         self,
@@ -375,7 +375,7 @@ def is_row_suspicious(
         or new.epoch_start != UNDEFINED
         or new.pending != NO_PENDING
         or any(remote != UNKNOWN_REMOTE for remote in new.remotes)
-        or len(new.remotes) != len(constants.replicas)
+        or len(new.remotes) != len(constants.brokers)
     ):
         return True
     if new.leader != NOBODY and new.leader not in constants.brokers:

@@ -47,9 +47,11 @@ def protocols_under(name: str, options: Mapping[str, Any]) -> tuple[Protocol, ..
     parts, taken_by = parts_of(name), family(name).taken_by
     if taken_by is None:
         return parts
-    (own,) = parts_of(taken_by(options))
-    extended = extended_by(own)
-    return tuple(dict.fromkeys(own if each.name in extended else each for each in parts))
+    for name in taken_by(options):
+        (own,) = parts_of(name)
+        extended = extended_by(own)
+        parts = tuple([own if each.name in extended else each for each in parts])
+    return tuple(dict.fromkeys(parts))
 
 
 def scenario(name: str) -> Any:

@@ -11,8 +11,10 @@ from reference.bugs.catalog import bug as known_bug
 from reference.cluster.sim.options import OF_QUORUM, ClusterOptions, draw
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from reference.moving.protocol import MOVING
+from reference.moving.sim.machine import MovingMemo
+from reference.partition.protocol import PARTITION
 from reference.partition.sim.family import SUFFERS as OF_PARTITIONS, columns
-from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import configuration_of, envelope_of
 from reference.quorum.protocol import QUORUM
 from reference.quorum.sim.family import SUFFERS as OF_VOTERS
@@ -57,7 +59,7 @@ def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
 def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
     return ClusterMemo(
-        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), MovingMemo(of_partition, enabled)
     )
 
 
@@ -69,14 +71,15 @@ def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
     )
 
 
-def _taken_by(requested: Mapping[str, Any]) -> str:
-    """The protocol of the quorum under these options."""
+def _taken_by(requested: Mapping[str, Any]) -> tuple[str, ...]:
+    """The protocols of the quorum and of partitions under these options."""
     own = {
         name.removeprefix(OF_QUORUM): value
         for name, value in requested.items()
         if name.startswith(OF_QUORUM)
     }
-    return taken_by({**own, "brokers": 0} if "observing" in requested else own)
+    of_quorum = taken_by({**own, "brokers": 0} if "observing" in requested else own)
+    return of_quorum, (MOVING if "reassignments" in requested else PARTITION).name
 
 
 SUFFERS: Final = {

@@ -25,6 +25,7 @@ from reference.cluster.steered.parts import (
     Voters,
     Watched,
 )
+from reference.moving.sim.machine import MovingMemo
 from reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
@@ -32,7 +33,6 @@ from reference.partition.messages import (
     Election,
     ElectLeaders,
 )
-from reference.partition.sim.machine import PartitionMemo
 from reference.partition.steered.schedule import MEMO_STEPS
 from reference.partition.steered.world import (
     HEAL,
@@ -72,7 +72,7 @@ class _ReplayAgrees(NamedTuple):
 
 def _new_memo(bug: str | None) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(QuorumMemo(TIMEOUTS, of_quorum), PartitionMemo(of_partition))
+    return ClusterMemo(QuorumMemo(TIMEOUTS, of_quorum), MovingMemo(of_partition))
 
 
 class ClusterMoves(Joints):
@@ -302,7 +302,7 @@ class ClusterMoves(Joints):
         for number in range(len(self.partitions)):
             for kind in kinds:
                 asked = ElectLeaders(kind)
-                make = partial(self.controllers.elect, number, asked)
+                make = partial(self.controllers.ask, number, asked)
                 found.append(self.move(f"partition {number}: {render_input(asked)}", make))
         return found
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from reference.clients.promises import Envelope, promised
 from reference.kit.properties import Invariant
-from reference.partition.invariants import PARTITION_INVARIANT_NAMES, PartitionChecker
+from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -95,7 +95,7 @@ class PartitionWorld:
         self._states: dict[int, State] = {n: self._machine.first_state(n) for n in nodes}
         rows = {node: self._states[node].row for node in self.brokers}
         self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
-        self._checker = PartitionChecker(self._machine.brokers)
+        self._checker = self._machine.new_checker()
         self._promised = True
         self._envelope: Envelope | None = None
         """For which the promise was looked up last."""
@@ -116,6 +116,11 @@ class PartitionWorld:
 
     def row(self, node: int) -> BrokerRow:
         return self._world.rows[node]
+
+    @property
+    def replicas(self) -> tuple[int, ...]:
+        """Who holds the partition, as the controller knows it."""
+        return self.brokers
 
     @property
     def controller(self) -> ControllerRow:

@@ -1,0 +1,40 @@
+"""Steps of brokers and controller where replicas move, as a partition's scheduler knows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.bugs.catalog import substitution
+from reference.moving.handlers import MovingBrokers, MovingController
+from reference.moving.properties import INVARIANTS
+from reference.moving.protocol import handlers_of
+from reference.moving.types import Constants, initial_moving_controller, initial_moving_row
+from reference.partition.invariants import PartitionChecker
+from reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
+
+
+class MovingChecker(PartitionChecker):
+    invariants = INVARIANTS
+
+
+class MovingMachine(PartitionMachine):
+    """A partition whose replicas move."""
+
+    def make_handlers(self, bug: str | None) -> tuple[MovingBrokers, MovingController]:
+        return handlers_of(self.constants, substitution(bug, self.constants))
+
+    def new_checker(self) -> MovingChecker:
+        return MovingChecker(self.brokers)
+
+    def first_row(self, node: int) -> Any:
+        constants = self.constants
+        in_controllers = node in CONTROLLERS
+        return (initial_moving_controller if in_controllers else initial_moving_row)(constants)
+
+
+class MovingMemo(PartitionMemo):
+    """Of partitions whose replicas move, and of others."""
+
+    def new_machine(self, constants: Any) -> PartitionMachine:
+        moves = isinstance(constants, Constants)
+        return MovingMachine(self, constants) if moves else super().new_machine(constants)
