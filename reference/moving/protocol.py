@@ -30,8 +30,6 @@ from reference.partition.types import INITIAL_OFFSET
 from reference.reassignment.protocol import REASSIGNMENT
 from reference.reassignment.rules import ReassignmentRules
 
-_FIRST: Final = ("InitialPartition", "[PartitionRow] InitialMovingPartition")
-
 BROKER: Final = partition.BROKER._replace(
     name="moving-broker",
     module="MovingPartition",
@@ -42,7 +40,6 @@ BROKER: Final = partition.BROKER._replace(
     shifted=frozenset(),
     hidden=None,
     replaces=(
-        _FIRST,
         ("InitialRow", "[PartitionRow] InitialMovingRow"),
         ("FetchEpochError", "[PartitionRules] FetchErrorUnderList"),
         ("Publish", "[BrokerLifecycle] PublishUnderList"),
@@ -55,8 +52,8 @@ CONTROLLER_KIND: Final = partition.CONTROLLER_KIND._replace(
     inputs=CONTROLLER_INPUTS,
     initial=initial_moving_controller,
     hidden=None,
+    first_row="InitialMovingController",
     replaces=(
-        _FIRST,
         ("Changes", "[PartitionController] ChangesOfLists"),
         ("AreReplicas", "[PartitionController] AreListed"),
         ("Step_HandleElectLeaders", "[PartitionController] ElectUnderList"),

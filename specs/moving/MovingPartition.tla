@@ -13,7 +13,7 @@
 (* Left out: a list shorter than min.insync.replicas, several directories   *)
 (* of a broker, topics that are made and deleted.                           *)
 (***************************************************************************)
-EXTENDS MovingRules, BrokerLifecycle, PartitionController, TLC
+EXTENDS MovingRules, BrokerLifecycle, PartitionController
 
 CONSTANT FirstReplicas   \* who holds the partition at first, in assignment order
 
@@ -31,7 +31,18 @@ InitialMovingPartition ==
    directories |-> [b \in Brokers |-> IF b \in RangeOf(FirstReplicas) THEN 1 ELSE 0]]
 
 (* In the beginning a broker has not heard of the partition.                *)
-InitialMovingRow(n) == [replicas |-> <<>>] @@ [EmptyRow EXCEPT !.role = "None"]
+InitialMovingRow(n) ==
+  [status |-> "Running", incarnation |-> 0, brokerEpoch |-> 0, previousEpoch |-> Undefined,
+   cleanShutdown |-> Undefined,
+   image |-> [InitialImage EXCEPT !.partition = InitialMovingPartition],
+   controllerRequest |-> NoRequest, alterRequest |-> NoRequest,
+   log |-> <<>>, logStart |-> 0, flushed |-> 0, corrupt |-> Undefined, epochCache |-> <<>>,
+   checkpoint |-> 0, producers |-> {}, highWatermark |-> 0,
+   role |-> "None", leader |-> Nobody, leaderEpoch |-> 0, partitionEpoch |-> 0,
+   epochStart |-> Undefined, isr |-> {}, pending |-> NoPending, remotes |-> NoRemotes,
+   parked |-> {}, lastFetchedEpoch |-> Undefined, fetching |-> {}, replicas |-> <<>>]
+
+InitialMovingController == [InitialController EXCEPT !.partition = InitialMovingPartition]
 
 -----------------------------------------------------------------------------
 (* Brokers: R6.                                                             *)

@@ -57,7 +57,7 @@ InitialImage ==
    brokers |-> [b \in Brokers |-> [epoch |-> 0, fenced |-> FALSE, stopping |-> FALSE]],
    partition |-> InitialPartition]
 
-EmptyRow ==
+InitialRow(n) ==
   [status |-> "Running", incarnation |-> 0, brokerEpoch |-> 0, previousEpoch |-> Undefined,
    cleanShutdown |-> Undefined, image |-> InitialImage,
    controllerRequest |-> NoRequest, alterRequest |-> NoRequest,
@@ -66,8 +66,6 @@ EmptyRow ==
    role |-> "Follower", leader |-> Nobody, leaderEpoch |-> 0, partitionEpoch |-> 0,
    epochStart |-> Undefined, isr |-> {}, pending |-> NoPending, remotes |-> NoRemotes,
    parked |-> {}, lastFetchedEpoch |-> Undefined, fetching |-> {}]
-
-InitialRow(n) == EmptyRow
 
 IsUp(row) == row.status # "Down"
 IsLeader(row) == IsUp(row) /\ row.role = "Leader"
