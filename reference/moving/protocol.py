@@ -89,6 +89,8 @@ MOVING: Final = Protocol(
     alike="brokers",
     peers=lambda constants: constants.brokers,
     nodes=lambda constants: (*constants.brokers, CONTROLLER),
+    # Their order is in the image of a broker that begins anew.
+    apart=lambda constants: tuple([(b,) for b in constants.first_replicas]),
     kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
     handlers=_handlers,
     rules=(MovingRules, ReassignmentRules),
