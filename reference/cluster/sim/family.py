@@ -36,7 +36,8 @@ role    of a voter U unattached, P prospective, C candidate, L leader, R resigne
 epoch   quorum epoch; of a partition leader epoch and partition epoch
 ldr     the leader that the node knows, - for none
         then, of a voter: its vote, its log, its high watermark; of a partition: log, high
-        watermark, ISR (`replay` of the scenarios quorum and partition explains them)
+        watermark, ISR (`replay` of the scenarios quorum and partition explains them); where
+        replicas move, behind the ISR: / who holds the partition, + who comes, - who goes
 input   what the step consumed; then what it sent, or why it was ignored; K clients, M the
         metadata log; values that say nothing are left out
 """
@@ -65,8 +66,10 @@ def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
 
 def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
     shape = options.shape
+    moves = shape.reassignments
+    moving = "" if moves is msgspec.UNSET else f"reassignments={moves} "
     return (
-        f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} "
+        f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} {moving}"
         f"{told(options.data)}; quorum: {told(options.quorum)}"
     )
 
