@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
 from reference.cluster.sim.family import bugs_of_parts
@@ -25,6 +25,7 @@ from reference.cluster.steered.parts import (
     Voters,
     Watched,
 )
+from reference.moving.properties import OF_LISTS
 from reference.moving.sim.machine import MovingMemo
 from reference.partition.messages import (
     CONTROLLER,
@@ -61,6 +62,7 @@ from reference.steered.failures import Violation
 from reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
+_SENTENCES: Final = {**SENTENCES, **{each.name: each for each in OF_LISTS}}
 
 _memos = Memos(MEMO_STEPS)
 
@@ -139,7 +141,7 @@ class ClusterMoves(Joints):
         for partition in self.partitions:
             for found in partition.violations:
                 what = f"partition {partition.number}: {found.explanation}"
-                raise Violation(SENTENCES[found.invariant], what, self.moves)
+                raise Violation(_SENTENCES[found.invariant], what, self.moves)
         self.sound = True
 
     # --- What the parts say to each other
