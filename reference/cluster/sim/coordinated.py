@@ -38,7 +38,7 @@ from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from reference.cluster.types import coordinated, on_cluster
 from reference.kit.protocol import Protocol
 from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
-from reference.partition.sim.machine import PartitionMemo
+from reference.moving.sim.machine import MovingMemo
 from reference.partition.types import UNDEFINED, BrokerRow
 from reference.protocols import kind_of_row
 from reference.quorum.sim.machine import QuorumMemo
@@ -93,7 +93,7 @@ class CoordinatedMemo(ClusterMemo):
     """What is known of the steps of all components."""
 
     def __init__(
-        self, quorum: QuorumMemo, partition: PartitionMemo, coordinator: PlainMemo
+        self, quorum: QuorumMemo, partition: MovingMemo, coordinator: PlainMemo
     ) -> None:
         super().__init__(quorum, partition)
         self.coordinator = coordinator
@@ -402,7 +402,7 @@ def _memo(protocol: Protocol, bug: str | None, enabled: bool) -> CoordinatedMemo
     of_quorum, of_partition = bugs_of_parts(None if own else bug)
     return CoordinatedMemo(
         QuorumMemo(CLUSTER.timeouts, of_quorum, enabled),
-        PartitionMemo(of_partition, enabled),
+        MovingMemo(of_partition, enabled),
         PlainMemo(protocol, bug if own else None, enabled),
     )
 
