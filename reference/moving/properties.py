@@ -49,8 +49,8 @@ def _left_since(after: PartitionState, known: BrokerRow, r: int) -> bool:
 def weak_isr(
     before: PartitionState, after: PartitionState, history: Any, handlers: Any
 ) -> str | None:
-    """Whoever a leader counts as in sync has what that leader calls committed, unless it began anew,
-    or was no replica for a while, and the leader has not been told.
+    """Whoever a leader counts as in sync has what that leader calls committed, unless it began
+    anew, or was no replica for a while, and the leader has not been told.
 
     Misses: followers that the leader no longer counts, and members that are down.
     """

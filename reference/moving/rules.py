@@ -25,9 +25,7 @@ class MovingRules(PartitionRules):
         """R6. Whether a broker is no replica any more: it stops, and deletes its log."""
         return n not in partition.replicas
 
-    def remotes_under(
-        self, row: MovingBrokerRow, partition: MovingPartition
-    ) -> tuple[Remote, ...]:
+    def remotes_under(self, row: MovingBrokerRow, partition: MovingPartition) -> tuple[Remote, ...]:
         """R6. What a leader goes on knowing of others: nothing of who is no replica
         (Partition.updateAssignmentAndIsr).
         """

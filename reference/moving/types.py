@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from reference.kit.fields import Node
 from reference.partition.types import (
     INITIAL_OFFSET,

@@ -21,7 +21,7 @@ FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
     *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
     *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
-    *("reference.hosting", "reference.cluster"),
+    *("reference.hosting", "reference.moving", "reference.cluster"),
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),

@@ -37,8 +37,8 @@ from reference.cluster.sim.scenario import CLUSTER, ClusterScenario
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from reference.cluster.types import coordinated, on_cluster
 from reference.kit.protocol import Protocol
-from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from reference.moving.sim.machine import MovingMemo
+from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from reference.partition.types import UNDEFINED, BrokerRow
 from reference.protocols import kind_of_row
 from reference.quorum.sim.machine import QuorumMemo
@@ -92,9 +92,7 @@ EPOCHS: Final = 10
 class CoordinatedMemo(ClusterMemo):
     """What is known of the steps of all components."""
 
-    def __init__(
-        self, quorum: QuorumMemo, partition: MovingMemo, coordinator: PlainMemo
-    ) -> None:
+    def __init__(self, quorum: QuorumMemo, partition: MovingMemo, coordinator: PlainMemo) -> None:
         super().__init__(quorum, partition)
         self.coordinator = coordinator
 

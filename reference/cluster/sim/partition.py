@@ -8,7 +8,7 @@ the decision, so that its steps are a run of specs/partition/PartitionController
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from reference.moving.sim.lists import Lists
 from reference.moving.types import Constants as MovingConstants
@@ -134,8 +134,8 @@ class ClusterPartition(PartitionWorld):
 
     @property
     def replicas(self) -> tuple[int, ...]:
-        moves = self._lists is not None
-        return self.controller.partition.replicas if moves else self.brokers  # type: ignore[attr-defined]
+        known: Any = self.controller.partition
+        return self.brokers if self._lists is None else known.replicas
 
     def state(self, node: int) -> State:
         return self._states[node]

@@ -1,4 +1,4 @@
-"""Moves of an administrator where replicas move: other replicas for a partition, or as they were."""
+"""Moves of an administrator: other replicas for a partition, or those that were there before."""
 
 from __future__ import annotations
 
