@@ -10,23 +10,23 @@ from typing import Any, TypeAlias
 
 from reference.kit.fields import Node
 from reference.kit.messages import Tagged
-from reference.partition import messages as partition
+from reference.partition import messages as of_partition
 from reference.partition.messages import BROKER_INPUTS as OF_BROKERS, BrokerRecord
 from reference.reassignment.types import MovingPartition
 
 
-class PartitionRecord(partition.PartitionRecord, frozen=True, tag="Partition"):
+class PartitionRecord(of_partition.PartitionRecord, frozen=True, tag="Partition"):
     partition: MovingPartition
 
 
 Record: TypeAlias = BrokerRecord | PartitionRecord
 
 
-class MetadataRecords(partition.MetadataRecords, frozen=True):
+class MetadataRecords(of_partition.MetadataRecords, frozen=True):
     records: tuple[Record, ...]
 
 
-class MetadataUpdate(partition.MetadataUpdate, frozen=True):
+class MetadataUpdate(of_partition.MetadataUpdate, frozen=True):
     records: tuple[Record, ...]
 
 
@@ -40,7 +40,10 @@ class GiveUpReassignment(Tagged, frozen=True):
     """R4. AlterPartitionReassignments without a list."""
 
 
-OWN = {each.__name__: each for each in (MetadataRecords, MetadataUpdate)}
+OWN: dict[str, type[Any]] = {
+    "MetadataRecords": MetadataRecords,
+    "MetadataUpdate": MetadataUpdate,
+}
 """In the place of a partition's, by name."""
 
 
@@ -50,8 +53,8 @@ def _own(types: tuple[type[Any], ...]) -> tuple[type[Any], ...]:
 
 BROKER_INPUTS: tuple[type[Any], ...] = _own(OF_BROKERS)
 CONTROLLER_INPUTS: tuple[type[Any], ...] = (
-    *partition.CONTROLLER_INPUTS,
+    *of_partition.CONTROLLER_INPUTS,
     ReassignReplicas,
     GiveUpReassignment,
 )
-MESSAGES: tuple[type[Any], ...] = _own(partition.MESSAGES)
+MESSAGES: tuple[type[Any], ...] = _own(of_partition.MESSAGES)
