@@ -65,9 +65,28 @@ def weak_isr(
     return None
 
 
+@_invariant("state")
+def local_changes_sound(after: PartitionState) -> str | None:
+    """A broker that has read that it is no replica holds nothing (R6).
+
+    Misses: a broker that has not read it, and one that starts.
+    """
+    for n, row in after.rows.items():
+        if not holds_what_it_may(n, row):
+            return f"broker {n} holds {len(row.log)} records of what it is no replica of"
+    return None
+
+
+def holds_what_it_may(n: int, row: Any) -> bool:
+    """Whether a broker that is no replica, as far as it has read, holds nothing."""
+    if row.status != "Running" or n in row.image.partition.replicas:
+        return True
+    return row.role == "None" and not row.log
+
+
 _OWN: Final = {each.name: each for each in _invariant.all}
 INVARIANTS: Final[tuple[Invariant, ...]] = tuple(
-    [_OWN.get(each.name, each) for each in PARTITION_INVARIANTS]
+    [_OWN.get(each.name, each) for each in (*PARTITION_INVARIANTS, _invariant.all[-1])]
 )
 PROPERTIES: Final = (*INVARIANTS, *OF_LISTS)
 

@@ -36,7 +36,7 @@ class MovingRules(PartitionRules):
             ]
         )
 
-    def fetch_epoch_error(self, row: Any, m: ReplicaFetchRequest) -> str:
+    def fetch_error_under_list(self, row: Any, m: ReplicaFetchRequest) -> str:
         """P4, R6. Who is no replica, as far as the leader knows, may be one by what it knows
         itself, and asks again (Partition.followerReplicaOrThrow).
         """
@@ -46,3 +46,5 @@ class MovingRules(PartitionRules):
         if error == "NONE" and m.source not in row.replicas:
             return "UNKNOWN_LEADER_EPOCH"
         return error
+
+    fetch_epoch_error = fetch_error_under_list

@@ -62,7 +62,7 @@ from reference.steered.failures import Violation
 from reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
-_SENTENCES: Final = {**SENTENCES, **{each.name: each for each in OF_LISTS}}
+_SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in OF_LISTS}}
 
 _memos = Memos(MEMO_STEPS)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from reference.bugs.catalog import substitution
 from reference.moving.handlers import MovingBrokers, MovingController
-from reference.moving.properties import INVARIANTS
+from reference.moving.properties import INVARIANTS, holds_what_it_may
 from reference.moving.protocol import handlers_of
 from reference.moving.types import Constants, initial_moving_controller, initial_moving_row
 from reference.partition.invariants import PartitionChecker
@@ -25,6 +25,9 @@ class MovingMachine(PartitionMachine):
 
     def new_checker(self) -> MovingChecker:
         return MovingChecker(self.brokers)
+
+    def is_suspicious(self, node: int, old: Any, new: Any) -> bool:
+        return super().is_suspicious(node, old, new) or not holds_what_it_may(node, new)
 
     def first_row(self, node: int) -> Any:
         constants = self.constants
