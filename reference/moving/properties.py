@@ -88,7 +88,7 @@ _OWN: Final = {each.name: each for each in _invariant.all}
 INVARIANTS: Final[tuple[Invariant, ...]] = tuple(
     [_OWN.get(each.name, each) for each in (*PARTITION_INVARIANTS, _invariant.all[-1])]
 )
-PROPERTIES: Final = (*INVARIANTS, *OF_LISTS)
+PROPERTIES: Final[tuple[Invariant | Property, ...]] = (*INVARIANTS, *OF_LISTS)
 
 
 def target_after(known: Target, before: Any, input: Any, ignored: str) -> Target:

@@ -88,7 +88,7 @@ def test_it_goes_with_what_else_may_change(scenario: str, options: Mapping[str, 
 
 
 def test_all_brokers_have_a_row_and_first_replicas_are_those_placed() -> None:
-    constants = runs()[0].result.constants
+    constants: Any = runs()[0].result.constants
     for each in constants.partitions:
         assert isinstance(each, Constants)
         assert each.replicas == constants.brokers == (0, 1, 2, 3)
