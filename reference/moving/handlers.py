@@ -73,7 +73,7 @@ class MovingBrokers(BrokerHandlers):
         super().__init__(constants, MovingRules(constants) if rules is None else rules)
         self._handlers = handlers_of(self, BROKER_INPUTS)
 
-    def first_row(self) -> BrokerRow:
+    def _first_row(self) -> BrokerRow:
         return initial_moving_row(cast(Constants, self.constants))
 
     def left(self, row: MovingBrokerRow) -> MovingBrokerRow:

@@ -158,8 +158,9 @@ class ClusterSimulation(Joints, Circular):
         network, clock = chooser.stream("network"), chooser.stream("clock")
         data, brokers = options.data, self.constants.brokers
         load = scenario.partition.load
+        of_partitions = memo.partition.under(self.constants.partitions[0])
         self.partitions = self.partitions_of(
-            ClusterPartition, self, options, scenario, memo.partition, (network, clock)
+            ClusterPartition, self, options, scenario, of_partitions, (network, clock)
         )
         self._link = Link(brokers, data, network, self._between.queue)
         queue = self._between.queue
@@ -168,7 +169,7 @@ class ClusterSimulation(Joints, Circular):
         controllers = Controllers(
             self.partitions,
             of_brokers,
-            memo.partition.interner,
+            of_partitions.interner,
             session,
             self,
             options.shape.stale_answers,

@@ -35,9 +35,46 @@ class MovingMachine(PartitionMachine):
         return (initial_moving_controller if in_controllers else initial_moving_row)(constants)
 
 
-class MovingMemo(PartitionMemo):
-    """Of partitions whose replicas move, and of others."""
+class _OfMoving(PartitionMemo):
+    """Of partitions whose replicas move. Its steps are counted with those of the whole."""
+
+    def __init__(self, whole: MovingMemo) -> None:
+        self._whole, counted = whole, whole.steps
+        super().__init__(whole.bug, whole.enabled)
+        whole.steps = counted
+
+    @property
+    def steps(self) -> int:
+        return self._whole.steps
+
+    @steps.setter
+    def steps(self, steps: int) -> None:
+        self._whole.steps = steps
+
+    @property
+    def told(self) -> set[str] | None:
+        return self._whole.told
+
+    @told.setter
+    def told(self, told: set[str] | None) -> None:
+        self._whole.told = told
 
     def new_machine(self, constants: Any) -> PartitionMachine:
-        moves = isinstance(constants, Constants)
-        return MovingMachine(self, constants) if moves else super().new_machine(constants)
+        return MovingMachine(self, constants)
+
+
+class MovingMemo(PartitionMemo):
+    """Of partitions whose replicas move, and of others. What both say in the same words is of types
+    of their own, so what is known of each stands apart.
+    """
+
+    def __init__(self, bug: str | None, enabled: bool = True) -> None:
+        super().__init__(bug, enabled)
+        self._moving = _OfMoving(self)
+
+    def under(self, constants: Any) -> PartitionMemo:
+        return self._moving if isinstance(constants, Constants) else self
+
+    def forget(self) -> None:
+        super().forget()
+        self._moving.forget()

@@ -64,6 +64,12 @@ def test_all_of_it_happens_and_every_run_makes_progress() -> None:
         assert done[what], what
 
 
+def test_runs_with_the_option_and_without_share_nothing_that_is_known() -> None:
+    """Their messages have the same names and perhaps the same content, and are of two types."""
+    for options in ({}, MOVING, {}, MOVING):
+        assert {run_of(run, None, options).result.verdict for run in range(2)} == {PROGRESSED}
+
+
 def test_its_parts_are_joined() -> None:
     part = Part(simulate_part("cluster", 7, 0, 4, options=MOVING))
     assert check_runs(part) == []
