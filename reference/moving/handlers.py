@@ -133,10 +133,6 @@ class MovingController(PartitionControllerHandlers):
     def partition_record(self, partition: Any) -> Any:
         return PartitionRecord(partition)
 
-    def are_replicas(self, row: ControllerRow, members: tuple[int, ...]) -> bool:
-        partition = cast(MovingPartition, row.partition)
-        return set(members).issubset(partition.replicas)
-
     # --- One change of the partition: C7, R3, R5.
 
     def changes(

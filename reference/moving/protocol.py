@@ -55,7 +55,7 @@ CONTROLLER_KIND: Final = partition.CONTROLLER_KIND._replace(
     first_row="InitialMovingController",
     replaces=(
         ("Changes", "[PartitionController] ChangesOfLists"),
-        ("AreReplicas", "[PartitionController] AreListed"),
+        ("PartitionEpochError", "[PartitionRules] AlterErrorUnderList"),
         ("Step_HandleElectLeaders", "[PartitionController] ElectUnderList"),
     ),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from reference.moving.types import MovingBrokerRow
-from reference.partition.messages import ReplicaFetchRequest
+from reference.partition.messages import AlterPartitionRequest, ReplicaFetchRequest
 from reference.partition.rules import PartitionRules
 from reference.partition.types import UNKNOWN_REMOTE, Remote
 from reference.reassignment.types import MovingPartition
@@ -48,3 +48,12 @@ class MovingRules(PartitionRules):
         return error
 
     fetch_epoch_error = fetch_error_under_list
+
+    def alter_error_under_list(self, partition: Any, m: AlterPartitionRequest) -> str:
+        """C12. Behind the compare-and-set: whoever is proposed is a replica."""
+        error = super().partition_epoch_error(partition, m)
+        if error == "NONE" and any(each.broker not in partition.replicas for each in m.isr):
+            return "INVALID_REQUEST"
+        return error
+
+    partition_epoch_error = alter_error_under_list

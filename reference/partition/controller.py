@@ -461,10 +461,6 @@ class PartitionControllerHandlers:
                 return False
         return True
 
-    def are_replicas(self, row: ControllerRow, members: tuple[int, ...]) -> bool:
-        """All brokers have a row because they hold the partition (reference/moving: not so)."""
-        return set(members).issubset(self._brokers)
-
     def alter_partition_error(self, row: ControllerRow, m: AlterPartitionRequest) -> str:
         """C12, in Kafka's order."""
         partition = row.partition
@@ -479,7 +475,7 @@ class PartitionControllerHandlers:
         if cas_error != "NONE":
             return cas_error
         members = self.members(m)
-        if m.source not in members or not self.are_replicas(row, members):
+        if m.source not in members or not set(members).issubset(self._brokers):
             return "INVALID_REQUEST"
         if m.recovering and (len(members) > 1 or not partition.recovering):
             return "INVALID_REQUEST"

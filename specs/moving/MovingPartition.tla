@@ -87,8 +87,6 @@ ChangesOfLists(partition, isr, unclean, acceptable, election) ==
   {Topic!Change(AsTopic([b \in Brokers |-> "Active"], partition), partition, partition, isr,
                 unclean, acceptable, election)}
 
-AreListed(row, members) == members \subseteq RangeOf(row.partition.replicas)
-
 (* A step of the topic's controller, as one of this controller.             *)
 Decided(row, outcomes) ==
   UNION {LET partition == o.row.partitions[1]

@@ -30,4 +30,11 @@ FetchErrorUnderList(row, m) ==
     [] row.role # "Leader" -> "NOT_LEADER_OR_FOLLOWER"
     [] m.source \notin RangeOf(row.replicas) -> "UNKNOWN_LEADER_EPOCH"
     [] OTHER -> "NONE"
+
+(* C12.  Behind the compare-and-set: whoever is proposed is a replica.      *)
+AlterErrorUnderList(partition, m) ==
+  CASE m.partitionEpoch > partition.partitionEpoch -> "NOT_CONTROLLER"
+    [] m.partitionEpoch < partition.partitionEpoch -> "INVALID_UPDATE_VERSION"
+    [] \E member \in m.isr : member.broker \notin RangeOf(partition.replicas) -> "INVALID_REQUEST"
+    [] OTHER -> "NONE"
 =============================================================================

@@ -262,10 +262,6 @@ MembersEligible(row, m) ==
     /\ IsrMemberActive(row.registrations[member.broker])
     /\ IsrMemberEpochMatches(row.registrations[member.broker], member)
 
-(* All brokers have a row because they hold the partition; specs/moving     *)
-(* puts another operator here.                                              *)
-AreReplicas(row, members) == members \subseteq Brokers
-
 AlterPartitionError(row, m) ==
   LET partition == row.partition
       epochError == LeaderEpochError(partition, m)
@@ -274,7 +270,7 @@ AlterPartitionError(row, m) ==
        [] epochError # "NONE" -> epochError
        [] m.source # partition.leader -> "INVALID_REQUEST"
        [] casError # "NONE" -> casError
-       [] m.source \notin Members(m) \/ ~AreReplicas(row, Members(m)) -> "INVALID_REQUEST"
+       [] m.source \notin Members(m) \/ ~(Members(m) \subseteq Brokers) -> "INVALID_REQUEST"
        [] m.recovering /\ (Cardinality(Members(m)) > 1 \/ ~partition.recovering) ->
             "INVALID_REQUEST"
        [] ~MembersEligible(row, m) -> "INELIGIBLE_REPLICA"
