@@ -6,6 +6,8 @@ hold the searcher to account, always with the same examples.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import seed, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -49,7 +51,7 @@ def test_a_move_of_replicas_is_said_in_words_and_carried_out() -> None:
     the([*schedule.possible()], "partition 0: ReassignReplicas target=1,2,3").make()
     calm(schedule)
     assert schedule.progress() == ""
-    known = schedule.partitions[0].controller.partition
+    known: Any = schedule.partitions[0].controller.partition
     assert (known.replicas, known.isr) == ((1, 2, 3), (1, 2, 3))
     assert schedule.partitions[0].row(0).log == ()
 
