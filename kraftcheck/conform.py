@@ -167,12 +167,13 @@ def known_bug(
     if id is None:
         return None
     taken_by = family(scenario).taken_by
-    own = taken_by(options or {}) if taken_by else scenario
+    own = taken_by(options or {})[0] if taken_by else scenario
     composed = is_composition(scenario)
     try:
         found = bug(id, None if composed else own)
         under = protocols_under(scenario, options or {})
-        if composed and found.protocol not in {each.name for each in under}:
+        asked = any(found.base in each.rules for each in under)
+        if composed and not asked and found.protocol not in {each.name for each in under}:
             raise UnknownBug(id)
     except UnknownBug:
         with suppress(UnknownBug):

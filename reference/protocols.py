@@ -28,6 +28,7 @@ from reference.groups.protocol import GROUPS
 from reference.hosting.protocol import HOSTING
 from reference.kit.fields import has_form
 from reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
+from reference.moving.protocol import MOVING
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from reference.quorum41.protocol import QUORUM_41
@@ -126,6 +127,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         VOTERS,
         SNAPSHOTS,
         REASSIGNMENT,
+        MOVING,
         HOSTING,
         COMPACTION,
         QUORUM_41,

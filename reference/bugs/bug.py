@@ -51,7 +51,7 @@ def _names(of: type, inherited: bool) -> tuple[str, ...]:
 
 OF_PROTOCOLS: Final[dict[type, Replaceable]] = {
     each: Replaceable(protocol.name, _names(each, each not in protocol.rules))
-    for protocol in PROTOCOLS
+    for protocol in reversed(PROTOCOLS)  # Rules are of the first that asks them.
     for each in (*protocol.rules, *protocol.handler_classes)
 }
 BASES: Final[dict[type, Replaceable]] = {

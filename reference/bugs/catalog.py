@@ -140,7 +140,7 @@ def handlers_for(
 def substitution(
     bug_id: str | None, constants: Any, consulted: Consulted | None = None
 ) -> Substitution:
-    """What a bug of these constants' protocol puts in the place of rules and handlers; None:
+    """What a bug puts in the place of rules and handlers that these constants' protocol asks; None:
     nothing. Probed, it compares each answer with that of the correct one.
 
     Raises UnknownBug, OutOfScope.
@@ -148,15 +148,16 @@ def substitution(
     if bug_id is None:
         return lambda base: base
     protocol = protocol_of(constants)
-    found = replayable(bug_id, protocol.name)
+    asked = bug(bug_id).base in protocol.rules
+    found = replayable(bug_id, None if asked else protocol.name)
 
     def of(base: type[Any]) -> type[Any]:
         if base is not found.base or found.replacement is None:
             return base
         if consulted is None:
             return found.replacement
-        rules = protocol.rules[0](constants)
-        correct = rules if base in protocol.rules else base(constants, rules)
+        rules = () if base in protocol.rules else (protocol.rules[0](constants),)
+        correct = base(constants, *rules)
         return probed(found.replacement, BASES[base].names, correct, consulted)
 
     return of

@@ -14,6 +14,7 @@ import msgspec
 
 from reference.compaction.types import Constants as Compacted
 from reference.kit.protocol import Protocol
+from reference.moving.types import Constants as MovingConstants
 from reference.partition.types import PartitionConstants
 from reference.quorum.types import Constants, Row
 from reference.snapshots.types import Constants as SnapshotConstants, SnapshotRow
@@ -22,7 +23,9 @@ from reference.voters.types import Constants as VoterConstants, VoterRow
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
 
-ComponentConstants: TypeAlias = Constants | VoterConstants | SnapshotConstants | PartitionConstants
+ComponentConstants: TypeAlias = (
+    Constants | VoterConstants | SnapshotConstants | PartitionConstants | MovingConstants
+)
 
 
 def quorum_row(row: Any) -> Row:
@@ -36,7 +39,7 @@ class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="pr
     """The constants of every component."""
 
     quorum: Constants | VoterConstants | SnapshotConstants
-    partitions: tuple[PartitionConstants, ...]
+    partitions: tuple[PartitionConstants | MovingConstants, ...]
 
     def __post_init__(self) -> None:
         assert self.partitions, "a cluster has a partition"

@@ -67,6 +67,8 @@ _MESSAGES = frozenset(MESSAGES)
 class BrokerHandlers(HighWatermarkSteps):
     """All handlers, for one set of constants and one set of rules."""
 
+    update_type: type[MetadataUpdate] = MetadataUpdate
+
     def __init__(self, constants: PartitionConstants, rules: PartitionRules | None = None) -> None:
         super().__init__(constants, rules)
         self._handlers: dict[type, Callable[[int, BrokerRow, Any], BrokerOutcome | None]] = (
@@ -95,7 +97,7 @@ class BrokerHandlers(HighWatermarkSteps):
                 brokers = put(brokers, self.position[record.broker], record.registration)
             else:
                 partition = record.partition
-        return Image(image.offset + len(records), brokers, partition)
+        return type(image)(image.offset + len(records), brokers, partition)
 
     def changes_partition(self, records: tuple[MetadataRecord, ...]) -> bool:
         return any(isinstance(record, PartitionRecord) for record in records)

@@ -77,6 +77,8 @@ def _without(brokers: tuple[int, ...], broker: int) -> tuple[int, ...]:
 class PartitionControllerHandlers:
     """The handlers, for one set of constants and one set of rules."""
 
+    records_type: type[MetadataRecords] = MetadataRecords
+
     def __init__(self, constants: PartitionConstants, rules: PartitionRules | None = None) -> None:
         self.constants = constants
         self.rules = PartitionRules(constants) if rules is None else rules
@@ -118,7 +120,7 @@ class PartitionControllerHandlers:
         """Written, committed, answered."""
         if not records:
             return ControllerOutcome(row, canonical(replies), "")
-        batch = MetadataRecords(CONTROLLER, METADATA_LOG, row.offset, records)
+        batch = self.records_type(CONTROLLER, METADATA_LOG, row.offset, records)
         # The metadata log comes before every broker in the order of `canonical`.
         sent = (batch, *canonical(replies))
         return ControllerOutcome(replace(row, offset=row.offset + len(records)), sent, "")
@@ -251,10 +253,10 @@ class PartitionControllerHandlers:
         contact: Contact,
     ) -> ControllerRow:
         at = self._position[b]
-        return ControllerRow(
+        return replace(
+            row,
             registrations=_put(row.registrations, at, registration),
             partition=partition,
-            offset=row.offset,
             contacts=_put(row.contacts, at, contact),
         )
 

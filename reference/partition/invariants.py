@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
-from typing import Any, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 from reference.kit.log import cache_append
 from reference.kit.properties import Invariant
@@ -51,7 +51,6 @@ from reference.partition.types import (
     PartitionRole,
     RecordLog,
     Status,
-    initial_image,
 )
 
 PARTITION_INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in PARTITION_INVARIANTS)
@@ -89,6 +88,7 @@ class Known(NamedTuple):
 class PartitionChecker:
     """Checks one run. The handlers are those of the run: they say what a client would be told."""
 
+    invariants: ClassVar[tuple[Invariant, ...]] = PARTITION_INVARIANTS
     __slots__ = (
         "_agrees",
         "_committed_values",
@@ -108,10 +108,10 @@ class PartitionChecker:
         constants = handlers.constants
         self.handlers = handlers
         self.history = PartitionHistory()
-        self._judged = [e for e in PARTITION_INVARIANTS if names is None or e.name in names]
+        self._judged = [e for e in self.invariants if names is None or e.name in names]
         self._min_isr = constants.effective_min_isr
         self._agrees = dict.fromkeys(constants.brokers, 0)
-        self._images: list[Image] = [initial_image(constants)]
+        self._images: list[Image] = [handlers.initial.image]
         """The image after each committed metadata record."""
         self._deletes = False
         """Whether something that is committed is known to be deleted only."""
@@ -133,7 +133,7 @@ class PartitionChecker:
 
     def judge_only(self, names: Collection[str]) -> None:
         """From now on no other property is judged: the run promises no more than these."""
-        self._judged = [each for each in PARTITION_INVARIANTS if each.name in names]
+        self._judged = [each for each in self.invariants if each.name in names]
 
     def known(self) -> Known:
         """As `recall` takes it, which must be called before another step is checked."""
@@ -404,7 +404,7 @@ def is_row_suspicious(
         or new.epoch_start != UNDEFINED
         or new.pending != NO_PENDING
         or any(remote != UNKNOWN_REMOTE for remote in new.remotes)
-        or len(new.remotes) != len(constants.replicas)
+        or len(new.remotes) != len(constants.brokers)
     ):
         return True
     if new.leader != NOBODY and new.leader not in constants.brokers:

@@ -51,7 +51,6 @@ from reference.partition.types import (
     Record,
     RecordLog,
     initial_controller,
-    initial_image,
     initial_row,
     is_leader,
     is_up,
@@ -599,7 +598,7 @@ def folded(brokers: Collection[int], image: Image, records: Iterable[MetadataRec
             known[places.index(record.broker)] = record.registration
         else:
             partition = record.partition
-        image = Image(image.offset + 1, tuple(known), partition)
+        image = type(image)(image.offset + 1, tuple(known), partition)
     return image
 
 
@@ -609,7 +608,7 @@ def metadata_log_matching(after: PartitionState, handlers: BrokerHandlers) -> st
 
     Misses: metadata that is read late, or never, and wrong decisions that are committed.
     """
-    initial = initial_image(handlers.constants)
+    initial = handlers.initial.image
     for n, row in after.rows.items():
         if not is_up(row):
             continue

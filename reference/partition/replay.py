@@ -35,9 +35,15 @@ CommittedBatch: TypeAlias = tuple[ControllerInput, tuple[MetadataRecord, ...]]
 UNHEARD = Contact(live=True, metadata_offset=UNDEFINED, shutdown_offset=UNDEFINED)
 
 
-def replay(constants: PartitionConstants, batches: Iterable[CommittedBatch]) -> ControllerRow:
-    """The controller's row after these batches, from the first on."""
-    row = initial_controller(constants)
+def replay(
+    constants: PartitionConstants,
+    batches: Iterable[CommittedBatch],
+    first: ControllerRow | None = None,
+) -> ControllerRow:
+    """The controller's row after these batches, from the first on. first: its row before them,
+    where that is not the partition's own.
+    """
+    row = initial_controller(constants) if first is None else first
     registrations, partition, offset = list(row.registrations), row.partition, row.offset
     for cause, records in batches:
         for at, record in enumerate(records, offset):
@@ -58,4 +64,10 @@ def replay(constants: PartitionConstants, batches: Iterable[CommittedBatch]) -> 
                 partition = record.partition
         offset += len(records)
     contacts = (UNHEARD,) * len(registrations)
-    return ControllerRow(tuple(registrations), partition, offset, contacts)
+    return replace(
+        row,
+        registrations=tuple(registrations),
+        partition=partition,
+        offset=offset,
+        contacts=contacts,
+    )

@@ -62,8 +62,11 @@ class PartitionRowSteps:
         assert self.rules.constants == constants, "rules for another partition"
         self.brokers = constants.brokers
         self.position = {broker: at for at, broker in enumerate(constants.brokers)}
-        self.initial = initial_row(constants)
-        self.no_remotes = (UNKNOWN_REMOTE,) * len(constants.replicas)
+        self.initial = self._first_row()
+        self.no_remotes = (UNKNOWN_REMOTE,) * len(constants.brokers)
+
+    def _first_row(self) -> BrokerRow:
+        return initial_row(self.constants)
 
     # --- Outcomes.
 

@@ -21,7 +21,7 @@ from reference.protocols import (
     protocol_of_kind,
 )
 from reference.runner.run import Run, Taken
-from reference.runner.scenarios import FAMILIES
+from reference.runner.scenarios import FAMILIES, MANNERS
 from reference.sim.family import Manner, brief
 from reference.sim.operations import Operation
 from traces.schema import OF_OBJECT, PROGRESSED
@@ -32,7 +32,7 @@ def narrate(run: Run) -> Iterator[str]:
     result = run.result
     manner = _manner_of(result.options)
     if not manner.composed:  # Options may have made it a run of another protocol.
-        manner = FAMILIES[protocol_of(result.constants).name].manner
+        manner = MANNERS[protocol_of(result.constants).name]
     yield f"run {result.run} seed {result.seed}: {render_options(result.options)}"
     yield ""
     yield from manner.legend.splitlines()
@@ -90,7 +90,7 @@ def render_options(options: Any) -> str:
 def render_step(index: int, step: Taken, constants: Any) -> str:
     """constants: of the run."""
     protocol = protocol_of_kind(kind_of_row(step.after))
-    manner = FAMILIES[protocol.name].manner
+    manner = MANNERS[protocol.name]
     of = columns = ""
     if step.component is not None:
         of = f"{component_letter(constants, step.component):>2} "

@@ -9,10 +9,12 @@ from typing import Any, Final
 from reference.cluster.sim import coordinated_family
 from reference.cluster.sim.family import FAMILY as CLUSTER
 from reference.kit.protocol import Protocol
+from reference.moving.protocol import MOVING
+from reference.moving.sim.telling import MANNER as MOVES
 from reference.partition.sim.family import FAMILY as PARTITION
 from reference.protocols import COMPOSITIONS, COORDINATED, PROTOCOLS, extended_by, parts_of
 from reference.sim import composed
-from reference.sim.family import Family
+from reference.sim.family import Family, Manner
 from reference.sim.plain import family_of
 from reference.snapshots.sim.family import FAMILY as QUORUM
 
@@ -25,6 +27,11 @@ FAMILIES: Final[dict[str, Family]] = {
         *map(composed.family_of, COMPOSITIONS),
     )
 }
+MANNERS: Final[dict[str, Manner]] = {
+    **{name: each.manner for name, each in FAMILIES.items()},
+    MOVING.name: MOVES,
+}
+"""By protocol, how its steps are told."""
 SCENARIOS: Final[dict[str, Any]] = {name: each.scenario for name, each in FAMILIES.items()}
 
 
@@ -47,9 +54,11 @@ def protocols_under(name: str, options: Mapping[str, Any]) -> tuple[Protocol, ..
     parts, taken_by = parts_of(name), family(name).taken_by
     if taken_by is None:
         return parts
-    (own,) = parts_of(taken_by(options))
-    extended = extended_by(own)
-    return tuple(dict.fromkeys(own if each.name in extended else each for each in parts))
+    for name in taken_by(options):
+        (own,) = parts_of(name)
+        extended = extended_by(own)
+        parts = tuple([own if each.name in extended else each for each in parts])
+    return tuple(dict.fromkeys(parts))
 
 
 def scenario(name: str) -> Any:

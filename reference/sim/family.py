@@ -103,8 +103,8 @@ class Family(NamedTuple):
     suffers: by type of message, the options with which those of this type are disturbed as no
     others are, which runs draw for a few types only. unpromised: (step, property, explanation) of
     the first property that a run breaks, whether or not it was promised; the slow way. taken_by:
-    the name of the protocol of runs for which these options are requested, of a cluster that of its
-    quorum; unsaid, the scenario's.
+    the names of the protocols of runs for which these options are requested, the first of them that
+    of the run, or of a cluster's quorum; unsaid, the scenario's.
     """
 
     scenario: Any
@@ -119,7 +119,7 @@ class Family(NamedTuple):
     first_look: int = 0
     suffers: Mapping[str, Mapping[str, Any]] = {}
     unpromised: Callable[[Any], tuple[int, str, str] | None] | None = None
-    taken_by: Callable[[Mapping[str, Any]], str] | None = None
+    taken_by: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
 
 
 def who(node: int) -> str:

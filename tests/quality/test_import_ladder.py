@@ -30,14 +30,14 @@ PROTOCOLS = (
     *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
     "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
-    *("reference.compaction", "reference.cluster"),
+    *("reference.moving", "reference.compaction", "reference.cluster"),
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
 SIMS = (
     *("reference.sim", "reference.quorum.sim", "reference.snapshots.sim"),
-    *("reference.partition.sim", "reference.cluster.sim"),
+    *("reference.partition.sim", "reference.moving.sim", "reference.cluster.sim"),
     *("reference.runner", "reference.steered", "reference.quorum.steered"),
     *("reference.partition.steered", "reference.cluster.steered", "reference.runner.scripted"),
 )
@@ -78,11 +78,12 @@ RULES = {
     "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
     "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
+    "reference.moving.*": _pure("reference.partition", "reference.reassignment"),
     "reference.hosting.*": _pure(),
     "reference.compaction.*": _pure(),
     "reference.cluster.*": _pure(
         *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
-        "reference.compaction",
+        *("reference.moving", "reference.reassignment", "reference.compaction"),
     ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
@@ -94,8 +95,8 @@ RULES = {
             *("reference.transactions", "reference.groups", "reference.commits"),
             "reference.voters",
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
-            *("reference.quorum41", "reference.hosting", "reference.cluster", "system"),
-            "reference.compaction",
+            *("reference.quorum41", "reference.hosting", "reference.moving"),
+            *("reference.compaction", "reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -174,6 +175,7 @@ RULES = {
     "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),
     "reference.snapshots.sim.*": _world("reference.snapshots.sim", "traces.schema"),
     "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),
+    "reference.moving.sim.*": _world("reference.moving.sim"),
     "reference.cluster.sim.*": _world("reference.cluster.sim", "traces.schema"),
     "reference.runner.*": _world("reference.runner", "traces.schema"),
     "reference.steered.*": _world("reference.steered"),

@@ -14,6 +14,7 @@ from tests.reference.commits.names import COMPARED as COMMITS
 from tests.reference.compaction.names import COMPARED as COMPACTION
 from tests.reference.groups.names import COMPARED as GROUPS
 from tests.reference.hosting.names import COMPARED as HOSTING
+from tests.reference.moving.names import COMPARED as MOVING
 from tests.reference.partition.names import COMPARED as PARTITION
 from tests.reference.quorum.names import COMPARED as QUORUM
 from tests.reference.reassignment.names import COMPARED as REASSIGNMENT
@@ -24,8 +25,7 @@ from tests.reference.voters.names import COMPARED as VOTERS
 
 EACH = (
     *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),
-    HOSTING,
-    COMPACTION,
+    *(HOSTING, MOVING, COMPACTION),
 )
 of_each = pytest.mark.parametrize(
     "names",

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
+from reference.cluster.steered.moving import reassignments
 from reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
@@ -71,6 +72,10 @@ def voter_crashes(machine: ClusterMachine) -> Offers:
     return machine.schedule.voter_crashes(lossy="loss" not in machine.off)
 
 
+def reassigned(machine: ClusterMachine) -> Offers:
+    return reassignments(machine.schedule)
+
+
 def resignations(machine: ClusterMachine) -> Offers:
     return machine.schedule.resignations()
 
@@ -96,11 +101,13 @@ class ClusterMachine(BrokerMachine):
 
     name = "cluster"
     longest_calm = 15
+    moving = False
+    """Whether replicas move."""
 
     def __init__(self) -> None:
         super().__init__()
         reached.begin(self.name, self.bug is None)
-        self.schedule: ClusterSchedule = cluster_of(bug=self.bug)
+        self.schedule: ClusterSchedule = cluster_of(bug=self.bug, moving=self.moving)
         self.off: frozenset[str] = frozenset()
 
     @initialize(
@@ -128,7 +135,7 @@ class ClusterMachine(BrokerMachine):
         hurt.
         """
         self.schedule = cluster_of(
-            partitions, replicas, voters, elr, unclean, self.bug, idempotence
+            partitions, replicas, voters, elr, unclean, self.bug, idempotence, self.moving
         )
         self.off = off
         self.let_time_pass(60)
@@ -248,3 +255,17 @@ class ClusterMachine(BrokerMachine):
 
     def judge(self) -> str:
         return judge_cluster(self.schedule)
+
+
+class MovingClusterMachine(ClusterMachine):
+    """The same where an administrator has replicas move."""
+
+    moving = True
+
+    @rule(move=moves(reassigned), told=st.booleans())
+    @possible(reassigned)
+    def reassign(self, move: Move, told: bool) -> None:
+        """told: all brokers hear at once what is committed."""
+        move.make()
+        if told:
+            self.all_read()

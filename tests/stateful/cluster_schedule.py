@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from reference.cluster.sim.options import ClusterOptions, Shape
+from msgspec.structs import replace
+
+from reference.cluster.sim.options import MOVING_BROKERS, ClusterOptions, Shape
 from reference.cluster.steered.schedule import ClusterSchedule
 from reference.partition.sim.options import PartitionOptions
 from reference.quorum.sim.faults import OFF
@@ -19,11 +21,14 @@ def cluster_of(
     unclean: bool = False,
     bug: str | None = None,
     idempotence: bool = False,
+    moving: bool = False,
 ) -> ClusterSchedule:
     """Three brokers and a topic, and controllers that answer though they were deposed. Without
-    idempotence each client asks once."""
+    idempotence each client asks once. moving: replicas may move, to a fourth broker as well."""
     data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=idempotence)
     shape = Shape(topic_partitions=partitions, stale_answers=True)
+    if moving:
+        shape = replace(shape, brokers=MOVING_BROKERS, reassignments=0)
     # Of the quorum only its size matters here: faults are moves.
     quorum = type(OFF)(voters=voters)
     return ClusterSchedule(ClusterOptions(shape=shape, quorum=quorum, data=data), bug)

@@ -142,6 +142,7 @@ def _constants(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
         tag=config.tag,
         tag_field=config.tag_field,
         frozen=True,
+        kw_only=True,
         forbid_unknown_fields=True,
         namespace={"__doc__": f"The constants of a {config.tag}."},
     )

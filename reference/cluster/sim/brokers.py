@@ -13,11 +13,7 @@ from typing import NamedTuple, Protocol
 
 from reference.cluster.sim.link import COMMON, Carrier, Messages, Request
 from reference.cluster.sim.partition import ClusterPartition
-from reference.partition.messages import (
-    CONTROLLER,
-    MetadataRecord,
-    MetadataUpdate,
-)
+from reference.partition.messages import CONTROLLER, MetadataRecord
 from reference.partition.sim.options import PartitionOptions
 from reference.sim.choices import Stream, chance
 from reference.sim.events import CALL, Queue
@@ -198,7 +194,7 @@ class Brokers:
             records = tuple([r for batch in batches for r in batch.get(partition.number, ())])
             if records:
                 offset = partition.row(node).image.offset
-                partition.give(node, MetadataUpdate(offset, records))
+                partition.give(node, partition.machine.brokers.update_type(offset, records))
 
     # --- What happens to processes
 

@@ -221,7 +221,8 @@ class Controllers:
 
     def _replayed(self, row: Row, partition: ClusterPartition) -> State:
         """What the voter in this row knows of a partition when it becomes active."""
-        known = replay(partition.constants, self._logged(row, partition.number))
+        first = partition.machine.first_row(CONTROLLER)
+        known = replay(partition.constants, self._logged(row, partition.number), first)
         return partition.machine.state(CONTROLLER, self._row(known))
 
     def _logged(self, row: Row, partition: int) -> Iterator[CommittedBatch]:
@@ -241,11 +242,12 @@ class Controllers:
             inputs = {partition: m.value for partition, m in request.messages.items()}
             self._decide(active, inputs, request)
 
-    def elect(self, partition: int, input: ElectLeaders) -> None:
-        """Somebody asks for an election."""
+    def ask(self, partition: int, input: Input) -> bool:
+        """An administrator asks for something. Whether anybody hears it."""
         node = self.active()
         if node is not None:
             self._decide(self._active[node], {partition: input})
+        return node is not None
 
     def _decide(
         self, active: _Active, inputs: Mapping[int, Input], request: Request | None = None

@@ -11,8 +11,10 @@ from reference.bugs.catalog import bug as known_bug
 from reference.cluster.sim.options import OF_QUORUM, ClusterOptions, draw
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from reference.moving.protocol import MOVING
+from reference.moving.sim.machine import MovingMemo
+from reference.partition.protocol import PARTITION
 from reference.partition.sim.family import SUFFERS as OF_PARTITIONS, columns
-from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import configuration_of, envelope_of
 from reference.quorum.protocol import QUORUM
 from reference.quorum.sim.family import SUFFERS as OF_VOTERS
@@ -34,7 +36,8 @@ role    of a voter U unattached, P prospective, C candidate, L leader, R resigne
 epoch   quorum epoch; of a partition leader epoch and partition epoch
 ldr     the leader that the node knows, - for none
         then, of a voter: its vote, its log, its high watermark; of a partition: log, high
-        watermark, ISR (`replay` of the scenarios quorum and partition explains them)
+        watermark, ISR (`replay` of the scenarios quorum and partition explains them); where
+        replicas move, behind the ISR: / who holds the partition, + who comes, - who goes
 input   what the step consumed; then what it sent, or why it was ignored; K clients, M the
         metadata log; values that say nothing are left out
 """
@@ -57,26 +60,29 @@ def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
 def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
     return ClusterMemo(
-        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), MovingMemo(of_partition, enabled)
     )
 
 
 def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
     shape = options.shape
+    moves = shape.reassignments
+    moving = "" if moves is msgspec.UNSET else f"reassignments={moves} "
     return (
-        f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} "
+        f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} {moving}"
         f"{told(options.data)}; quorum: {told(options.quorum)}"
     )
 
 
-def _taken_by(requested: Mapping[str, Any]) -> str:
-    """The protocol of the quorum under these options."""
+def _taken_by(requested: Mapping[str, Any]) -> tuple[str, ...]:
+    """The protocols of the quorum and of partitions under these options."""
     own = {
         name.removeprefix(OF_QUORUM): value
         for name, value in requested.items()
         if name.startswith(OF_QUORUM)
     }
-    return taken_by({**own, "brokers": 0} if "observing" in requested else own)
+    of_quorum = taken_by({**own, "brokers": 0} if "observing" in requested else own)
+    return of_quorum, (MOVING if "reassignments" in requested else PARTITION).name
 
 
 SUFFERS: Final = {

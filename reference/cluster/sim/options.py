@@ -9,6 +9,7 @@ import msgspec
 
 from reference.cluster.topics import DEFAULT, NewTopic, TopicError, Topics
 from reference.cluster.types import ClusterConstants
+from reference.moving.types import Constants as MovingConstants
 from reference.partition.sim import options as partition_options
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.types import PartitionConstants
@@ -17,6 +18,8 @@ from reference.sim.choices import Chooser
 from reference.sim.options import OptionSet, Palette
 from reference.snapshots.sim.changes import constants_of as quorum_of
 
+MOVING_BROKERS = 4
+"""So many at least, where replicas move and it was not said how many."""
 OF_QUORUM = "quorum_"
 """Options of the quorum are requested under their names behind this; those of brokers, network and
 clients under their own."""
@@ -39,6 +42,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each broker reads the metadata as an observer of the quorum: what that knows to be
     committed, and as one update what it has from a snapshot. On request alone, as what changes in
     the quorum."""
+    reassignments: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times an administrator asks for other replicas of a partition, or gives that up, or
+    asks for the preferred leader. On request alone."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +68,11 @@ class _Shapes(OptionSet[Shape]):
         if partitions > 8:
             return f"{partitions} partitions are more than 8"
         return ""
+
+    def settled(self, drawn: dict[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
+        if requested.get("reassignments"):
+            drawn["brokers"] = max(drawn["brokers"], MOVING_BROKERS)
+        return drawn
 
 
 SHAPES = _Shapes(
@@ -103,6 +114,8 @@ def draw(
         topics = topics_of(options)
         if shape.hot_topic:
             topics.assignment(shape.hot_topic, 0)
+        if shape.reassignments is not msgspec.UNSET:
+            _refuse_still(options, topics)
     except TopicError as error:
         raise ValueError(f"option refused: {error}") from None
     return options
@@ -125,6 +138,16 @@ def topics_of(options: ClusterOptions) -> Topics:
     return topics
 
 
+def _refuse_still(options: ClusterOptions, topics: Topics) -> None:
+    """Raises ValueError: there is no broker to which a replica could move."""
+    replicas = max(len(each) for topic in topics.all for each in topic.assignments)
+    if replicas >= options.shape.brokers:
+        raise ValueError(
+            f"option refused: reassignments need more brokers than replicas, which are {replicas}; "
+            f"ask for brokers={replicas + 1}"
+        )
+
+
 def topics_written(options: ClusterOptions) -> Sequence[int]:
     """The topics to which records are sent, by their place among all."""
     names = [topic.name for topic in topics_of(options).all]
@@ -134,16 +157,17 @@ def topics_written(options: ClusterOptions) -> Sequence[int]:
 
 def constants_of(options: ClusterOptions) -> ClusterConstants:
     """The constants of the run: the partitions of all its topics, one topic after the other."""
-    data = options.data
-    partitions = tuple(
-        PartitionConstants(
-            replicas=assignment,
-            min_insync_replicas=data.min_insync_replicas,
-            elr_enabled=data.elr,
-            unclean_election=data.unclean,
-            fetch_max_records=data.fetch_max_records,
-        )
-        for topic in topics_of(options).all
-        for assignment in topic.assignments
-    )
-    return ClusterConstants(quorum_of(options.quorum), partitions)
+    data, shape = options.data, options.shape
+    of: dict[str, Any] = {
+        "min_insync_replicas": data.min_insync_replicas,
+        "elr_enabled": data.elr,
+        "unclean_election": data.unclean,
+        "fetch_max_records": data.fetch_max_records,
+    }
+    lists = [assignment for topic in topics_of(options).all for assignment in topic.assignments]
+    if shape.reassignments is msgspec.UNSET:
+        partitions = tuple([PartitionConstants(replicas=each, **of) for each in lists])
+        return ClusterConstants(quorum_of(options.quorum), partitions)
+    brokers = tuple(range(shape.brokers))
+    moving = tuple([MovingConstants(brokers, first_replicas=each, **of) for each in lists])
+    return ClusterConstants(quorum_of(options.quorum), moving)

@@ -8,8 +8,10 @@ the decision, so that its steps are a run of specs/partition/PartitionController
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+from reference.moving.sim.lists import Lists
+from reference.moving.types import Constants as MovingConstants
 from reference.partition.messages import (
     CONTROLLER,
     DEPOSED,
@@ -27,7 +29,8 @@ from reference.partition.types import PartitionConstants
 from reference.sim.choices import Stream
 from reference.sim.interning import KnownInput
 from reference.sim.memo import State, Step
-from reference.sim.recorder import Recorder
+from reference.sim.recorder import Recorder, Violation
+from traces.schema import STOPPED
 
 _COMMON: Final = (SendRegistration, SendHeartbeat)
 
@@ -114,7 +117,7 @@ class ClusterPartition(PartitionWorld):
         cluster: Cluster,
         paces: Paces,
         options: PartitionOptions,
-        constants: PartitionConstants,
+        constants: PartitionConstants | MovingConstants,
         memo: PartitionMemo,
         recorder: Recorder,
         streams: tuple[Stream, Stream],
@@ -122,6 +125,7 @@ class ClusterPartition(PartitionWorld):
     ) -> None:
         self.number = number
         self._cluster = cluster
+        self._lists = Lists(constants) if isinstance(constants, MovingConstants) else None
         super().__init__(paces, options, constants, memo, recorder, *streams, linked=linked)
 
     def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
@@ -130,6 +134,11 @@ class ClusterPartition(PartitionWorld):
     @property
     def machine(self) -> PartitionMachine:
         return self._machine
+
+    @property
+    def replicas(self) -> tuple[int, ...]:
+        known: Any = self.controller.partition
+        return self.brokers if self._lists is None else known.replicas
 
     def state(self, node: int) -> State:
         return self._states[node]
@@ -179,7 +188,13 @@ class ClusterPartition(PartitionWorld):
         self._cluster.receive(self.number, message)
 
     def follow_controller(self, step: Step) -> None:
-        """Sessions and readers are the cluster's."""
+        """Sessions and readers are the cluster's. Where replicas move, the lists are looked at."""
+        if self._lists is None or not self._options.watched:
+            return
+        if wrong := self._lists.wrong(step):
+            name, explanation = wrong
+            self.violations.append(Violation(name, self.steps_taken() - 1, explanation))
+            self.end(STOPPED)
 
     def began(self, node: int) -> None:
         self._cluster.began(node)

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from heapq import heappop
 from typing import Protocol
 
+from msgspec import UNSET
+
 from reference.cluster.sim.brokers import Brokers, Heard
 from reference.cluster.sim.controllers import Controllers
 from reference.cluster.sim.joints import Joints
@@ -22,7 +24,8 @@ from reference.cluster.sim.partition import ClusterPartition
 from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.sim.trouble import Trouble
 from reference.cluster.types import QUORUM
-from reference.partition.messages import ElectLeaders
+from reference.moving.sim.administrator import Mover
+from reference.partition.messages import Input
 from reference.partition.sim.clients import Clients
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.progress import Progress
@@ -31,7 +34,7 @@ from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.sim.scenario import Load, Scenario
 from reference.quorum.sim.scheduler import QuorumClients, Simulation
 from reference.quorum.types import Row
-from reference.sim.choices import Chooser, Stream, pick
+from reference.sim.choices import Chooser, Stream, pick, stream_of_option
 from reference.sim.events import CALL, Queue
 from reference.sim.family import Circular
 from reference.sim.interning import KnownInput
@@ -155,8 +158,9 @@ class ClusterSimulation(Joints, Circular):
         network, clock = chooser.stream("network"), chooser.stream("clock")
         data, brokers = options.data, self.constants.brokers
         load = scenario.partition.load
+        of_partitions = memo.partition.under(self.constants.partitions[0])
         self.partitions = self.partitions_of(
-            ClusterPartition, self, options, scenario, memo.partition, (network, clock)
+            ClusterPartition, self, options, scenario, of_partitions, (network, clock)
         )
         self._link = Link(brokers, data, network, self._between.queue)
         queue = self._between.queue
@@ -165,7 +169,7 @@ class ClusterSimulation(Joints, Circular):
         controllers = Controllers(
             self.partitions,
             of_brokers,
-            memo.partition.interner,
+            of_partitions.interner,
             session,
             self,
             options.shape.stale_answers,
@@ -188,6 +192,15 @@ class ClusterSimulation(Joints, Circular):
             data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
         )
         topics, written = options.shape.topics, topics_written(options)
+        self._mover: Mover | None = None
+        if options.shape.reassignments is not UNSET:
+            self._mover = Mover(
+                int(options.shape.reassignments),
+                data.min_insync_replicas,
+                self.partitions,
+                chooser.stream(stream_of_option("reassignments")),
+                self,
+            )
         workload = chooser.stream("workload")
         self.clients = Clients(load, data, workload, self.partitions, topics, written)
         self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
@@ -204,7 +217,10 @@ class ClusterSimulation(Joints, Circular):
         faulty = self._options.data.faulty_ms
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        self.call(1000 * faulty * self._options.data.stretch, self._heal, 0)
+        lasts = 1000 * faulty * self._options.data.stretch
+        if self._mover is not None:
+            self._mover.start(lasts)
+        self.call(lasts, self._heal, 0)
         lanes, events = self._lanes, 0
         while not self.over:
             events += 1
@@ -274,8 +290,8 @@ class ClusterSimulation(Joints, Circular):
     def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
         self.call(delay, lambda _: self.controllers.session_over(node, epoch, broker), 0)
 
-    def elect(self, partition: int, input: ElectLeaders) -> None:
-        self.controllers.elect(partition, input)
+    def ask(self, partition: int, input: Input) -> bool:
+        return self.controllers.ask(partition, input)
 
     def violated(self, name: str, explanation: str) -> None:
         self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))
@@ -286,6 +302,8 @@ class ClusterSimulation(Joints, Circular):
     def _heal(self, _: int) -> None:
         self.quorum.heal()
         self._trouble.heal()
+        if self._mover is not None:
+            self._mover.end()
         self._link.heal()
         self.clients.stop_producing()
         self.brokers.heal()

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from reference.cluster.sim.brokers import Brokers
 from reference.cluster.sim.partition import ClusterPartition
-from reference.partition.messages import BrokerCrash, BrokerRestart, ElectLeaders
+from reference.partition.messages import BrokerCrash, BrokerRestart, ElectLeaders, Input
 from reference.partition.sim.options import (
     Election,
     Outage,
@@ -28,7 +28,7 @@ from reference.sim.trouble import Episodes
 
 
 class World(Protocol):
-    def elect(self, partition: int, input: ElectLeaders) -> None: ...
+    def ask(self, partition: int, input: Input) -> bool: ...
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
@@ -73,7 +73,7 @@ class Trouble(Episodes):
             case Standstill():
                 brokers.stand_still(episode.node, episode.what, 1000 * episode.lasts_ms)
             case Election():
-                world.elect(of.number, ElectLeaders(episode.election))
+                world.ask(of.number, ElectLeaders(episode.election))
             case _:
                 assert episode is None, f"no cluster has {type(episode).__name__}"
         self._calm(0)

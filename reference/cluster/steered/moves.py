@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
 from reference.cluster.sim.family import bugs_of_parts
@@ -25,6 +25,8 @@ from reference.cluster.steered.parts import (
     Voters,
     Watched,
 )
+from reference.moving.properties import OF_LISTS
+from reference.moving.sim.machine import MovingMemo
 from reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
@@ -32,7 +34,6 @@ from reference.partition.messages import (
     Election,
     ElectLeaders,
 )
-from reference.partition.sim.machine import PartitionMemo
 from reference.partition.steered.schedule import MEMO_STEPS
 from reference.partition.steered.world import (
     HEAL,
@@ -61,6 +62,7 @@ from reference.steered.failures import Violation
 from reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
+_SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in OF_LISTS}}
 
 _memos = Memos(MEMO_STEPS)
 
@@ -72,7 +74,7 @@ class _ReplayAgrees(NamedTuple):
 
 def _new_memo(bug: str | None) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(QuorumMemo(TIMEOUTS, of_quorum), PartitionMemo(of_partition))
+    return ClusterMemo(QuorumMemo(TIMEOUTS, of_quorum), MovingMemo(of_partition))
 
 
 class ClusterMoves(Joints):
@@ -98,8 +100,9 @@ class ClusterMoves(Joints):
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
         memo, stream = memo or _memos.of(bug, lambda: _new_memo(bug)), NoChoice()
+        of_partitions = memo.partition.under(self.constants.partitions[0])
         self.partitions = self.partitions_of(
-            self.kind_of_partition, self, options, CLUSTER, memo.partition, (stream, stream)
+            self.kind_of_partition, self, options, CLUSTER, of_partitions, (stream, stream)
         )
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
@@ -111,7 +114,7 @@ class ClusterMoves(Joints):
         controllers = self.kind_of_controllers(
             self.partitions,
             of_brokers,
-            memo.partition.interner,
+            of_partitions.interner,
             0,
             self,
             options.shape.stale_answers,
@@ -139,7 +142,7 @@ class ClusterMoves(Joints):
         for partition in self.partitions:
             for found in partition.violations:
                 what = f"partition {partition.number}: {found.explanation}"
-                raise Violation(SENTENCES[found.invariant], what, self.moves)
+                raise Violation(_SENTENCES[found.invariant], what, self.moves)
         self.sound = True
 
     # --- What the parts say to each other
@@ -302,7 +305,7 @@ class ClusterMoves(Joints):
         for number in range(len(self.partitions)):
             for kind in kinds:
                 asked = ElectLeaders(kind)
-                make = partial(self.controllers.elect, number, asked)
+                make = partial(self.controllers.ask, number, asked)
                 found.append(self.move(f"partition {number}: {render_input(asked)}", make))
         return found
 

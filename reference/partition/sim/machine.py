@@ -8,7 +8,7 @@ from reference.bugs.catalog import rules_for, substitution
 from reference.bugs.probing import Consulted
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.invariants import is_harmless, is_row_suspicious
+from reference.partition.invariants import PartitionChecker, is_harmless, is_row_suspicious
 from reference.partition.log import GONE, RecordLog
 from reference.partition.messages import (
     CLIENTS,
@@ -65,15 +65,24 @@ def broker_handlers_for(
 class PartitionMachine(Machine):
     """A partition: its brokers and its controller."""
 
+    stands_by_rows = True
+    """Whether what properties look at is in rows and in what the checker knows (outlooks.py)."""
+
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
         self._same_wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
-        self.outlooks = Outlooks(memo.enabled)
-        self.brokers = broker_handlers_for(memo.bug, constants)
-        self.controller = PartitionControllerHandlers(
-            constants, rules_for(PartitionRules, memo.bug, constants)
-        )
+        self.outlooks = Outlooks(memo.enabled and self.stands_by_rows)
+        self.brokers, self.controller = self.make_handlers(memo.bug)
+
+    def make_handlers(self, bug: str | None) -> tuple[BrokerHandlers, PartitionControllerHandlers]:
+        rules = rules_for(PartitionRules, bug, self.constants)
+        controller = PartitionControllerHandlers(self.constants, rules)
+        return broker_handlers_for(bug, self.constants), controller
+
+    def new_checker(self) -> PartitionChecker:
+        """Of a run."""
+        return PartitionChecker(self.brokers)
 
     def first_row(self, node: int) -> Any:
         constants = self.constants
@@ -223,5 +232,9 @@ def _written(outcome: Any) -> int:
 
 
 class PartitionMemo(Memo[PartitionMachine]):
+    def under(self, constants: Any) -> PartitionMemo:
+        """Of partitions with such constants."""
+        return self
+
     def new_machine(self, constants: PartitionConstants) -> PartitionMachine:
         return PartitionMachine(self, constants)

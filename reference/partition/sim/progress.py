@@ -23,6 +23,8 @@ class World(Protocol):
     brokers: tuple[int, ...]
 
     @property
+    def replicas(self) -> tuple[int, ...]: ...
+    @property
     def controller(self) -> ControllerRow: ...
     def row(self, node: int) -> BrokerRow: ...
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
@@ -58,7 +60,7 @@ class Progress:
         for node, known in zip(self._world.brokers, controller.registrations, strict=True):
             if known.fenced:
                 return f"broker {node} stays fenced"
-        for node in self._world.brokers:
+        for node in self._world.replicas:
             if node not in controller.partition.isr:
                 return f"broker {node} stays out of the ISR"
         return ""
@@ -73,7 +75,7 @@ class Progress:
             return "the new record was not committed"
         end = probe.offset + 1
         logs = []
-        for node in self._world.brokers:
+        for node in self._world.replicas:
             row = self._world.row(node)
             if row.high_watermark < end:
                 return f"broker {node} knows {row.high_watermark} of {end} records to be committed"

@@ -15,7 +15,8 @@ from heapq import heappop
 from typing import Any, Final
 
 from reference.clients.promises import Envelope, promised
-from reference.partition.invariants import PARTITION_INVARIANT_NAMES, PartitionChecker
+from reference.kit.properties import Invariant
+from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -95,7 +96,7 @@ class PartitionWorld:
         self._states: dict[int, State] = {n: self._machine.first_state(n) for n in nodes}
         rows = {node: self._states[node].row for node in self.brokers}
         self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
-        self._checker = PartitionChecker(self._machine.brokers)
+        self._checker = self._machine.new_checker()
         self._promised = True
         self._outlooks = self._machine.outlooks
         self._outlook = self._stands()
@@ -118,6 +119,11 @@ class PartitionWorld:
 
     def row(self, node: int) -> BrokerRow:
         return self._world.rows[node]
+
+    @property
+    def replicas(self) -> tuple[int, ...]:
+        """Who holds the partition, as the controller knows it."""
+        return self.brokers
 
     @property
     def controller(self) -> ControllerRow:

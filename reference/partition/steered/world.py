@@ -425,7 +425,7 @@ class Steering(PartitionWorld):
 
     def is_everywhere(self, value: int) -> bool:
         """Whether every replica knows the record of this value to be committed."""
-        for node in self.brokers:
+        for node in self.replicas:
             row = self.row(node)
             if value not in [record.value for record in row.log[: row.high_watermark]]:
                 return False
@@ -452,6 +452,7 @@ class Steering(PartitionWorld):
         for node, known in zip(self.brokers, self.controller.registrations, strict=True):
             if known.fenced:
                 return f"broker {node} stays fenced"
+        for node in self.replicas:
             if node not in partition.isr:
                 return f"broker {node} stays out of the ISR"
         return ""

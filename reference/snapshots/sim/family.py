@@ -22,5 +22,5 @@ def _simulation(scenario: Scenario, options: Options, *given: Any) -> Simulation
 FAMILY: Final[Family] = OF_QUORUM._replace(
     memo=lambda bug, enabled: ChangingMemo(QUORUM.timeouts, bug, enabled),
     simulation=_simulation,
-    taken_by=taken_by,
+    taken_by=lambda requested: (taken_by(requested),),
 )

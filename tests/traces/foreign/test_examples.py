@@ -32,6 +32,8 @@ KINDS = (
         "UnformattedController",
         "MetadataReplica",
         "TopicController",
+        "MovingBroker",
+        "MovingController",
         "HostingBroker",
     ),
     "VoterSince41",

@@ -92,8 +92,8 @@ def test_what_is_replayed_is_what_was_decided() -> None:
 def test_a_controller_that_forgets_what_was_committed_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def forgetful(constants: Any, batches: Any) -> Any:
-        return replay(constants, list(batches)[:-1])
+    def forgetful(constants: Any, batches: Any, first: Any) -> Any:
+        return replay(constants, list(batches)[:-1], first)
 
     monkeypatch.setattr(controllers, "replay", forgetful)
     forget()

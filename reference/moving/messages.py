@@ -1,0 +1,60 @@
+"""What brokers and the controller receive where the replicas move: a partition's messages, with
+metadata that have its lists; and what an administrator asks for.
+
+Law of this file: values only, named as in specs/moving/MovingPartition.tla.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from reference.kit.fields import Node
+from reference.kit.messages import Tagged
+from reference.partition import messages as of_partition
+from reference.partition.messages import BROKER_INPUTS as OF_BROKERS, BrokerRecord
+from reference.reassignment.types import MovingPartition
+
+
+class PartitionRecord(of_partition.PartitionRecord, frozen=True, tag="Partition"):
+    partition: MovingPartition
+
+
+Record: TypeAlias = BrokerRecord | PartitionRecord
+
+
+class MetadataRecords(of_partition.MetadataRecords, frozen=True):
+    records: tuple[Record, ...]
+
+
+class MetadataUpdate(of_partition.MetadataUpdate, frozen=True):
+    records: tuple[Record, ...]
+
+
+class ReassignReplicas(Tagged, frozen=True):
+    """R1, R2. AlterPartitionReassignments."""
+
+    target: tuple[Node, ...]
+
+
+class GiveUpReassignment(Tagged, frozen=True):
+    """R4. AlterPartitionReassignments without a list."""
+
+
+OWN: dict[str, type[Any]] = {
+    "MetadataRecords": MetadataRecords,
+    "MetadataUpdate": MetadataUpdate,
+}
+"""In the place of a partition's, by name."""
+
+
+def _own(types: tuple[type[Any], ...]) -> tuple[type[Any], ...]:
+    return tuple([OWN.get(of.__name__, of) for of in types])
+
+
+BROKER_INPUTS: tuple[type[Any], ...] = _own(OF_BROKERS)
+CONTROLLER_INPUTS: tuple[type[Any], ...] = (
+    *of_partition.CONTROLLER_INPUTS,
+    ReassignReplicas,
+    GiveUpReassignment,
+)
+MESSAGES: tuple[type[Any], ...] = _own(of_partition.MESSAGES)

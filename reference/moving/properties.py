@@ -1,0 +1,119 @@
+"""What is promised where the replicas move: of brokers and records what a partition promises, and
+of the lists what a reassignment does.
+
+Law of this file: nothing here asks a rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.kit.properties import Declared, Invariant
+from reference.kit.protocol import HISTORY, Property
+from reference.moving.handlers import as_topic
+from reference.moving.messages import GiveUpReassignment, PartitionRecord, ReassignReplicas
+from reference.partition.properties import (
+    PARTITION_INVARIANTS,
+    PartitionState,
+    weak_isr as of_partition,
+)
+from reference.partition.types import INITIAL_OFFSET, BrokerRow, is_leader
+from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
+from reference.reassignment.types import CONTROLLER, Target
+
+_OF_LISTS: Final = (
+    "IsrElrAreReplicas",
+    "TargetReached",
+    "ReassignmentKeepsMinIsr",
+    "EpochsGrow",
+)
+OF_LISTS: Final[tuple[Property, ...]] = tuple(
+    [each for each in OF_REASSIGNMENTS if each.name in _OF_LISTS]
+)
+
+_invariant = Declared("before", "after", "history", "handlers")
+
+
+def _left_since(after: PartitionState, known: BrokerRow, r: int) -> bool:
+    """Whether a broker has read that it is no replica, and this one has not."""
+    first, last = known.image.offset - INITIAL_OFFSET, after.rows[r].image.offset - INITIAL_OFFSET
+    return any(
+        isinstance(record, PartitionRecord) and r not in record.partition.replicas
+        for record in after.metadata[first:last]
+    )
+
+
+@_invariant("state")
+def weak_isr(
+    before: PartitionState, after: PartitionState, history: Any, handlers: Any
+) -> str | None:
+    """Whoever a leader counts as in sync has what that leader calls committed, unless it began
+    anew, or was no replica for a while, and the leader has not been told.
+
+    Misses: followers that the leader no longer counts, and members that are down.
+    """
+    for n, row in after.rows.items():
+        if is_leader(row):
+            stay = tuple([r for r in row.isr if not _left_since(after, row, r)])
+            alone = {**after.rows, n: replace(row, isr=stay)}
+            others = {b: replace(o, isr=()) if b != n and o.isr else o for b, o in alone.items()}
+            wrong = of_partition(before, after._replace(rows=others), history, handlers)
+            if wrong is not None:
+                return wrong
+    return None
+
+
+@_invariant("state")
+def local_changes_sound(after: PartitionState) -> str | None:
+    """A broker that has read that it is no replica holds nothing (R6).
+
+    Misses: a broker that has not read it, and one that starts.
+    """
+    for n, row in after.rows.items():
+        if not holds_what_it_may(n, row):
+            return f"broker {n} holds {len(row.log)} records of what it is no replica of"
+    return None
+
+
+def holds_what_it_may(n: int, row: Any) -> bool:
+    """Whether a broker that is no replica, as far as it has read, holds nothing."""
+    if row.status != "Running" or n in row.image.partition.replicas:
+        return True
+    return row.role == "None" and not row.log
+
+
+_OWN: Final = {each.name: each for each in _invariant.all}
+INVARIANTS: Final[tuple[Invariant, ...]] = tuple(
+    [_OWN.get(each.name, each) for each in (*PARTITION_INVARIANTS, _invariant.all[-1])]
+)
+PROPERTIES: Final[tuple[Invariant | Property, ...]] = (*INVARIANTS, *OF_LISTS)
+
+
+def target_after(known: Target, before: Any, input: Any, ignored: str) -> Target:
+    """The replicas that were last asked for, and accepted, after a step of the controller.
+
+    known: before it, as is the row.
+    """
+    if isinstance(input, ReassignReplicas) and not ignored:
+        return Target(input.target)
+    if isinstance(input, GiveUpReassignment) and not ignored:
+        p = before.partition
+        return Target(tuple([b for b in p.replicas if b not in p.adding]))
+    return known
+
+
+def wrong_with_lists(
+    constants: Any, old: Any, new: Any, targets: tuple[Target, Target]
+) -> tuple[str, str] | None:
+    """Name and explanation of the first promise about the lists that a step of the controller
+    breaks; None: it breaks none. targets: before and after it.
+    """
+    before, after = as_topic(old, targets[0]), as_topic(new, targets[1])
+    for each in OF_LISTS:
+        rows = ({CONTROLLER: before, HISTORY: ()}, {CONTROLLER: after, HISTORY: ()})
+        wrong = each.check(constants, *rows)
+        if wrong is not None:
+            return each.name, wrong
+    return None

@@ -1,0 +1,108 @@
+"""A partition whose replicas move, as one protocol: that of a partition, with other operators in
+the place of a few.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reference.kit.protocol import Handlers, Protocol, SharedLog, Substitution
+from reference.moving.handlers import MovingBrokers, MovingController
+from reference.moving.messages import (
+    BROKER_INPUTS,
+    CONTROLLER_INPUTS,
+    MESSAGES,
+    MetadataRecords,
+    MetadataUpdate,
+)
+from reference.moving.properties import PROPERTIES
+from reference.moving.rules import MovingRules
+from reference.moving.types import (
+    Constants,
+    MovingBrokerRow,
+    MovingControllerRow,
+    initial_moving_controller,
+    initial_moving_row,
+)
+from reference.partition import protocol as partition
+from reference.partition.messages import CLIENTS, CONTROLLER, DEPOSED, METADATA_LOG
+from reference.partition.types import INITIAL_OFFSET
+from reference.reassignment.protocol import REASSIGNMENT
+from reference.reassignment.rules import ReassignmentRules
+
+BROKER: Final = partition.BROKER._replace(
+    name="moving-broker",
+    module="MovingPartition",
+    row=MovingBrokerRow,
+    inputs=BROKER_INPUTS,
+    initial=initial_moving_row,
+    cases=(),
+    shifted=frozenset(),
+    hidden=None,
+    replaces=(
+        ("InitialRow", "[PartitionRow] InitialMovingRow"),
+        ("FetchEpochError", "[PartitionRules] FetchErrorUnderList"),
+        ("Publish", "[BrokerLifecycle] PublishUnderList"),
+    ),
+)
+CONTROLLER_KIND: Final = partition.CONTROLLER_KIND._replace(
+    name="moving-controller",
+    module="MovingPartition",
+    row=MovingControllerRow,
+    inputs=CONTROLLER_INPUTS,
+    initial=initial_moving_controller,
+    hidden=None,
+    first_row="InitialMovingController",
+    replaces=(
+        ("Changes", "[PartitionController] ChangesOfLists"),
+        ("PartitionEpochError", "[PartitionRules] AlterErrorUnderList"),
+        ("Step_HandleElectLeaders", "[PartitionController] ElectUnderList"),
+    ),
+)
+_CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
+
+
+def handlers_of(constants: Constants, of: Substitution) -> tuple[MovingBrokers, MovingController]:
+    """Of brokers and of the controller."""
+    rules, as_topic = of(MovingRules)(constants), constants
+    lists = of(ReassignmentRules)(as_topic)
+    return MovingBrokers(constants, rules), MovingController(constants, rules, lists)
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    brokers, controller = handlers_of(constants, of)
+
+    def step(node: int, row: Any, input: Any) -> Any:
+        if node in _CONTROLLERS:
+            return controller.step(row, input)
+        return brokers.step(node, row, input)
+
+    return step
+
+
+MOVING: Final = Protocol(
+    name="moving",
+    sentence="brokers replicate one partition whose replicas move",
+    constants=Constants,
+    kinds=(BROKER, CONTROLLER_KIND),
+    messages=MESSAGES,
+    alike="brokers",
+    peers=lambda constants: constants.brokers,
+    nodes=lambda constants: (*constants.brokers, CONTROLLER),
+    # Their order is in the image of a broker that begins anew.
+    apart=lambda constants: tuple([(b,) for b in constants.first_replicas]),
+    kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
+    handlers=_handlers,
+    rules=(MovingRules, ReassignmentRules),
+    properties=PROPERTIES,
+    sometimes=partition.PARTITION.sometimes,
+    outsiders=partition.PARTITION.outsiders,
+    clients=frozenset({CLIENTS}),
+    names=partition.PARTITION.names,
+    spelt=partition.PARTITION.spelt,
+    log=partition.PARTITION.log,
+    earlier=partition.PARTITION.earlier,
+    shared=SharedLog(METADATA_LOG, CONTROLLER, MetadataRecords, MetadataUpdate, INITIAL_OFFSET),
+    extends=REASSIGNMENT.name,
+)
+PROTOCOL: Final = MOVING

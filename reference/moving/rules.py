@@ -1,0 +1,59 @@
+"""Every decision that has a name where the replicas move, beside those of a partition and of a
+reassignment: the twin of specs/moving/MovingRules.tla.
+
+Law of this file: as that of reference/partition/rules.py. Which list comes, when it is complete and
+who is eligible under it is decided in reference/reassignment/rules.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.moving.types import MovingBrokerRow
+from reference.partition.messages import AlterPartitionRequest, ReplicaFetchRequest
+from reference.partition.rules import PartitionRules
+from reference.partition.types import UNKNOWN_REMOTE, Remote
+from reference.reassignment.types import MovingPartition
+
+
+class MovingRules(PartitionRules):
+    """The decisions, for one set of constants."""
+
+    __slots__ = ()
+
+    def has_left(self, n: int, partition: MovingPartition) -> bool:
+        """R6. Whether a broker is no replica any more: it stops, and deletes its log."""
+        return n not in partition.replicas
+
+    def remotes_under(self, row: MovingBrokerRow, partition: MovingPartition) -> tuple[Remote, ...]:
+        """R6. What a leader goes on knowing of others: nothing of who is no replica
+        (Partition.updateAssignmentAndIsr).
+        """
+        return tuple(
+            [
+                remote if b in partition.replicas else UNKNOWN_REMOTE
+                for b, remote in zip(self.brokers, row.remotes, strict=True)
+            ]
+        )
+
+    def fetch_error_under_list(self, row: Any, m: ReplicaFetchRequest) -> str:
+        """P4, R6. Who is no replica, as far as the leader knows, may be one by what it knows
+        itself, and asks again (Partition.followerReplicaOrThrow).
+        """
+        if row.role == "None":
+            return "NOT_LEADER_OR_FOLLOWER"
+        error = super().fetch_epoch_error(row, m)
+        if error == "NONE" and m.source not in row.replicas:
+            return "UNKNOWN_LEADER_EPOCH"
+        return error
+
+    fetch_epoch_error = fetch_error_under_list
+
+    def alter_error_under_list(self, partition: Any, m: AlterPartitionRequest) -> str:
+        """C12. Behind the compare-and-set: whoever is proposed is a replica."""
+        error = super().partition_epoch_error(partition, m)
+        if error == "NONE" and any(each.broker not in partition.replicas for each in m.isr):
+            return "INVALID_REQUEST"
+        return error
+
+    partition_epoch_error = alter_error_under_list

@@ -1,0 +1,27 @@
+"""What a partition's lists promise, in a run: asked after every step of its controller.
+
+Law of this file: it observes and never steers.
+"""
+
+from __future__ import annotations
+
+from reference.moving.properties import target_after, wrong_with_lists
+from reference.moving.types import Constants
+from reference.reassignment.types import Target
+from reference.sim.memo import Step
+
+
+class Lists:
+    """Of one partition."""
+
+    def __init__(self, constants: Constants) -> None:
+        self._constants = constants
+        self._target = Target(constants.first_replicas)
+
+    def wrong(self, step: Step) -> tuple[str, str] | None:
+        """Name and explanation of the promise that a step of the controller breaks, if any."""
+        before, after, known = step.before.row, step.after.row, self._target
+        self._target = target_after(known, before, step.input.value, step.ignored)
+        if after.partition is before.partition and self._target is known:
+            return None
+        return wrong_with_lists(self._constants, before, after, (known, self._target))

@@ -1,0 +1,110 @@
+"""The rows of a partition whose replicas move: those of a partition, which know the list in force.
+
+Law of this file: values only, the twins of specs/moving/MovingPartition.tla. All brokers of the
+cluster have a row, so tuples by broker are aligned with all of them. What reference/partition says
+of its values holds here; a partition with its lists is that of reference/reassignment.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reference.kit.fields import Node
+from reference.partition.types import (
+    INITIAL_OFFSET,
+    NOBODY,
+    BrokerRow,
+    BrokerState,
+    ControllerRow,
+    Image,
+    PartitionConstants,
+    initial_controller,
+    initial_row,
+)
+from reference.reassignment.types import UNASSIGNED, MovingPartition
+
+THE_DIRECTORY: Final = 1
+"""Each broker has one."""
+
+
+class Constants(PartitionConstants, frozen=True, kw_only=True, tag="moving", tag_field="protocol"):
+    """The constants of specs/moving/MovingPartition.tla. `replicas` are all brokers of the cluster,
+    which have a row each.
+    """
+
+    first_replicas: tuple[Node, ...]
+    """Who holds the partition at first, in assignment order."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert set(self.first_replicas) <= set(self.replicas), "who replicates is a broker"
+        assert len(set(self.first_replicas)) == len(self.first_replicas), "a replica is listed once"
+        assert len(self.first_replicas) >= self.min_insync_replicas, "no list is shorter"
+
+    @property
+    def directories(self) -> tuple[int, ...]:
+        return (THE_DIRECTORY,)
+
+    @property
+    def second_rack(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def leader_notes(self) -> bool:
+        return False
+
+
+class MovingImage(Image, frozen=True, gc=False, array_like=True, cache_hash=True):
+    """The metadata that a broker has applied."""
+
+    partition: MovingPartition
+
+
+class MovingBrokerRow(BrokerRow, frozen=True, gc=False, cache_hash=True):
+    """The whole state of one broker as far as one partition is concerned."""
+
+    image: MovingImage
+    replicas: tuple[Node, ...]
+    """The list in force where this broker leads or follows; empty where it does neither."""
+
+
+class MovingControllerRow(ControllerRow, frozen=True, gc=False, cache_hash=True):
+    """The whole state of the controller as far as one partition is concerned."""
+
+    partition: MovingPartition
+
+
+def initial_moving_partition(constants: Constants) -> MovingPartition:
+    replicas = constants.first_replicas
+    return MovingPartition(
+        leader=NOBODY,
+        leader_epoch=0,
+        partition_epoch=0,
+        isr=tuple(sorted(replicas)),
+        elr=(),
+        last_known_leader=NOBODY,
+        recovering=False,
+        replicas=replicas,
+        adding=(),
+        removing=(),
+        directories=tuple(
+            [THE_DIRECTORY if b in replicas else UNASSIGNED for b in constants.brokers]
+        ),
+    )
+
+
+def initial_moving_row(constants: Constants) -> MovingBrokerRow:
+    """The first state of every broker: registered, and it has not heard of the partition."""
+    row = initial_row(constants)
+    known = BrokerState(epoch=0, fenced=False, stopping=False)
+    brokers = (known,) * len(constants.brokers)
+    image = MovingImage(INITIAL_OFFSET, brokers, initial_moving_partition(constants))
+    fields = {name: getattr(row, name) for name in row.__struct_fields__}
+    return MovingBrokerRow(**{**fields, "role": "None", "image": image, "replicas": ()})
+
+
+def initial_moving_controller(constants: Constants) -> MovingControllerRow:
+    row = initial_controller(constants)
+    fields = {name: getattr(row, name) for name in row.__struct_fields__}
+    partition = initial_moving_partition(constants)
+    return MovingControllerRow(**{**fields, "partition": partition})

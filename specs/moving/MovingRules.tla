@@ -1,0 +1,40 @@
+----------------------------- MODULE MovingRules -----------------------------
+(***************************************************************************)
+(* Every decision that has a name where the replicas move, beside those of  *)
+(* PartitionRules and ReassignmentRules: no messages sent, no variables.    *)
+(* The Python twin is reference/moving/rules.py.                            *)
+(*                                                                          *)
+(* Rule ids are those of docs/reconfiguration.md and docs/protocol-rules.md.*)
+(*                                                                          *)
+(* Law of this file: no property calls an operator of this file.            *)
+(***************************************************************************)
+EXTENDS PartitionRow
+
+RangeOf(sequence) == {sequence[i] : i \in 1..Len(sequence)}
+
+(* R6.  Whether a broker is no replica any more: it stops, and deletes its  *)
+(* log.                                                                     *)
+HasLeft(n, partition) == n \notin RangeOf(partition.replicas)
+
+(* R6.  What a leader goes on knowing of others: nothing of who is no       *)
+(* replica (Partition.updateAssignmentAndIsr).                              *)
+RemotesUnder(row, partition) ==
+  [b \in Brokers |-> IF b \in RangeOf(partition.replicas) THEN row.remotes[b] ELSE UnknownRemote]
+
+(* P4, R6.  Who is no replica, as far as the leader knows, may be one by    *)
+(* what it knows itself, and asks again (Partition.followerReplicaOrThrow). *)
+FetchErrorUnderList(row, m) ==
+  CASE row.role = "None" -> "NOT_LEADER_OR_FOLLOWER"
+    [] m.epoch < row.leaderEpoch -> "FENCED_LEADER_EPOCH"
+    [] m.epoch > row.leaderEpoch -> "UNKNOWN_LEADER_EPOCH"
+    [] row.role # "Leader" -> "NOT_LEADER_OR_FOLLOWER"
+    [] m.source \notin RangeOf(row.replicas) -> "UNKNOWN_LEADER_EPOCH"
+    [] OTHER -> "NONE"
+
+(* C12.  Behind the compare-and-set: whoever is proposed is a replica.      *)
+AlterErrorUnderList(partition, m) ==
+  CASE m.partitionEpoch > partition.partitionEpoch -> "NOT_CONTROLLER"
+    [] m.partitionEpoch < partition.partitionEpoch -> "INVALID_UPDATE_VERSION"
+    [] \E member \in m.isr : member.broker \notin RangeOf(partition.replicas) -> "INVALID_REQUEST"
+    [] OTHER -> "NONE"
+=============================================================================

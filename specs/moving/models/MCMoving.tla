@@ -1,0 +1,136 @@
+------------------------------ MODULE MCMoving ------------------------------
+(***************************************************************************)
+(* Bounded models of a partition whose replicas move.  What is left out     *)
+(* beside MCPartition: a request is answered in the step that sends it, to  *)
+(* who asks now; nobody crashes, and no session runs out; a broker's        *)
+(* registration is as at first.  What is not read of the metadata may wait, *)
+(* and several changes be read as one.                                      *)
+(***************************************************************************)
+EXTENDS MovingProperties
+
+CONSTANTS
+  b1, b2, b3,
+  MaxRecords,
+  MaxTargets,          \* lists that are asked for
+  MaxCancels,
+  MaxLags,             \* replicas that lag behind, and may leave the ISR
+  MaxLeaderEpoch
+
+VARIABLE spent
+
+mcVars == <<rows, controller, metadata, network, committed, acked, spent>>
+
+(* For cfgs.                                                                *)
+Three == <<b1, b2, b3>>
+FirstTwo == <<b1, b2>>
+
+Targets == {<<x, y>> : x, y \in Brokers} \ {<<x, x>> : x \in Brokers}
+
+-----------------------------------------------------------------------------
+
+Become(newRows, newController, sent) ==
+  /\ newController.partition.leaderEpoch <= MaxLeaderEpoch
+  /\ rows' = newRows
+  /\ controller' = newController
+  /\ metadata' = AppendedTo(metadata, sent)
+  /\ committed' = CommittedAfter(committed, newRows)
+  /\ acked' = acked \cup AckedIn(sent)
+  /\ UNCHANGED network
+
+Of(outcomes, type) == UNION {{m \in o.sent : m.type = type} : o \in outcomes}
+
+Spend(budget, limit) ==
+  /\ spent[budget] < limit
+  /\ spent' = [spent EXCEPT ![budget] = @ + 1]
+
+ReadMetadata(n) ==
+  \E end \in (rows[n].image.offset + 1)..(InitialOffset + Len(metadata)) :
+    \E o \in Step_HandleMetadataUpdate(n, rows[n],
+               [type |-> "MetadataUpdate", offset |-> rows[n].image.offset,
+                records |-> SubSeq(metadata, rows[n].image.offset - InitialOffset + 1,
+                                   end - InitialOffset)]) :
+      Become([rows EXCEPT ![n] = o.row], controller, o.sent)
+
+Fetch(n) ==
+  \E asked \in Step_HandleSendReplicaFetch(n, rows[n], [type |-> "SendReplicaFetch"]) :
+    \E m \in asked.sent :
+      \E o \in Step_HandleReplicaFetchRequest(m.destination, rows[m.destination], m) :
+        \E reply \in {r \in o.sent : r.type = "ReplicaFetchResponse"} :
+          \E heard \in Step_HandleReplicaFetchResponse(n, asked.row, reply) :
+            Become([rows EXCEPT ![n] = heard.row, ![m.destination] = o.row], controller, o.sent)
+
+Alter(n) ==
+  \E asked \in Step_HandleSendAlterPartition(n, rows[n], [type |-> "SendAlterPartition"]) :
+    \E m \in asked.sent :
+      \E o \in Step_HandleAlterPartitionRequest(Controller, controller, m) :
+        \E reply \in o.sent \ RecordsIn(o.sent) :
+          \E heard \in Step_HandleAlterPartitionResponse(n, asked.row, reply) :
+            Become([rows EXCEPT ![n] = heard.row], o.row, RecordsIn(o.sent) \cup heard.sent)
+
+Lag(n) ==
+  \E r \in Brokers \ {n} :
+    \E o \in Step_HandleReplicaLagTimeout(n, rows[n], [type |-> "ReplicaLagTimeout",
+                                                       replica |-> r]) :
+      Become([rows EXCEPT ![n] = o.row], controller, o.sent)
+
+Shrink(n) ==
+  \E o \in Step_HandleIsrShrinkTimeout(n, rows[n], [type |-> "IsrShrinkTimeout"]) :
+    Become([rows EXCEPT ![n] = o.row], controller, o.sent)
+
+ProduceRecord(n) ==
+  /\ IsLeader(rows[n])
+  /\ Spend("records", MaxRecords)
+  /\ \E o \in Step_HandleProduceRequest(n, rows[n],
+       [type |-> "ProduceRequest", source |-> Clients, destination |-> n, client |-> 0,
+        acks |-> -1, values |-> <<spent.records + 1>>, producer |-> Undefined,
+        producerEpoch |-> Undefined, sequence |-> Undefined]) :
+       Become([rows EXCEPT ![n] = o.row], controller, o.sent)
+
+ByController(outcomes) ==
+  \E o \in outcomes : o.ignored = "" /\ o.row # controller /\ Become(rows, o.row, o.sent)
+
+ReassignTo(target) ==
+  /\ Spend("targets", MaxTargets)
+  /\ ByController(Step_HandleReassignReplicas(Controller, controller, [target |-> target]))
+
+GiveUp ==
+  /\ Spend("cancels", MaxCancels)
+  /\ ByController(Step_HandleGiveUpReassignment(Controller, controller, [type |-> "None"]))
+
+MCNext ==
+  \/ /\ UNCHANGED spent
+     /\ \E n \in Brokers : ReadMetadata(n) \/ Fetch(n) \/ Alter(n) \/ Shrink(n)
+  \/ \E n \in Brokers : ProduceRecord(n) \/ (Spend("lags", MaxLags) /\ Lag(n))
+  \/ GiveUp
+  \/ \E target \in Targets : ReassignTo(target)
+
+(* The first leader is elected, and everybody has heard of it.              *)
+MCInit ==
+  LET elected == CHOOSE o \in Step_HandleElectLeaders(Controller, InitialMovingController,
+                                                      [election |-> "UNCLEAN"]) : TRUE
+      records == (CHOOSE m \in elected.sent : TRUE).records
+      told(n) == CHOOSE o \in Step_HandleMetadataUpdate(n, InitialMovingRow(n),
+                   [type |-> "MetadataUpdate", offset |-> InitialOffset, records |-> records]) :
+                   TRUE
+  IN /\ rows = [n \in Brokers |-> told(n).row]
+     /\ controller = elected.row
+     /\ metadata = records
+     /\ network = {}
+     /\ HistoryInit
+     /\ spent = [records |-> 0, targets |-> 0, cancels |-> 0, lags |-> 0]
+
+MCSpec == MCInit /\ [][MCNext]_mcVars
+
+-----------------------------------------------------------------------------
+(* For the twin: a broker goes on holding what it is no replica of.         *)
+NobodyLeaves(n, partition) == FALSE
+
+(* Probes: that these never happen is refuted.                              *)
+NobodyTakesOver ==
+  ~(Len(committed) > 0 /\ rows[b3].role = "Leader" /\ rows[b3].highWatermark > 0)
+NobodyComesBack ==
+  ~\E n \in Brokers : \E i, j \in 1..Len(metadata) :
+     /\ i < j /\ n \notin Listed(metadata[i].partition) /\ n \in Listed(metadata[j].partition)
+     /\ n \in {b1, b2} /\ rows[n].role = "Follower" /\ rows[n].log # <<>>
+     /\ rows[n].image.offset = InitialOffset + j
+=============================================================================
