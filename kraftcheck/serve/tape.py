@@ -26,7 +26,7 @@ from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.world import Setup
 from system.files import open_file
 
-MAGIC: Final = b"kraftcheck tape 4\n"
+MAGIC: Final = b"kraftcheck tape 5\n"
 HEAL_STEP_US: Final = 500_000
 _LENGTH: Final = struct.Struct(">I")
 _ENTRY_MAX: Final = 1 << 27

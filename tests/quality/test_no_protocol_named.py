@@ -12,11 +12,11 @@ import pytest
 
 from tests.quality.ladder import find_modules, imports_of, within
 
-# "partition", "transactions", "groups" and "voters" name columns, tables and options as well, so that
-# the text alone says nothing.
+# "partition", "transactions", "groups" and "voters" name columns, tables and options as well, so
+# that the text alone says nothing.
 NAMES = (
     *("quorum", "quorum41", "cluster", "commits", "classic", "snapshots", "reassignment"),
-    "hosting",
+    *("hosting", "moving"),
 )
 TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 

@@ -15,7 +15,6 @@ from heapq import heappop
 from typing import Any, Final
 
 from reference.clients.promises import Envelope, promised
-from reference.kit.properties import Invariant
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.messages import (
     CLIENTS,

@@ -150,11 +150,11 @@ def test_a_tape_without_its_end_is_not_judged_to_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "no tape; this one writes and plays `kraftcheck tape 4`"),
+        (b"", "no tape; this one writes and plays `kraftcheck tape 5`"),
         (b"kraftcheck tape 9\n", "a tape of another version: play it with the kit that wrote it"),
-        (b"kraftcheck tape 4\n", "an empty tape"),
-        (b"kraftcheck tape 4\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
-        (b"kraftcheck tape 4\n\0\0\0\1\xc0", "Expected `object`"),
+        (b"kraftcheck tape 5\n", "an empty tape"),
+        (b"kraftcheck tape 5\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
+        (b"kraftcheck tape 5\n\0\0\0\1\xc0", "Expected `object`"),
     ],
 )
 def test_what_is_no_tape(data: bytes, why: str, tmp_path: Path) -> None:
