@@ -79,7 +79,7 @@ def hunts(module: str) -> tuple[Hunt, ...]:
     return tuple(
         Hunt(scenario=protocol.name, bug=None, options=dict(fixed))
         for protocol in PROTOCOLS
-        if module in {rules.__name__ for rules in protocol.rules}
+        if module in {rules.__name__ for rules in protocol.rules} and protocol.name in FAMILIES
         for fixed in FAMILIES[protocol.name].fixed
     )
 

@@ -39,21 +39,30 @@ class Replaceable(NamedTuple):
 
 
 def _names(of: type, inherited: bool) -> tuple[str, ...]:
-    """Of the public methods, in the order in which they stand; inherited ones too, then sorted."""
+    """Of the public methods, in the order in which they stand; inherited ones too, then sorted. One
+    that has two names counts as the first.
+    """
     found = [
         name
         for each in (of.__mro__ if inherited else (of,))
         for name, member in vars(each).items()
-        if callable(member) and not name.startswith("_")
+        if callable(member) and not isinstance(member, type) and not name.startswith("_")
+        if getattr(member, "__name__", name) == name
     ]
     return tuple(sorted(found) if inherited else found)
 
 
-OF_PROTOCOLS: Final[dict[type, Replaceable]] = {
-    each: Replaceable(protocol.name, _names(each, each not in protocol.rules))
-    for protocol in reversed(PROTOCOLS)  # Rules are of the first that asks them.
-    for each in (*protocol.rules, *protocol.handler_classes)
-}
+def _replaceable() -> dict[type, Replaceable]:
+    """Rules and handlers that several protocols ask are of the first."""
+    found: dict[type, Replaceable] = {}
+    for protocol in PROTOCOLS:
+        for each in (*protocol.rules, *protocol.handler_classes):
+            names = _names(each, each not in protocol.rules)
+            found.setdefault(each, Replaceable(protocol.name, names))
+    return found
+
+
+OF_PROTOCOLS: Final = _replaceable()
 BASES: Final[dict[type, Replaceable]] = {
     **OF_PROTOCOLS,
     StorageRules: Replaceable("storage", _names(StorageRules, False)),

@@ -68,7 +68,10 @@ def cleans_committed(after: CompactedReplica) -> str | None:
 
 @_property("state")
 def offsets_stay(after: CompactedReplica) -> str | None:
-    """A batch is where its offset says."""
+    """A batch is where its offset says.
+
+    Misses: what is in the batch.
+    """
     for offset, batch in enumerate(after.log):
         if batch.offset != offset:
             return f"the batch of offset {batch.offset} stands at {offset}"

@@ -47,14 +47,15 @@ OWN: dict[str, type[Any]] = {
 """In the place of a partition's, by name."""
 
 
-def _own(types: tuple[type[Any], ...]) -> tuple[type[Any], ...]:
+def own(types: tuple[type[Any], ...]) -> tuple[type[Any], ...]:
+    """These, or what stands in their place here."""
     return tuple([OWN.get(of.__name__, of) for of in types])
 
 
-BROKER_INPUTS: tuple[type[Any], ...] = _own(OF_BROKERS)
+BROKER_INPUTS: tuple[type[Any], ...] = own(OF_BROKERS)
 CONTROLLER_INPUTS: tuple[type[Any], ...] = (
     *of_partition.CONTROLLER_INPUTS,
     ReassignReplicas,
     GiveUpReassignment,
 )
-MESSAGES: tuple[type[Any], ...] = _own(of_partition.MESSAGES)
+MESSAGES: tuple[type[Any], ...] = own(of_partition.MESSAGES)

@@ -14,6 +14,7 @@ from reference.moving.messages import (
     MESSAGES,
     MetadataRecords,
     MetadataUpdate,
+    own,
 )
 from reference.moving.properties import PROPERTIES
 from reference.moving.rules import MovingRules
@@ -95,7 +96,9 @@ MOVING: Final = Protocol(
     handlers=_handlers,
     rules=(MovingRules, ReassignmentRules),
     properties=PROPERTIES,
-    sometimes=partition.PARTITION.sometimes,
+    sometimes=tuple(
+        [each._replace(inputs=own(each.inputs)) for each in partition.PARTITION.sometimes]
+    ),
     outsiders=partition.PARTITION.outsiders,
     clients=frozenset({CLIENTS}),
     names=partition.PARTITION.names,

@@ -48,6 +48,8 @@ _ROOTS = {
     "SnapshotProperties": ("MCSnapshots",),
     "ReassignmentProperties": ("MCReassignment",),
     "HostingProperties": ("MCHosting", "MCHostingTransactions"),
+    "MovingProperties": ("MCMoving",),
+    "CompactionProperties": ("MCCompaction",),
     "StorageProperties": ("MCStorage",),
 }
 
@@ -97,6 +99,8 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("SnapshotProperties")) == 18
     assert len(properties("ReassignmentProperties")) == 5
     assert len(properties("HostingProperties")) == 6
+    assert len(properties("MovingProperties")) == 2
+    assert len(properties("CompactionProperties")) == 4
     assert len(properties("StorageProperties")) == 7
     assert complaints(SPECS) == []
 

@@ -23,7 +23,8 @@ Inputs_CopyBatches(n, row) ==
   LET end == Len(row.log)
       known == UNION {row.log[at].kept : at \in 1..end}
       unknown == {one \in Batches(end) : one.removed # {} /\ one.removed \cap known = {}}
-      superseded == {pair \in Batches(end) \X Batches(end + 1) : pair[1].keys \cap pair[2].keys # {}}
+      superseded == {pair \in Batches(end) \X Batches(end + 1)
+                     : pair[1].keys \cap pair[2].keys # {}}
   IN {Copy(<<one>>, 0) : one \in Batches(end)}
        \cup {Copy(<<[one EXCEPT !.kept = {}]>>, end + 1) : one \in unknown}
        \cup {Copy(<<[pair[1] EXCEPT !.kept = @ \ pair[2].keys], pair[2]>>, end + 2) :

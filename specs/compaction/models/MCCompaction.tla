@@ -79,7 +79,7 @@ Fetch(n) ==
         THEN Becomes(n, Step_HandleCutReplica(n, replicas[n], [to |-> same]))
         ELSE \E count \in 1..(Len(LogOf(leader)) - same) :
                Becomes(n, Step_HandleCopyBatches(n, replicas[n],
-                                                 [batches |-> batches(count), covered |-> of.covered]))
+                              [batches |-> batches(count), covered |-> of.covered]))
      /\ Advance(isr)
      /\ UNCHANGED <<leader, isr, spent>>
 

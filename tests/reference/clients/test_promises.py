@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from reference.clients import promises
 from reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
@@ -22,6 +21,7 @@ from reference.clients.promises import (
     spared,
     unseen,
 )
+from tests.reference.clients.tables import another_table
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "log": ("partition", "metadata"),
@@ -73,28 +73,28 @@ def test_rows_have_names_of_their_own_and_say_why() -> None:
         assert takes, f"{row.id} takes nothing away"
 
 
-def needless(table: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def needless(table: tuple[Row, ...]) -> list[str]:
     """The rows without which every configuration is promised the same."""
     cases = list(itertools.product(CONFIGURATIONS[::7] + CONFIGURATIONS[1::11], ENVELOPES))
-    monkeypatch.setattr(promises, "TABLE", table)
-    before = [told(promised(*case)) for case in cases]
+    with another_table(table):
+        before = [told(promised(*case)) for case in cases]
     found = []
     for row in table:
-        monkeypatch.setattr(promises, "TABLE", tuple(each for each in table if each is not row))
         touched = ((at, case) for at, case in enumerate(cases) if row.applies(*case))
-        if not any(told(promised(*case)) != before[at] for at, case in touched):
-            found.append(row.id)
+        with another_table(tuple(each for each in table if each is not row)):
+            if not any(told(promised(*case)) != before[at] for at, case in touched):
+                found.append(row.id)
     return found
 
 
-def test_every_row_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert needless(TABLE, monkeypatch) == []
+def test_every_row_is_needed() -> None:
+    assert needless(TABLE) == []
 
 
-def test_a_row_that_is_not_needed_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_is_not_needed_is_noticed() -> None:
     again = TABLE[0]._replace(id="again")
     never = TABLE[0]._replace(id="never", applies=lambda c, e: False)
-    assert set(needless((*TABLE, again, never), monkeypatch)) == {"unclean", "again", "never"}
+    assert set(needless((*TABLE, again, never))) == {"unclean", "again", "never"}
 
 
 def test_a_weaker_level_says_which_anomalies_come_of_it() -> None:

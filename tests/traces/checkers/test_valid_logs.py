@@ -10,8 +10,8 @@ from collections import Counter
 import msgspec
 import pytest
 
-from reference.clients import promises
 from reference.clients.promises import TABLE, Configuration, Envelope, promised
+from tests.reference.clients.tables import another_table
 from tests.traces.checkers.calls import call, history
 from tests.traces.checkers.log_world import (
     CONFIGURATIONS,
@@ -64,13 +64,13 @@ def test_a_seed_is_a_history() -> None:
 # -- What is wrong is noticed
 
 
-def test_a_promise_that_allows_too_little_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_promise_that_allows_too_little_is_noticed() -> None:
     """As it was: a new leader that shows an older start, with acks of all only."""
     usual = next(row for row in TABLE if row.id == "moved")
     narrow = usual._replace(applies=lambda c, e: e.leader_moves > 0 and c.acks == "all")
     table = tuple(narrow if row is usual else row for row in TABLE)
-    monkeypatch.setattr(promises, "TABLE", table)
-    found = tally(setting("acks=0", "moved"), 0, 60)
+    with another_table(table):
+        found = tally(setting("acks=0", "moved"), 0, 60)
     assert found.valid[VIOLATED] and "a valid log is violated" in found.wrong[0]
     assert not report([found])
 

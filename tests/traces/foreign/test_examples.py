@@ -35,6 +35,7 @@ KINDS = (
         "MovingBroker",
         "MovingController",
         "HostingBroker",
+        "CompactedReplica",
     ),
     "VoterSince41",
 )

@@ -75,6 +75,9 @@ NUMBERS = {
     *("topic_id", "topics_made", "directories", "directory", "failed"),
     # Of hosted replicas: the same.
     *("online", "reported", "future", "aborted"),
+    # Of a replica that is cleaned: offsets, and keys and values that stand for nobody.
+    *("aged", "clean_next", "clean_to", "cleaned", "covered", "expired", "segments", "to"),
+    *("key", "keys", "removed", "value"),
 }
 
 

@@ -1,0 +1,21 @@
+"""Another table of promises for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reference.clients import promises
+
+
+@contextmanager
+def another_table(rows: tuple[promises.Row, ...]) -> Iterator[None]:
+    """What was looked up before is forgotten, and so is what is looked up now."""
+    usual = promises.TABLE
+    try:
+        promises.TABLE = rows  # type: ignore[misc]
+        promises.promised.cache_clear()
+        yield
+    finally:
+        promises.TABLE = usual  # type: ignore[misc]
+        promises.promised.cache_clear()
