@@ -42,6 +42,7 @@ SEEN_IN: dict[str, str | type] = {
 """By graph, a bug that has other edges there, or a rule that is planted."""
 WITHOUT = {
     "classic": "a request to join that is handled again begins a generation more: without an end",
+    "moving": "its steps are a partition's and a topic's controller's, each of which has graphs",
 }
 """Protocols that have no graph, and why."""
 
