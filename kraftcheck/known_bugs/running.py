@@ -45,7 +45,8 @@ def run(
     """Have bugs found again; returns the worst of 0 as expected, 1 missed, 2 unknown.
 
     replay: tell a run of each bug that was found in one, and draw it.
-    Raises UnknownBug, OutOfScope; BadInput for a scenario that there is none of.
+    Raises UnknownBug, OutOfScope; BadInput for a scenario that there is none of, and where nobody
+    is left to ask.
     """
     entries = selected(ids)
     asked = Asked(
@@ -60,6 +61,9 @@ def run(
     options = RunOptions(jar=find_jar(jar), java=find_java(java))
     known = stored()
     total = sum(len(wanted_of(entry, asked, known)) for entry in entries)
+    if not total:
+        told = "has a stored run of them" if only_stored else "can tell such a control"
+        raise exits.BadInput(f"nobody who is asked {told}; see `{command('bugs', 'matrix')}`")
     columns = Columns(HEAD, [("Z00-xx", "invariants", "surprise", 9999.9, "")])
     screen.line(columns.head)
     begin, done = monotonic(), 0
@@ -82,7 +86,8 @@ def run(
     left = sum(len(asked.oracles or expected(entry)) for entry in entries) - total
     if left:
         screen.line(
-            f"{left} expected detections have no stored run; see `{command('bugs', 'matrix')}`"
+            f"{left} are not asked: no run is stored, or it cannot tell a control; see "
+            f"`{command('bugs', 'matrix')}`"
         )
     screen.document({"verdict": exits.VERDICTS[exit_code(found)], "detections": document})
     return exit_code(found)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kraftcheck import exits
+from kraftcheck.cli import cli
 from kraftcheck.known_bugs import detecting, witnesses
 from kraftcheck.known_bugs.detecting import Asked, Detection, detect
 from kraftcheck.known_bugs.oracles import Oracle
@@ -116,6 +118,14 @@ def test_a_control_is_told_apart_from_a_bug(tmp_path: Path) -> None:
     (found,) = detections(tmp_path, "Z54", "histories", runs=10)
     assert (found.verdict, found.code) == ("apart", exits.HOLDS)
     assert found.said.startswith("its own promise holds; with the default configuration: ")
+
+
+def test_who_cannot_tell_a_control_is_not_asked_and_nobody_is_no_answer(tmp_path: Path) -> None:
+    asked = detecting.Asked(oracles=("steps", "invariants", "tlc"), out=tmp_path)
+    assert detecting.wanted_of(known_bug("Z64"), asked, {}) == ("tlc",)
+    words = ["bugs", "run", "Z64", "--oracle", "invariants", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == exits.BAD_INPUT and "nobody who is asked can tell" in done.output
 
 
 def test_witnesses_are_read_as_they_were_written(tmp_path: Path) -> None:
