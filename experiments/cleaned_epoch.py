@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -168,7 +169,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         keyed.write(writer, "k2")
         after = keyed.read()
         told(cluster, "b1 leads")
-    evidence.write(cluster, folder, CONFIGURATION)
+    record(cluster, folder)
     for host in (B4, B1):
         cluster.stop(host)
         keep(cluster, host, folder / host)
@@ -216,6 +217,15 @@ def await_in_isr(partition: Partition, host: str) -> None:
     while not re.search(rf"Isr: [\d,]*{host[1:]}\b", partition.describe(B2)):
         if time.monotonic() > deadline:
             raise ClusterError(f"{host} is not in the ISR")
+
+
+def record(cluster: Cluster, folder: Path) -> None:
+    """Asks again where a cleaner exchanged a file meanwhile."""
+    with suppress(ClusterError):
+        evidence.write(cluster, folder, CONFIGURATION)
+        return
+    time.sleep(2 * ROLL_S)
+    evidence.write(cluster, folder, CONFIGURATION)
 
 
 def told(cluster: Cluster, when: str) -> None:
