@@ -1,7 +1,8 @@
 """What lies beside the logs of two replicas: whether it says the same of what both had.
 
 Epoch files, snapshots and transaction indexes are held against their own logs (partition.py), and
-the logs against each other. What is left is what is said of records that were deleted since.
+the logs against each other. What is left is what is said of records that were deleted since, or
+cleaned away.
 """
 
 from __future__ import annotations
