@@ -34,6 +34,7 @@ FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
 REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
 NEVER_BEGUN, SWEPT = ("z166", "stuck-producer"), ("z200", "refused-transaction")
+CLEANED_EPOCH = ("z222", "inconsistent-offsets")
 NOT_ASKED, NOT_GIVEN_UP = ("z181", "double-ownership"), ("z210", "double-ownership")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
@@ -52,7 +53,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
         *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
-        *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT),
+        *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT, CLEANED_EPOCH),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     "name",
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
-        *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211", "z200"),
+        *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211", "z200", "z222"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
@@ -188,17 +189,22 @@ def test_a_topic_that_was_committed_and_is_gone_is_violated(tmp_path: Path) -> N
         ("z161", 1, {"IndexLowerBound"}),
         ("z171", 1, {"IndexLowerBound"}),
         ("z171-control", 0, set()),
+        ("z222", 1, {"CompactionKeepsLatest", "epoch 0 ends at"}),
+        ("z222-control", 0, {"epoch 0 ends at"}),
     ],
 )
 def test_what_lies_on_disks_is_named(
     name: str, code: int, named: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Z110: the metadata logs of both leaders part. Z161, Z171: what the power cut left."""
+    """Z110: the metadata logs of both leaders part. Z161, Z171: what the power cut left. Z222: two
+    replicas have other values of a key; they know epochs otherwise, as in its control.
+    """
     judged(name, tmp_path)
     folders = [path for path in sorted(tmp_path.iterdir()) if path.is_dir()]
     assert disks.run(folders, (), Screen(json=True)) == code
     told = capsys.readouterr().out
-    assert {each for each in ("LogMatching", "IndexLowerBound") if each in told} == named
+    names = ("LogMatching", "IndexLowerBound", "CompactionKeepsLatest", "epoch 0 ends at")
+    assert {each for each in names if each in told} == named
 
 
 @pytest.mark.parametrize(("name", "code"), [("z164", 1), ("z164-control", 0)])

@@ -1,7 +1,8 @@
 """What lies beside the logs of two replicas: whether it says the same of what both had.
 
 Epoch files, snapshots and transaction indexes are held against their own logs (partition.py), and
-the logs against each other. What is left is what is said of records that were deleted since.
+the logs against each other. What is left is what is said of records that were deleted since, or
+cleaned away.
 """
 
 from __future__ import annotations
@@ -20,10 +21,36 @@ TOLD: Final = 5
 
 def beside(one: Found, other: Found) -> list[Finding]:
     """Raises OSError."""
+    ends = islice(_ends(one, other), TOLD)
     if one.common.compacted or other.common.compacted:
-        return []
+        return [*ends]
     producers, aborted = _producers(one, other), _aborted(one, other)
-    return [*_starts(one, other), *islice(producers, TOLD), *islice(aborted, TOLD)]
+    return [*ends, *_starts(one, other), *islice(producers, TOLD), *islice(aborted, TOLD)]
+
+
+def _ends(one: Found, other: Found) -> Iterator[Finding]:
+    """Where epochs end that both know, and that are over: by that logs are cut. Who copies a log
+    that was cleaned takes them to end too late, and does not notice what another has there
+    [LeaderEpochFileCache.endOffsetFor; Z222]: a report, as nobody need have anything.
+    """
+    pair = [_epochs(each) for each in (one, other)]
+    if not all(pair):
+        return
+    known = pair[0].keys() | pair[1].keys()
+    least, latest = max(map(min, pair)), min(map(max, pair))
+    for epoch in sorted(each for each in known if least <= each < latest):
+        ends = [min(start for at, start in told.items() if at > epoch) for told in pair]
+        if ends[0] != ends[1]:
+            said = f"epoch {epoch} ends at {ends[0]} as {one.folder} has it, at {ends[1]} as "
+            yield Finding("report", "EpochCacheSound", "", -1, f"{said}{other.folder} has it")
+
+
+def _epochs(found: Found) -> dict[int, int]:
+    """Nothing, where the judge of the replica alone says what is wrong with them."""
+    try:
+        return dict(files.epochs(Path(found.folder) / files.EPOCHS))
+    except (FileNotFoundError, Malformed):
+        return {}
 
 
 def _starts(one: Found, other: Found) -> Iterator[Finding]:

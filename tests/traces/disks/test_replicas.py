@@ -95,6 +95,30 @@ def test_what_is_said_of_deleted_records_is_the_same(brokers: tuple[Path, Path])
     )
 
 
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (["0 0", "2 9", "3 10"], ["epoch 0 ends at 7 as "]),
+        (["0 0", "3 10"], ["epoch 0 ends at 7 as "]),
+        (["0 0", "2 7", "3 10", "4 12"], []),
+        (["2 7", "3 10"], []),
+        (["0 0"], []),
+        ([], []),
+    ],
+)
+def test_epochs_that_are_over_end_at_one_offset(
+    brokers: tuple[Path, Path], told: list[str], said: list[str]
+) -> None:
+    """Z222: a replica that copied a cleaned log has others."""
+    one, other = brokers
+    write_lines(other / "t-0" / "leader-epoch-checkpoint", told)
+    found = compare([judged(one), judged(other)])
+    assert [(each.weight, each.invariant) for each in found] == [
+        ("report", "EpochCacheSound")
+    ] * len(said)
+    assert all(text in each.said for text, each in zip(said, found, strict=True))
+
+
 @pytest.mark.parametrize("most", [1, 3, 1 << 13])
 @pytest.mark.parametrize("seed", range(8))
 def test_where_logs_part_is_where_their_batches_do(

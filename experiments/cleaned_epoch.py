@@ -1,0 +1,261 @@
+"""Z222 on a real cluster: a replica keeps what was never committed, and leads with it.
+
+    .venv/bin/python -m experiments.cleaned_epoch [--control] [--repeat N]
+
+Where two logs part is found by leader epochs: a leader says where the follower's last epoch ends in
+its own log. A replica knows epochs from the batches that it copied. In a compacted topic the first
+batches of an epoch may have been cleaned away; who copies the log after that takes the epoch for
+one that begins later, or does not know it at all.
+
+1. b1, b2 and b3 hold the compacted topic, min.insync.replicas is 2, b1 leads. Eight records, of
+   eight keys, are acknowledged (acks=all).
+2. b2 is stopped, and then b3: ISR b1, ELR b3. A producer with acks=1 writes k0 anew, and k8 for
+   the first time, at offsets 8 and 9; they are not committed. b1 is stopped.
+3. b3 and b2 are started. b3 is eligible, and leads. k2 is written again and again, from offset 8
+   on, until the cleaner has taken away what stood at 8 and 9.
+4. b4 takes b3's place. It copies the log, and leads.
+5. b1 is started, with its two records. It fetches from offset 10 on: b4 takes its last epoch to
+   end beyond that.
+6. b1 is in the ISR, and is made leader.
+
+The control: b2, which has followed all along, leads when b1 comes back; all else is the same.
+
+Every stop is a clean one (SIGTERM), no election is unclean, and no link is cut.
+
+Ends with 1 if the last value of a key is one that was never committed, with 0 if not, with 3 if it
+could not be tried.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import click
+from confluent_kafka import Producer
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition
+from live.clients import POLL_S, Setting, opened
+from live.cluster import Cluster, ClusterError
+from live.confluent import MUTE, SILENT
+from live.datalog import CHECKPOINT, epochs_in
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
+
+B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
+CONFIGURATION = Configuration(one_client=False, goes_back=True, compaction="keyed")
+KEYS = 8
+ALONE = ("k0", f"k{KEYS}")
+"""The keys of what b1 alone has."""
+ROLL_S = 1.5
+COMPACTED = ("cleanup.policy=compact", "segment.ms=1000", "min.cleanable.dirty.ratio=0.01")
+REASONS = (
+    "topic cleanup.policy=compact: what it is about",
+    "topic segment.ms=1000, min.cleanable.dirty.ratio=0.01: the cleaner comes soon, not in a week",
+)
+CLEANED_S = 150
+"""The cleaner begins half a minute after a broker, and looks every 15 s."""
+
+
+class Keyed:
+    """Clients of keyed records: values are pairs in the history, "KEY VALUE" in the log."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._key = setting.key(0)
+
+    def producer(self, acks: str) -> Producer:
+        settings = {**SILENT, "bootstrap.servers": self._setting.bootstrap, "acks": acks}
+        return Producer({**settings, "enable.idempotence": acks == "all"}, logger=MUTE)
+
+    def write(self, producer: Producer, key: str, *, promised: bool = True) -> int:
+        """One record, a batch of its own. promised: whether its ack says that it will last; one of
+        a single broker does not, so the history says that nobody knows. Returns its offset.
+
+        Raises ClusterError: it is not acked.
+        """
+        process, value = self._setting.processes.next(), self._setting.values.next()
+        event = self._setting.journal.event
+        event(process, "invoke", "send", [["send", self._key, [key, value]]])
+        told: list[int | None] = []
+        producer.produce(
+            *(TOPIC, f"{key} {value}", key, 0),
+            on_delivery=lambda error, message: told.append(None if error else message.offset()),
+        )
+        producer.flush(60)
+        if not told or told[0] is None:
+            raise ClusterError(f"{key} was not acked")
+        if promised:
+            event(process, "ok", "send", [["send", self._key, [told[0], [key, value]]]])
+        else:
+            event(process, "info", "send", [["send", self._key, [key, value]]], error="acks=1")
+        return told[0]
+
+    def read(self) -> dict[str, tuple[int, int]]:
+        """From the beginning to the end. Returns offset and value of the last record of each key.
+
+        Raises ClusterError: it does not come to the end.
+        """
+        journal, process = self._setting.journal, self._setting.processes.next()
+        reader = opened(self._setting, f"read-{process}", {})
+        last: dict[str, tuple[int, int]] = {}
+        for kind in ("invoke", "ok"):
+            journal.event(process, kind, "assign", [self._key], **{"seek-to-beginning?": True})
+        reader.assign(TOPIC, 1)
+        end, deadline = reader.end(TOPIC, 0, 30), time.monotonic() + 60
+        while reader.positions().get(0, -1) < end:
+            if time.monotonic() > deadline:
+                raise ClusterError(f"a consumer did not come to offset {end}")
+            journal.event(process, "invoke", "poll", [["poll"]])
+            shown = []
+            for record in reader.poll(POLL_S):
+                key, _, value = record.value.decode().partition(" ")
+                shown.append([record.offset, [key, int(value)]])
+                last[key] = record.offset, int(value)
+            stands = [dict.fromkeys([self._key], *reader.positions().values())]
+            given = {self._key: shown} if shown else {}
+            journal.event(process, "ok", "poll", [["poll", given]], to=stands)
+        reader.close()
+        return last
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether the last value of a key is one that was never committed."""
+    partition = Partition(cluster, B2, B2, HOSTS)
+    with Journal(folder / HISTORY) as journal:
+        keyed = Keyed(Setting(journal, cluster.bootstrap, TOPIC, 1))
+
+        def stop(host: str) -> None:
+            journal.moment("start-stop", host)
+            cluster.stop(host)
+
+        def start(host: str) -> None:
+            cluster.start(host)
+            journal.moment("stop-stop", host)
+
+        Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1, config=COMPACTED)
+        writer = keyed.producer("all")
+        for number in range(KEYS):
+            keyed.write(writer, f"k{number}")
+        stop(B2)
+        stop(B3)
+        partition.await_isr({B1}, asking=B1)
+        hasty = keyed.producer("1")
+        at = [keyed.write(hasty, key, promised=False) for key in ALONE]
+        stop(B1)
+        partition.say(f"b1 alone has offsets {at}")
+        start(B3)
+        start(B2)
+        partition.say(partition.await_isr({B2, B3}, asking=B3))
+        until_cleaned(partition, cluster, keyed, writer, at[-1])
+        first = B2 if control else B4
+        order = (B2, B1, B4) if control else (B4, B1, B2)
+        partition.reassign(order, asking=B2)
+        await_in_isr(partition, B4)
+        partition.elect(order, asking=[B2, B4])
+        partition.say(partition.await_leader(first, asking=first))
+        keyed.write(writer, "k2")
+        before = keyed.read()
+        told(cluster, "before b1 is back")
+        start(B1)
+        partition.await_isr({B1, B2, B4}, asking=first)
+        keyed.write(writer, "k2")
+        partition.elect((B1, B4, B2), asking=[B2, B4])
+        partition.say(partition.await_leader(B1, asking=B1))
+        keyed.write(writer, "k2")
+        after = keyed.read()
+        told(cluster, "b1 leads")
+    record(cluster, folder)
+    for host in (B4, B1):
+        cluster.stop(host)
+        keep(cluster, host, folder / host)
+    for key in ALONE:
+        was, now = before.get(key, "nothing"), after.get(key, "nothing")
+        click.echo(f"{key}: from {first}: {was}; from b1: {now} (offset, value)")
+    return any(before.get(key) != after.get(key) for key in ALONE)
+
+
+def until_cleaned(
+    partition: Partition, cluster: Cluster, keyed: Keyed, writer: Producer, last: int
+) -> None:
+    """Writes k2 until nothing else is left at the offsets of b1's records.
+
+    Raises ClusterError: it stays.
+    """
+    deadline = time.monotonic() + CLEANED_S
+    for _ in range(last):
+        keyed.write(writer, "k2")
+    while True:
+        keyed.write(writer, "k2")
+        bases = [batches(cluster, host) for host in (B3, B2)]
+        if all(0 in of and not set(of) & set(range(KEYS, last + 1)) for of in bases):
+            partition.say(f"cleaned: batches of b3 at {bases[0]}")
+            return
+        if time.monotonic() > deadline:
+            raise ClusterError(f"not cleaned after {CLEANED_S} s: batches at {bases}")
+        time.sleep(ROLL_S)
+
+
+def batches(cluster: Cluster, host: str) -> list[int]:
+    """Where those on its disk begin; not all, while a cleaner exchanges files."""
+    found = []
+    for file in sorted(cluster.partition_file(host, f"{TOPIC}-0", "").glob("*.log")):
+        data, place = file.read_bytes() if file.exists() else b"", 0
+        while place + 12 <= len(data):
+            found.append(int.from_bytes(data[place : place + 8]))
+            place += 12 + int.from_bytes(data[place + 8 : place + 12])
+    return found
+
+
+def await_in_isr(partition: Partition, host: str) -> None:
+    """Raises ClusterError: it is not after a minute."""
+    deadline = time.monotonic() + 60
+    while not re.search(rf"Isr: [\d,]*{host[1:]}\b", partition.describe(B2)):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"{host} is not in the ISR")
+
+
+def record(cluster: Cluster, folder: Path) -> None:
+    """Asks again where a cleaner exchanged a file meanwhile."""
+    with suppress(ClusterError):
+        evidence.write(cluster, folder, CONFIGURATION)
+        return
+    time.sleep(2 * ROLL_S)
+    evidence.write(cluster, folder, CONFIGURATION)
+
+
+def told(cluster: Cluster, when: str) -> None:
+    """Says what each replica knows of epochs."""
+    for host in HOSTS:
+        epochs = epochs_in(cluster.partition_file(host, f"{TOPIC}-0", CHECKPOINT))
+        if epochs:
+            click.echo(f"         {when}, {host}: epochs (epoch, first offset) {epochs}")
+
+
+def keep(cluster: Cluster, host: str, folder: Path) -> None:
+    """What lies on its disk of the partition, and what is written down beside it."""
+    source = cluster.partition_file(host, f"{TOPIC}-0", "")
+    shutil.copytree(source, folder / f"{TOPIC}-0", ignore=shutil.ignore_patterns("*.deleted"))
+    beside = cluster.partition_file(host, "", "")
+    for name in (".kafka_cleanshutdown", "*-checkpoint"):
+        for file in beside.glob(name):
+            shutil.copy(file, folder)
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a replica keeps records that were never committed, and leads with them.",
+    control="A replica that was there all along leads when b1 comes back.",
+    layout="spare",
+    reasons=REASONS,
+    shown="the last value of a key is one that was never committed",
+    otherwise="the last value of each key is the committed one",
+)
+
+
+if __name__ == "__main__":
+    main()
