@@ -62,8 +62,8 @@ def run(
     known = stored()
     total = sum(len(wanted_of(entry, asked, known)) for entry in entries)
     if not total:
-        told = "has a stored run of them" if only_stored else "can tell such a control"
-        raise exits.BadInput(f"nobody who is asked {told}; see `{command('bugs', 'matrix')}`")
+        what = "has a stored run of them" if only_stored else "can tell such a control"
+        raise exits.BadInput(f"nobody who is asked {what}; see `{command('bugs', 'matrix')}`")
     columns = Columns(HEAD, [("Z00-xx", "invariants", "surprise", 9999.9, "")])
     screen.line(columns.head)
     begin, done = monotonic(), 0
