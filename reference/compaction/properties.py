@@ -6,11 +6,11 @@ Law of this file: nothing here asks a rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
-from reference.compaction.types import Batch, CompactedReplica, Constants, LoadedKey
-from reference.kit.properties import Declared
+from reference.compaction.types import Batch, CompactedReplica, LoadedKey
+from reference.kit.properties import Declared, of_each_broker
 from reference.kit.protocol import Property
 
 _property = Declared("before", "after")
@@ -82,22 +82,7 @@ def _told(known: tuple[LoadedKey, ...]) -> str:
     return ", ".join(f"key {each.key} of {each.value}" for each in known) or "nothing"
 
 
-def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
-    def asked(
-        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
-    ) -> str | None:
-        for b in constants.replicas:
-            if found := check(before[b], after[b]):
-                return f"broker {b}: {found}"
-        return None
-
-    return asked
-
-
-PROPERTIES: Final[tuple[Property, ...]] = tuple(
-    [
-        Property(each.name, each.sentence, _checked(each.check), each.misses)
-        for each in _property.all
-    ]
+PROPERTIES: Final[tuple[Property, ...]] = of_each_broker(
+    _property.all, lambda constants: constants.replicas
 )
 """All of them, in the order of the spec."""

@@ -5,11 +5,10 @@ Law of this file: nothing here asks a rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
-from reference.hosting.types import UNASSIGNED, Constants, HostRow
-from reference.kit.properties import Declared
+from reference.hosting.types import UNASSIGNED, HostRow
+from reference.kit.properties import Declared, of_each_broker
 from reference.kit.protocol import Property
 
 _property = Declared("before", "after")
@@ -135,22 +134,7 @@ def proposal_kept(before: HostRow, after: HostRow) -> str | None:
     return None
 
 
-def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
-    def asked(
-        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
-    ) -> str | None:
-        for b in constants.brokers:
-            if found := check(before[b], after[b]):
-                return f"broker {b}: {found}"
-        return None
-
-    return asked
-
-
-PROPERTIES: Final[tuple[Property, ...]] = tuple(
-    [
-        Property(each.name, each.sentence, _checked(each.check), each.misses)
-        for each in _property.all
-    ]
+PROPERTIES: Final[tuple[Property, ...]] = of_each_broker(
+    _property.all, lambda constants: constants.brokers
 )
 """All of them, in the order of the spec."""

@@ -117,6 +117,25 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
     return named
 
 
+def of_each_broker(
+    declared: Sequence[Invariant], brokers: Callable[[Any], Sequence[int]]
+) -> tuple[Property, ...]:
+    """Properties of each broker's row before and after a step, as those of all rows; what is wrong
+    begins with whose row it is. brokers: of the constants, in the order in which they are asked.
+    """
+
+    def of(each: Invariant) -> Property:
+        def asked(constants: Any, before: Any, after: Any) -> str | None:
+            for b in brokers(constants):
+                if found := each.check(before[b], after[b]):
+                    return f"broker {b}: {found}"
+            return None
+
+        return Property(each.name, each.sentence, asked, each.misses)
+
+    return tuple([of(each) for each in declared])
+
+
 class Due:
     """A run's properties, asked after each of its steps: of them those that it may break, since
     others look at nothing that it changes; and of states that are made once for all.

@@ -10,7 +10,9 @@ from reference.clients import promises
 
 @contextmanager
 def another_table(rows: tuple[promises.Row, ...]) -> Iterator[None]:
-    """What was looked up before is forgotten, and so is what is looked up now."""
+    """What was looked up before is forgotten, and so is what is looked up now. (To mypy the table
+    is Final, which it is to all but these tests.)
+    """
     usual = promises.TABLE
     try:
         promises.TABLE = rows  # type: ignore[misc]
