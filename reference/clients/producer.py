@@ -255,6 +255,11 @@ class Producer:
         return max(now + 1, min(times)) if times else None
 
     @property
+    def is_idle(self) -> bool:
+        """Whether `poll` would do nothing, however late it is."""
+        return all([lane.is_idle for lane in self._lanes.values()])
+
+    @property
     def has_to_send(self) -> bool:
         """Whether some batch waits for its turn, or for a retry."""
         lanes = self._lanes.values()

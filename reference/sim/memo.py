@@ -88,6 +88,7 @@ class Machine(ABC):
         self._memo = memo
         self._states: dict[int, dict[KnownRow, State]] = {node: {} for node in nodes}
         self._steps: dict[object, Step] = {}
+        self._first: dict[int, State] = {}
 
     @abstractmethod
     def first_row(self, node: int) -> Any: ...
@@ -105,7 +106,11 @@ class Machine(ABC):
     ) -> Step: ...
 
     def first_state(self, node: int) -> State:
-        return self.state(node, self.interner.row(self.first_row(node)))
+        state = self._first.get(node)
+        if state is None:
+            known = self.interner.row(self.first_row(node))
+            state = self._first[node] = self.state(node, known)
+        return state
 
     def state(self, node: int, known: KnownRow) -> State:
         """The one object for a node in this row."""
@@ -159,6 +164,7 @@ class Machine(ABC):
                 state.steps.clear()
             states.clear()
         self._steps.clear()
+        self._first.clear()
 
 
 M = TypeVar("M", bound=Machine)

@@ -18,12 +18,14 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args, get_type_h
 
 import msgspec
 
-from reference.sim.choices import Chooser, Stream, stream_of_option
+from reference.sim.choices import Chooser, Stream, pick, stream_of_option
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 Palette: TypeAlias = tuple[tuple[int, Any], ...]
 """Weighted values of an option, the simplest first."""
+_Wheel: TypeAlias = tuple[str, tuple[Any, ...]]
+"""An option and its values, each as often as it weighs."""
 
 STRETCH: Final = "stretch"
 """The option that every family has, which no run draws: that it is so many times as long as others.
@@ -62,6 +64,8 @@ class OptionSet(Generic[T]):
         self._by_position = frozenset(of.__struct_fields__[:by_position])
         self._made: dict[bytes, T] = {}
         """Options that were looked at before, by the values: most campaigns fix most of them."""
+        self._wheels: tuple[Mapping[str, Palette], tuple[_Wheel, ...]] = ({}, ())
+        """Of the palettes that were asked for last, which are those of every run."""
 
     def problem(self, options: T) -> str:
         """What is wrong with these options together, or empty."""
@@ -88,18 +92,23 @@ class OptionSet(Generic[T]):
             if self._stream(chooser, part, options[0]).below(2) == 0:
                 switched_off.update(options)
         drawn = msgspec.structs.asdict(self.off)
-        for name in self.of.__struct_fields__:
-            palette = palettes.get(name)
-            if palette is not None:
-                value = _drawn(self._stream(chooser, part, name), palette)
-                if name not in switched_off:
-                    drawn[name] = value
+        for name, values in self._wheels_of(palettes):
+            # Drawn even if it is requested: others may come from the same stream.
+            value = pick(self._stream(chooser, part, name), values)
+            if name not in switched_off:
+                drawn[name] = value
         known = self._known(requested)
         return self._options(self.settled(drawn, known) | known)
 
     def _stream(self, chooser: Chooser, part: str, name: str) -> Stream:
         of = "faults" if name in self._by_position else stream_of_option(f"{part}{name}")
         return chooser.stream(of)
+
+    def _wheels_of(self, palettes: Mapping[str, Palette]) -> tuple[_Wheel, ...]:
+        if self._wheels[0] is not palettes:
+            names = [name for name in self.of.__struct_fields__ if name in palettes]
+            self._wheels = palettes, tuple([(name, _wheel(palettes[name])) for name in names])
+        return self._wheels[1]
 
     def _known(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         names = self.of.__struct_fields__
@@ -149,13 +158,8 @@ def _allowed(of: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
     return f"{error}: {name} is one of {listed}" if listed else str(error)
 
 
-def _drawn(stream: Stream, palette: Palette) -> Any:
-    at = stream.below(sum(weight for weight, _ in palette))
-    for weight, value in palette:
-        if at < weight:
-            return value
-        at -= weight
-    raise AssertionError("a number below the sum falls to one of the weights")
+def _wheel(palette: Palette) -> tuple[Any, ...]:
+    return tuple([value for weight, value in palette for _ in range(weight)])
 
 
 def options_json(options: msgspec.Struct) -> str:

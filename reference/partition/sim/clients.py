@@ -269,6 +269,8 @@ class _Producing:
 
     def _poll(self, _: int) -> None:
         clients, leaders = self._clients, self._leaders
+        if NOBODY not in leaders and self._producer.is_idle:
+            return
         now = clients.now_ms
         if NOBODY in leaders:
             for partition in sorted(self._used):

@@ -56,6 +56,7 @@ class PartitionNetwork(Network):
 
     def send(self, now: int, source: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
         latency, cuts, queue = self._latency[source], self._cuts[source], self._queue
+        push = queue.push
         for destination, message in sent:
             if cuts[destination]:
                 self.blocked += 1
@@ -66,10 +67,17 @@ class PartitionNetwork(Network):
             if fate is not None:
                 self._count(fate)
             if source >= 0 and destination >= 0:
-                for delay in (0,) if fate is None else fate:
-                    queue.push(due + delay, DELIVER, destination, message)
+                if fate is None:
+                    push(due, DELIVER, destination, message)
+                else:
+                    for delay in fate:
+                        push(due + delay, DELIVER, destination, message)
             elif fate is None or fate:
                 link = source, destination
-                due += fate[0] if fate else 0
-                due = self._latest[link] = max(due, self._latest.get(link, 0))
-                queue.push(due, DELIVER, destination, message)
+                if fate:
+                    due += fate[0]
+                latest = self._latest.get(link, 0)
+                if latest > due:
+                    due = latest
+                self._latest[link] = due
+                push(due, DELIVER, destination, message)
