@@ -152,17 +152,17 @@ class Renaming:
     def item(self, item: msgspec.Struct) -> Any:
         """A struct with all that it has. What becomes of one that has no values does not depend on
         the step's, so it is remembered."""
-        plan = _plan(type(item))
-        if plan.has_values:
-            return self._renamed(item, plan)
+        if _plan(type(item)).has_values:
+            return self.once(item)
         known = self._known.get(item)
         if known is None:
-            known = self._known[item] = self._renamed(item, plan)
+            known = self._known[item] = self.once(item)
         return known
 
-    def _renamed(self, item: Any, plan: _Plan) -> Any:
+    def once(self, item: Any) -> Any:
+        """The same of one that nobody asks for again: nothing is looked up but what it has."""
         changed = {}
-        for name, renaming in plan.fields:
+        for name, renaming in _plan(type(item)).fields:
             old = getattr(item, name)
             new = renaming(self, old)
             if new is not old:
@@ -380,10 +380,13 @@ class Signatures:
     def of(self, item: msgspec.Struct) -> _Told:
         known = self._known.get(item)
         if known is None:
-            columns = [column(self, item) for column in _columns(type(item))]
-            told = zip(*columns, strict=True) if columns else ((),) * len(self.nodes)
-            known = self._known[item] = tuple(told)
+            known = self._known[item] = self.once(item)
         return known
+
+    def once(self, item: msgspec.Struct) -> _Told:
+        """The same of one that nobody asks for again."""
+        columns = [column(self, item) for column in _columns(type(item))]
+        return tuple(zip(*columns, strict=True)) if columns else ((),) * len(self.nodes)
 
     def clear(self) -> None:
         self._known.clear()
@@ -573,7 +576,7 @@ class Canonicaliser:
         """Places of nodes in finer groups: those of one group of which the item says the same."""
         told = item.told
         if told is None:
-            told = item.told = self._signatures.of(item.item)
+            told = item.told = self._signatures.once(item.item)
         finer: list[list[int]] = []
         for group in groups:
             classes: dict[tuple[object, ...], list[int]] = {}
@@ -617,7 +620,7 @@ class Canonicaliser:
                 renaming = Renaming(self._peers, names, int, renumbering)
                 self._renamings[names, renumbering] = renaming
             renaming.number = lambda value: numbers.get(value, UNNUMBERED)
-            known = item.forms[key] = _encode(renaming.item(item.item))
+            known = item.forms[key] = _encode(renaming.once(item.item))
         return known
 
     def renumbering(self, step: Step) -> Renumbering:

@@ -55,7 +55,6 @@ from reference.protocols import (
     EARLIER,
     KINDS,
     LOGS_BY_READING,
-    MESSAGES,
     is_composed,
     is_written,
     may_have,
@@ -231,9 +230,8 @@ def steps_counted(part: Part) -> Iterator[Finding]:
 def provenanced(part: Part) -> Iterator[Finding]:
     """a delivered message was sent before, in this run, to this node, as it is"""
     destination = part.input_destination[part.input[part.taken]]
-    from_outside = np.array(
-        [isinstance(m, MESSAGES) and needs_no_sender(m) for m in part.inputs], dtype=np.bool_
-    )
+    items = zip(part.inputs, part.is_message, strict=True)
+    from_outside = np.array([is_one and needs_no_sender(m) for m, is_one in items], dtype=np.bool_)
     needs_sender = ~from_outside[part.input[part.taken]]
     delivered = np.flatnonzero((destination != NOT_A_MESSAGE) & needs_sender)
     addressed = part.node[part.taken].copy()
@@ -308,7 +306,7 @@ def _gather(part: Part) -> Ints:
 
 def nothing_when_down(part: Part) -> Iterator[Finding]:
     """a node that is not running receives no message"""
-    message = np.array([isinstance(item, MESSAGES) for item in part.inputs], dtype=np.bool_)
+    message = np.array(part.is_message, dtype=np.bool_)
     wrong = message[part.input] & ~part.row_running[part.before]
     yield from _first_in_runs(
         part,

@@ -51,6 +51,7 @@ STORED_LIMIT: Final = 100_000
 row has some 3 KB."""
 
 _encode = msgspec.msgpack.Encoder().encode
+_MESSAGES: Final = frozenset(MESSAGES)
 
 
 class Stored(msgspec.Struct, eq=False):
@@ -267,12 +268,15 @@ class Part:
         return ill
 
     @cached_property
+    def is_message(self) -> list[bool]:
+        """Per input: whether it is one."""
+        return [type(item) in _MESSAGES for item in self.inputs]
+
+    @cached_property
     def input_destination(self) -> Ints:
         """Per input: to whom the message goes, or NOT_A_MESSAGE."""
-        return np.array(
-            [m.destination if isinstance(m, MESSAGES) else NOT_A_MESSAGE for m in self.inputs],
-            dtype=np.int64,
-        )
+        items = zip(self.inputs, self.is_message, strict=True)
+        return np.array([m.destination if is_one else NOT_A_MESSAGE for m, is_one in items], int)
 
     @cached_property
     def witness(self) -> Ints:
@@ -334,14 +338,13 @@ class Part:
         return Step("Init", node, self.rows[row], None, self.rows[row], (), "")
 
     def messages(self, numbers: Sequence[int] | Ints) -> tuple[Any, ...]:
-        found = tuple([self.inputs[number] for number in numbers])
-        for message in found:
-            if not isinstance(message, MESSAGES):
+        for number in numbers:
+            if not self.is_message[number]:
                 raise TraceError(
-                    f"part {self.first_run}: {type(message).__name__} was recorded as sent, but "
-                    "is no message"
+                    f"part {self.first_run}: {type(self.inputs[number]).__name__} was recorded as "
+                    "sent, but is no message"
                 )
-        return found
+        return tuple([self.inputs[number] for number in numbers])
 
     def _stored(
         self, table: str, decoders: Sequence[Callable[[bytes], Any]], bodies: Sequence[bytes]
