@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -56,6 +56,9 @@ them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
 
 TOGETHER: Final = 10_000
 """Classes of several blocks that go into one JVM: more of them would rather have two."""
+
+WAITING: Final = 400_000
+"""Classes that wait for others of their bench, each in some 600 bytes."""
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
 _CODES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "unknown": UNKNOWN}
@@ -146,22 +149,41 @@ _Block: TypeAlias = tuple[Bench, pa.Table]
 
 
 def blocks(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[_Block]:
-    """All classes, in blocks of at most `size`; the order depends on the trace alone."""
-    numbered = merged.append_column("number", pa.array(range(len(merged)), pa.int64()))
-    runs = numbered["run"].to_numpy()
+    """All classes, in blocks of at most `size`; the order depends on the trace alone.
+
+    Where many benches have a few classes each, the largest of what waits go before they are full.
+    """
+    numbered = merged.append_column("number", pa.array(np.arange(len(merged))))
+    runs = merged["run"].to_numpy()
+    by_run = np.argsort(runs, kind="stable")
+    ordered = runs[by_run]
     kept: dict[Bench, pa.Table] = {}
     for part in files:
-        witnessed = (runs >= part.first_run) & (runs < part.first_run + part.runs)
-        classes = _classes_of(part, numbered.filter(pa.array(witnessed)))
+        begin, end = np.searchsorted(ordered, [part.first_run, part.first_run + part.runs])
+        classes = _classes_of(part, numbered.take(pa.array(np.sort(by_run[begin:end]))))
         for bench, more in _by_bench(classes):
             waiting = pa.concat_tables([kept[bench], more]) if bench in kept else more
             while len(waiting) >= size:
                 yield bench, waiting.slice(0, size)
                 waiting = waiting.slice(size)
             kept[bench] = waiting
+        if sum(map(len, kept.values())) > WAITING:
+            for bench in _largest(kept, WAITING // 2):
+                yield bench, kept.pop(bench)
     for bench in sorted(kept):
         if len(kept[bench]):
             yield bench, kept[bench]
+
+
+def _largest(kept: Mapping[Bench, pa.Table], most: int) -> list[Bench]:
+    """Those without which at most so many classes are left."""
+    found, left = [], sum(map(len, kept.values()))
+    for bench in sorted(kept, key=lambda bench: (-len(kept[bench]), bench)):
+        if left <= most:
+            break
+        found.append(bench)
+        left -= len(kept[bench])
+    return found
 
 
 def _by_bench(classes: pa.Table) -> Iterator[_Block]:

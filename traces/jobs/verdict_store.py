@@ -50,6 +50,11 @@ STORED: Final = pa.schema(
     ]
 )
 """A judged step: TLC's verdict and why it was rejected; where it was judged, and its action."""
+KNOWN: Final = STORED.set(
+    STORED.get_field_index("constants"),
+    pa.field("constants", pa.dictionary(pa.int32(), pa.string())),
+)
+"""The same in memory: millions of steps have few constants between them, of 200 bytes and more."""
 
 TRANSLATION: Final = ("abstraction.py", "canaries.py", "canonical.py", "judge.py", "step_frames.py")
 """Our modules that say what value of the spec a recorded value is and what is made of TLC's answer,
@@ -82,12 +87,12 @@ class VerdictStore:
         self.folder = folder / under
 
     def known(self, keys: pa.Array) -> pa.Table:
-        """STORED, a row for each of the keys that is known, by key.
+        """KNOWN, a row for each of the keys that is known, by key.
 
         Raises TraceError: a file of the store cannot be read, or two say different things.
         """
         wanted = keys.cast(pa.binary(16))
-        found = [STORED.empty_table()]
+        found = [KNOWN.empty_table()]
         for path in sorted(self.folder.glob("*.parquet")):
             table = _read(path)
             found.append(table.filter(pc.is_in(table["key"], value_set=wanted)))
@@ -126,7 +131,7 @@ def _read(path: Path) -> pa.Table:
         data = read_bytes(path)
         if path.stem != sha256(data).hexdigest()[:32]:
             raise TraceError(f"{path}: damaged: remove it, and its steps are judged again")
-        return pq.read_table(pa.BufferReader(data), schema=STORED)
+        return pq.read_table(pa.BufferReader(data), schema=KNOWN)
     except (OSError, pa.ArrowException) as error:
         raise TraceError(f"{path}: {error}") from None
 

@@ -74,9 +74,14 @@ class Pace:
             return
         self._seen[node] = step.after.wants
         self._came[node] = None
+        due, now, plain = self._due[node], self._world.now, self._plain
         for want in step.begins:
-            self._set(node, want, self._world.now + self._delay(node, step.after, want))
-        due = self._due[node]
+            delay = plain.get(want.kind)
+            if delay is None:
+                self._set(node, want, now + self._delay(node, step.after, want))
+            else:
+                due[want] = at = now + delay
+                self._queue.push(at, TIMER, node, want)
         for want in step.ceases:
             if want is not came:
                 del due[want]

@@ -27,7 +27,7 @@ from reference.partition.sim.trouble import Trouble
 from reference.partition.sim.world import PartitionWorld
 from reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from reference.sim.choices import Chooser, chance, pick
-from reference.sim.events import CALL, Queue
+from reference.sim.events import CALL, DELIVER, TIMER, Queue
 from reference.sim.family import Circular
 from reference.sim.memo import Step
 from reference.sim.recorder import Recorder
@@ -84,14 +84,19 @@ class PartitionSimulation(PartitionWorld, Circular):
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
         self.call(1000 * faulty * self._options.stretch, self.heal, 0)
         events, most = 0, self._scenario.max_events * self._options.stretch
-        heap, happen = self.queue.heap, self.happen
+        heap, deliver, ring = self.queue.heap, self.deliver, self.ring
         while not self.over:
             events += 1
             if events > most:
                 self.end(f"{most} events without an end")
                 break
-            due, _, kind, node, what = heappop(heap)
-            happen(due, kind, node, what)
+            self.now, _, kind, node, what = heappop(heap)
+            if kind == DELIVER:
+                deliver(node, what)
+            elif kind == TIMER:
+                ring(node, what)
+            else:
+                what(node)
         self.clients.finish()
 
     def clients_receive(self, message: object) -> None:

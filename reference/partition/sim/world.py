@@ -228,7 +228,12 @@ class PartitionWorld:
                 return None
         self.record(step)
         self._states[node] = step.after
-        self._enter(node, step)
+        if step.inert and self._outlook.settled:
+            # Nobody has looked at the rows as they were, so they may change in place.
+            rows: Any = self._world.rows
+            rows[node] = step.after.row
+        else:
+            self._enter(node, step)
         if step.travelling:
             self.travel(node, step.travelling)
         if node == CONTROLLER:
@@ -250,7 +255,7 @@ class PartitionWorld:
         self._record_time(self.now)
 
     def _enter(self, node: int, step: Step) -> None:
-        """The step in the world, and what the invariants say to it."""
+        """A step that properties may have to look at in the world, and what they say to it."""
         world = self._world
         if node == CONTROLLER:
             metadata = world.metadata
@@ -270,7 +275,7 @@ class PartitionWorld:
                 self._look_at(node, step, world, after)
             return
         row = step.after.row
-        if not (step.inert and self._outlook.settled) and self._options.watched:
+        if self._options.watched:
             known = self._outlook.after.get(step)
             if known is None or self._checker.has_misread(step.before.row, row):
                 after = PartitionState({**world.rows, node: row}, world.controller, world.metadata)
@@ -279,7 +284,6 @@ class PartitionWorld:
                 return
             self._outlook = known
             self._outlooks.looked_up += 1
-        # Nobody has looked at the rows as they were, so they may change in place.
         rows: Any = world.rows
         rows[node] = row
 
