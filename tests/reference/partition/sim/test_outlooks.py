@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reference.partition import invariants
 from reference.partition.sim import machine, outlooks
+from reference.partition.types import BrokerRow
 from reference.runner.run import forget, simulate_part
+from traces.jobs.plan import read_file
 
 RUNS = 15
 BUGS = ("Z26", "Z37", "Z58")
@@ -24,8 +28,8 @@ def forgetful() -> Iterator[None]:
     forget()
 
 
-def violations(bug: str, memo: bool) -> list[Any]:
-    part = simulate_part("partition", 7, 0, RUNS, bug, LIKE_EACH_OTHER, memo)
+def violations(bug: str, memo: bool, runs: int = RUNS, options: Any = LIKE_EACH_OTHER) -> list[Any]:
+    part = simulate_part("partition", 7, 0, runs, bug, options, memo)
     found: list[Any] = part.tables["runs"]["violations"].to_pylist()
     return found
 
@@ -66,3 +70,26 @@ def test_who_does_not_tell_pasts_apart_is_found_out(
     monkeypatch.undo()
     forget()
     assert found != violations(bug, memo=True)
+
+
+def test_a_face_without_the_log_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, repo_root: Path
+) -> None:
+    """Planted: who stands alike but for a log is taken to stand alike. It shows in runs that stand
+    alike often enough, which are those that have all options in common."""
+
+    def faceless(row: Any) -> tuple[Any, ...]:
+        face = invariants.face_of(row)
+        if not isinstance(row, BrokerRow):
+            return face
+        assert face[0] is row.log
+        return face[1:]
+
+    (saturating,) = read_file(repo_root / "examples/campaigns/saturating.toml").configurations
+    options = dict(saturating.options)
+    monkeypatch.setattr(outlooks, "face_of", faceless)
+    found = violations("Z42", True, 120, options)
+    monkeypatch.undo()
+    forget()
+    seen = violations("Z42", True, 120, options)
+    assert any(seen) and found != seen
