@@ -28,6 +28,7 @@ from traces.jobs.judge import (
     UNKNOWN,
     Bench,
     as_columns,
+    blocks,
     judge,
     step_table,
 )
@@ -190,6 +191,26 @@ def test_a_class_without_a_part_is_an_error(
     moved = merged.set_column(witness, "run", pa.array([2] * len(merged), pa.int64()))
     with pytest.raises(ToolError, match=r"does not hold .* classes of its part"):
         judge(files, moved, tmp_path / "steps.parquet", CheckOptions())
+
+
+def test_few_classes_wait_for_others_of_their_bench(
+    examined: tuple[list[PartFiles], pa.Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each class comes once, however few may wait; of benches with few classes in each part the
+    largest come before the others, and never more than `most` are left."""
+    files, merged = examined
+    benches = {bench for bench, _ in blocks(files, merged, 10_000)}
+    for most in (1, 40, 10_000):
+        monkeypatch.setattr(judging, "WAITING", most)
+        found = list(blocks(files, merged, 10_000))
+        numbers = [number for _, block in found for number in block["number"].to_pylist()]
+        assert sorted(numbers) == list(range(len(merged)))
+        assert (len(found) > len(benches)) == (most < 10_000)
+    kept = {
+        Bench("broker", text): merged.slice(0, size)
+        for text, size in zip("abc", (3, 9, 5), strict=True)
+    }
+    assert [bench.text for bench in judging._largest(kept, 4)] == ["b", "c"]
 
 
 def test_what_tlc_warns_of_is_an_error(
