@@ -70,8 +70,8 @@ def _stored(decode: Callable[[bytes], Any], body: bytes) -> Stored:
 
 
 @lru_cache(STORED_LIMIT)
-def _has_form(row: Any, constants: AnyConstants) -> bool:
-    return row_has_form(constants, row)
+def _has_form(row: Stored, constants: AnyConstants) -> bool:
+    return row_has_form(constants, row.value)
 
 
 def forget_stored() -> None:
@@ -262,7 +262,7 @@ class Part:
                 continue
             rows = np.zeros(len(self.rows), dtype=np.bool_)
             for row in np.unique([self.before[mine], self.after[mine]]).tolist():
-                rows[row] = not _has_form(self.rows[row], constants)
+                rows[row] = not _has_form(self.stored_rows[row], constants)
             strangers = ~np.isin(self.node, takers_of(constants))
             ill |= mine & (rows[self.before] | rows[self.after] | strangers)
         return ill
