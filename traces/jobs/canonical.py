@@ -159,7 +159,7 @@ class Renaming:
             known = self._known[item] = self.once(item)
         return known
 
-    def once(self, item: Any) -> Any:
+    def once(self, item: msgspec.Struct) -> Any:
         """The same of one that nobody asks for again: nothing is looked up but what it has."""
         changed = {}
         for name, renaming in _plan(type(item)).fields:

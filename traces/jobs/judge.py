@@ -58,7 +58,7 @@ TOGETHER: Final = 10_000
 """Classes of several blocks that go into one JVM: more of them would rather have two."""
 
 WAITING: Final = 400_000
-"""Classes that wait for others of their bench, each in some 600 bytes."""
+"""Classes that wait for others of their bench, each in some 1,300 bytes."""
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
 _CODES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "unknown": UNKNOWN}
