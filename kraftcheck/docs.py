@@ -12,6 +12,7 @@ from functools import partial
 
 from kraftcheck.artifacts import checkout
 from kraftcheck.known_bugs import matrix, mutants as mutant_list
+from kraftcheck.markdown import table
 from reference.bugs.catalog import bugs_of
 from reference.clients.promises import (
     ANYTHING_CLEAN,
@@ -40,28 +41,20 @@ _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 def models() -> str:
     """The table of models, from specs/models.toml."""
-    lines = [
-        "| model | tier | expected | states | depth | what it shows |",
-        "|---|---|---|---:|---:|---|",
-    ]
+    rows = []
     for model in read_manifest(SPECS / "models.toml").models.values():
         if model.expect == "holds":
             expected, depth = "holds", model.depth or "-"
         else:
             expected, depth = f"violates {model.property}", f"{model.length} steps"
         states = f"{model.distinct:,}" if model.distinct else "-"
-        lines.append(
-            f"| {model.name} | {model.tier} | {expected} | {states} | {depth} | {model.claim} |"
-        )
-    return "\n".join(lines) + "\n"
+        rows.append((model.name, model.tier, expected, states, depth, model.claim))
+    return table(("model", "tier", "expected", ">states", ">depth", "what it shows"), rows)
 
 
 def bugs(protocol: Protocol) -> str:
     """The table of a protocol's bugs: what is substituted and who can see it, of the catalogue."""
-    lines = [
-        "| id | bug | replaced | breaks | who can see it | smallest |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows = []
     for bug in bugs_of(protocol.name):
         replaced = ", ".join(bug.replaces)
         if bug.configuration:
@@ -69,71 +62,56 @@ def bugs(protocol: Protocol) -> str:
         if bug.scope:
             replaced = f"not replayed: it {bug.scope}"
         seen = ", ".join(bug.detectors) or "-"
-        broken = ", ".join((bug.property, *bug.also))
+        broken = f"{', '.join((bug.property, *bug.also))} ({bug.klass})"
         size = f"{bug.nodes} {protocol.alike if bug.nodes > 1 else protocol.alike[:-1]}"
         size += ", a lossy crash" if bug.lossy else ""
-        lines.append(
-            f"| {bug.id} | {bug.title} | {replaced} | {broken} ({bug.klass}) | {seen} | {size} |"
-        )
-    return "\n".join(lines) + "\n"
+        rows.append((bug.id, bug.title, replaced, broken, seen, size))
+    return table(("id", "bug", "replaced", "breaks", "who can see it", "smallest"), rows)
 
 
 def places(protocol: Protocol) -> str:
     """Where each of a protocol's bugs has its place."""
-    lines = ["| id | rule or boundary | row field that shows it |", "|---|---|---|"]
-    lines += [f"| {bug.id} | {bug.boundary} | {bug.field} |" for bug in bugs_of(protocol.name)]
-    return "\n".join(lines) + "\n"
+    rows = [(bug.id, bug.boundary, bug.field) for bug in bugs_of(protocol.name)]
+    return table(("id", "rule or boundary", "row field that shows it"), rows)
 
 
 def properties(protocol: Protocol) -> str:
     """What a protocol promises: what each property means, and what it would miss."""
-    lines = ["| property | means | misses |", "|---|---|---|"]
     own = protocol.properties or (protocol.world.properties if protocol.world else ())
-    lines += [f"| {each.name} | {each.sentence} | {each.misses} |" for each in own]
-    return "\n".join(lines) + "\n"
+    rows = [(each.name, each.sentence, each.misses) for each in own]
+    return table(("property", "means", "misses"), rows)
 
 
 def trace() -> str:
     """The tables of a part, from the trace contract."""
-    lines: list[str] = []
-    for table, fields in TABLES.items():
-        lines += ["", f"#### `{table}`", ""]
-        lines += ["| field | type | unit | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| `{name}` | {kind} | {unit or '-'} | {meaning} |"
-            for name, kind, unit, meaning in describe(fields)
-        ]
-    return "\n".join(lines[1:]) + "\n"
+    parts = []
+    for name, fields in TABLES.items():
+        rows = [(f"`{of}`", kind, unit or "-", says) for of, kind, unit, says in describe(fields)]
+        parts.append(f"#### `{name}`\n\n{table(('field', 'type', 'unit', 'meaning'), rows)}")
+    return "\n".join(parts)
 
 
 def foreign() -> str:
     """What stands in a foreign step trace, from the types of its parser."""
-    lines: list[str] = []
+    parts = []
     for heading, rows in tables():
         named = any(name for name, _, _ in rows)
-        lines += ["", f"### {heading}", ""]
-        lines += ["| type | tag | fields |" if named else "| field | what stands there |"]
-        lines += ["|---|---|---|" if named else "|---|---|"]
-        lines += [f"| {' | '.join(row if named else row[1:])} |" for row in rows]
-    return "\n".join(lines[1:]) + "\n"
+        heads = ("type", "tag", "fields") if named else ("field", "what stands there")
+        parts.append(f"### {heading}\n\n{table(heads, [row[-len(heads) :] for row in rows])}")
+    return "\n".join(parts)
 
 
 def promises() -> str:
     """What each cause takes away, from the table of promises."""
-    lines = [
-        "| cause | when | reads at most | takes away | allows | why | source |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for row in TABLE:
         level = "-" if row.level == Level.LINEARIZABLE else row.level.words
         taken = "everything" if row.nothing else _taken(row.durable, row.ordered)
         allows = ", ".join(row.allows) or "-"
         level = "nothing is promised" if row.nothing else level
-        lines.append(
-            f"| {row.id} | {row.when} | {level} | {taken} | {allows} | {row.because} "
-            f"| {row.source} |"
-        )
-    return "\n".join(lines) + "\n"
+        rows.append((row.id, row.when, level, taken, allows, row.because, row.source))
+    heads = ("cause", "when", "reads at most", "takes away", "allows", "why", "source")
+    return table(heads, rows)
 
 
 def _taken(durable: bool, ordered: bool) -> str:
@@ -164,14 +142,11 @@ _ENVELOPES: dict[str, Envelope] = {
 
 def promised_levels() -> str:
     """Some configurations, and what they promise under what went wrong."""
-    lines = [
-        f"| | {' | '.join(_ENVELOPES)} |",
-        "|---|" + "---|" * len(_ENVELOPES),
+    rows = [
+        (name, *[_in_short(promised(configuration, each)) for each in _ENVELOPES.values()])
+        for name, configuration in _CONFIGURATIONS.items()
     ]
-    for name, configuration in _CONFIGURATIONS.items():
-        cells = [_in_short(promised(configuration, each)) for each in _ENVELOPES.values()]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return table(("", *_ENVELOPES), rows)
 
 
 def _in_short(promise: Promise) -> str:
@@ -197,12 +172,12 @@ def group_anomalies() -> str:
 
 
 def _anomalies(meanings: Mapping[str, str]) -> str:
-    lines = ["| anomaly | means | allowed where |", "|---|---|---|"]
+    rows = []
     for name, meaning in meanings.items():
         ours = "" if name in JEPSEN or name == "G1c" else " *"
         allowed = ", ".join(row.id for row in TABLE if name in row.allows) or "never"
-        lines.append(f"| `{name}`{ours} | {meaning} | {allowed} |")
-    return "\n".join(lines) + "\n"
+        rows.append((f"`{name}`{ours}", meaning, allowed))
+    return table(("anomaly", "means", "allowed where"), rows)
 
 
 def bug_matrix() -> str:
@@ -218,15 +193,12 @@ def mutants() -> str:
 
 def profile() -> str:
     """The entries of all profiles, from specs/*/profiles, each once."""
-    lines = ["| entry | class | Kafka | where | profiles |", "|---|---|---|---|---|"]
     found: dict[Entry, list[str]] = {}
     for name in sorted(names(), reverse=True):
         for entry in read_profile(name).entries:
             found.setdefault(entry, []).append(name)
-    for entry, of in found.items():
-        cells = (f"`{entry.name}`", entry.of, entry.says, entry.source, ", ".join(of))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    rows = [(f"`{e.name}`", e.of, e.says, e.source, ", ".join(of)) for e, of in found.items()]
+    return table(("entry", "class", "Kafka", "where", "profiles"), rows)
 
 
 PARTS: dict[str, Callable[[], str]] = {
