@@ -1,12 +1,14 @@
 """Write the generated parts of the documentation: what restates what is said elsewhere.
 
 A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `make docs` rewrites
-them all; a test fails when one is stale.
+them all; a test fails when one is stale. Given names of parts they are printed instead: so are the
+tables of foreign step traces, too long for a page.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -218,8 +220,8 @@ PARTS: dict[str, Callable[[], str]] = {
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
-    *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
-    *("docs/histories.md", "docs/conformance.md", "docs/measured/bugs.md", "docs/witness.md"),
+    *("specs/README.md", "docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
+    *("docs/conformance.md", "docs/measured/bugs.md", "docs/witness.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"
@@ -232,7 +234,12 @@ def rewritten(text: str) -> str:
     )
 
 
-def main() -> None:
+def main(*parts: str) -> None:
+    """parts: names of those to print."""
+    for part in parts:
+        print(PARTS[part](), end="")
+    if parts:
+        return
     root = checkout()
     for page in PAGES:
         path = root / page
@@ -243,4 +250,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

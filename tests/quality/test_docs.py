@@ -29,6 +29,13 @@ def test_a_stale_part_is_noticed() -> None:
     assert docs.rewritten(text) != text
 
 
+def test_the_fields_of_foreign_traces_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    docs.main("foreign")
+    said = capsys.readouterr().out
+    assert "### `BrokerRow`\n" in said
+    assert "| `epoch` | number |\n" in said
+
+
 def unused(glossary: str, used: str) -> list[str]:
     """Terms of the glossary (a first column of its tables) that occur nowhere else."""
     terms = re.findall(r"^\| ([^|]+) \|", glossary, re.MULTILINE)
