@@ -55,26 +55,22 @@ def models() -> str:
 
 
 def bugs(protocol: Protocol) -> str:
-    """The table of a protocol's bugs: what is substituted and who can see it, of the catalogue."""
+    """The table of a protocol's bugs: where each lives, what shows it, and who can see it."""
     rows = []
     for bug in bugs_of(protocol.name):
-        replaced = ", ".join(bug.replaces)
-        if bug.configuration:
-            replaced = f"nothing; configured: {bug.configuration}"
-        if bug.scope:
-            replaced = f"not replayed: it {bug.scope}"
+        parts = (
+            bug.boundary,
+            bug.configuration and f"configured: {bug.configuration}",
+            bug.scope and f"not replayed: it {bug.scope}",
+        )
+        where = "; ".join(filter(None, parts))
         seen = ", ".join(bug.detectors) or "-"
         broken = f"{', '.join((bug.property, *bug.also))} ({bug.klass})"
         size = f"{bug.nodes} {protocol.alike if bug.nodes > 1 else protocol.alike[:-1]}"
         size += ", a lossy crash" if bug.lossy else ""
-        rows.append((bug.id, bug.title, replaced, broken, seen, size))
-    return table(("id", "bug", "replaced", "breaks", "who can see it", "smallest"), rows)
-
-
-def places(protocol: Protocol) -> str:
-    """Where each of a protocol's bugs has its place."""
-    rows = [(bug.id, bug.boundary, bug.field) for bug in bugs_of(protocol.name)]
-    return table(("id", "rule or boundary", "row field that shows it"), rows)
+        rows.append((bug.id, bug.title, where, bug.field or "-", broken, seen, size))
+    heads = ("id", "bug", "rule or boundary", "shown in", "breaks", "who can see it", "smallest")
+    return table(heads, rows)
 
 
 def properties(protocol: Protocol) -> str:
@@ -216,7 +212,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "promised_levels": promised_levels,
     "trace": trace,
     **{f"{each.name}_bugs": partial(bugs, each) for each in PROTOCOLS},
-    **{f"{each.name}_places": partial(places, each) for each in PROTOCOLS},
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
