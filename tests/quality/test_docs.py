@@ -29,11 +29,19 @@ def test_a_stale_part_is_noticed() -> None:
     assert docs.rewritten(text) != text
 
 
-def test_the_fields_of_foreign_traces_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    docs.main("foreign")
-    said = capsys.readouterr().out
-    assert "### `BrokerRow`\n" in said
-    assert "| `epoch` | number |\n" in said
+@pytest.mark.parametrize(
+    ("part", "lines"),
+    [
+        ("foreign", ("### `BrokerRow`", "| `epoch` | number |")),
+        ("trace", ("#### `rows`", "| `count` | int64 | count | how often the runs")),
+    ],
+)
+def test_a_part_is_printed(
+    capsys: pytest.CaptureFixture[str], part: str, lines: tuple[str, ...]
+) -> None:
+    docs.main(part)
+    said = capsys.readouterr().out.splitlines()
+    assert all(any(line.startswith(each) for line in said) for each in lines)
 
 
 def unused(glossary: str, used: str) -> list[str]:
