@@ -13,7 +13,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.diffs import python_diffs, tla_diffs
 from kraftcheck.known_bugs.entries import manifest_of
-from kraftcheck.known_bugs.matrix import HEAD, cells_of, html, markdown, matrix, summary
+from kraftcheck.known_bugs.matrix import HEAD, cells_of, markdown, matrix, page, summary
 from kraftcheck.known_bugs.oracles import models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.schedules import FOLDER
@@ -219,7 +219,7 @@ def show_matrix(out: Path | None, screen: Screen) -> int:
     if out is not None:
         place = artifacts.claim(out)
         artifacts.write_whole(place / "matrix.md", markdown(found))
-        artifacts.write_whole(place / "matrix.html", html(found))
+        artifacts.write_whole(place / "matrix.html", page(found))
     rows = [cells_of(line) for line in found.lines]
     columns = Columns(HEAD, rows)
     screen.line(columns.head)

@@ -1,17 +1,20 @@
 """Write the generated parts of the documentation: what restates what is said elsewhere.
 
 A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `make docs` rewrites
-them all; a test fails when one is stale.
+them all; a test fails when one is stale. Given names of parts they are printed instead: so are the
+tables of step traces, recorded (trace) and foreign, which are too long for a page.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from kraftcheck.artifacts import checkout
 from kraftcheck.known_bugs import matrix, mutants as mutant_list
+from kraftcheck.markdown import table
 from reference.bugs.catalog import bugs_of
 from reference.clients.promises import (
     ANYTHING_CLEAN,
@@ -40,100 +43,73 @@ _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 def models() -> str:
     """The table of models, from specs/models.toml."""
-    lines = [
-        "| model | tier | expected | states | depth | what it shows |",
-        "|---|---|---|---:|---:|---|",
-    ]
+    rows = []
     for model in read_manifest(SPECS / "models.toml").models.values():
         if model.expect == "holds":
             expected, depth = "holds", model.depth or "-"
         else:
             expected, depth = f"violates {model.property}", f"{model.length} steps"
         states = f"{model.distinct:,}" if model.distinct else "-"
-        lines.append(
-            f"| {model.name} | {model.tier} | {expected} | {states} | {depth} | {model.claim} |"
-        )
-    return "\n".join(lines) + "\n"
+        rows.append((model.name, model.tier, expected, states, depth, model.claim))
+    return table(("model", "tier", "expected", ">states", ">depth", "what it shows"), rows)
 
 
 def bugs(protocol: Protocol) -> str:
-    """The table of a protocol's bugs: what is substituted and who can see it, of the catalogue."""
-    lines = [
-        "| id | bug | replaced | breaks | who can see it | smallest |",
-        "|---|---|---|---|---|---|",
-    ]
+    """The table of a protocol's bugs: where each lives, what shows it, and who can see it."""
+    rows = []
     for bug in bugs_of(protocol.name):
-        replaced = ", ".join(bug.replaces)
-        if bug.configuration:
-            replaced = f"nothing; configured: {bug.configuration}"
-        if bug.scope:
-            replaced = f"not replayed: it {bug.scope}"
+        parts = (
+            bug.boundary,
+            bug.configuration and f"configured: {bug.configuration}",
+            bug.scope and f"not replayed: it {bug.scope}",
+        )
+        where = "; ".join(filter(None, parts))
         seen = ", ".join(bug.detectors) or "-"
-        broken = ", ".join((bug.property, *bug.also))
+        broken = f"{', '.join((bug.property, *bug.also))} ({bug.klass})"
         size = f"{bug.nodes} {protocol.alike if bug.nodes > 1 else protocol.alike[:-1]}"
         size += ", a lossy crash" if bug.lossy else ""
-        lines.append(
-            f"| {bug.id} | {bug.title} | {replaced} | {broken} ({bug.klass}) | {seen} | {size} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def places(protocol: Protocol) -> str:
-    """Where each of a protocol's bugs has its place."""
-    lines = ["| id | rule or boundary | row field that shows it |", "|---|---|---|"]
-    lines += [f"| {bug.id} | {bug.boundary} | {bug.field} |" for bug in bugs_of(protocol.name)]
-    return "\n".join(lines) + "\n"
+        rows.append((bug.id, bug.title, where, bug.field or "-", broken, seen, size))
+    heads = ("id", "bug", "rule or boundary", "shown in", "breaks", "who can see it", "smallest")
+    return table(heads, rows)
 
 
 def properties(protocol: Protocol) -> str:
     """What a protocol promises: what each property means, and what it would miss."""
-    lines = ["| property | means | misses |", "|---|---|---|"]
     own = protocol.properties or (protocol.world.properties if protocol.world else ())
-    lines += [f"| {each.name} | {each.sentence} | {each.misses} |" for each in own]
-    return "\n".join(lines) + "\n"
+    rows = [(each.name, each.sentence, each.misses) for each in own]
+    return table(("property", "means", "misses"), rows)
 
 
 def trace() -> str:
     """The tables of a part, from the trace contract."""
-    lines: list[str] = []
-    for table, fields in TABLES.items():
-        lines += ["", f"#### `{table}`", ""]
-        lines += ["| field | type | unit | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| `{name}` | {kind} | {unit or '-'} | {meaning} |"
-            for name, kind, unit, meaning in describe(fields)
-        ]
-    return "\n".join(lines[1:]) + "\n"
+    parts = []
+    for name, fields in TABLES.items():
+        rows = [(f"`{of}`", kind, unit or "-", says) for of, kind, unit, says in describe(fields)]
+        parts.append(f"#### `{name}`\n\n{table(('field', 'type', 'unit', 'meaning'), rows)}")
+    return "\n".join(parts)
 
 
 def foreign() -> str:
     """What stands in a foreign step trace, from the types of its parser."""
-    lines: list[str] = []
+    parts = []
     for heading, rows in tables():
         named = any(name for name, _, _ in rows)
-        lines += ["", f"### {heading}", ""]
-        lines += ["| type | tag | fields |" if named else "| field | what stands there |"]
-        lines += ["|---|---|---|" if named else "|---|---|"]
-        lines += [f"| {' | '.join(row if named else row[1:])} |" for row in rows]
-    return "\n".join(lines[1:]) + "\n"
+        heads = ("type", "tag", "fields") if named else ("field", "what stands there")
+        parts.append(f"### {heading}\n\n{table(heads, [row[-len(heads) :] for row in rows])}")
+    return "\n".join(parts)
 
 
 def promises() -> str:
     """What each cause takes away, from the table of promises."""
-    lines = [
-        "| cause | when | reads at most | takes away | allows | why | source |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for row in TABLE:
         level = "-" if row.level == Level.LINEARIZABLE else row.level.words
         taken = "everything" if row.nothing else _taken(row.durable, row.ordered)
         allows = ", ".join(row.allows) or "-"
         level = "nothing is promised" if row.nothing else level
-        lines.append(
-            f"| {row.id} | {row.when} | {level} | {taken} | {allows} | {row.because} "
-            f"| {row.source} |"
-        )
-    return "\n".join(lines) + "\n"
+        rows.append((row.id, row.when, level, taken, allows, row.because, row.source))
+    heads = ("cause", "when", "reads at most", "takes away", "allows", "why", "source")
+    return table(heads, rows)
 
 
 def _taken(durable: bool, ordered: bool) -> str:
@@ -164,14 +140,11 @@ _ENVELOPES: dict[str, Envelope] = {
 
 def promised_levels() -> str:
     """Some configurations, and what they promise under what went wrong."""
-    lines = [
-        f"| | {' | '.join(_ENVELOPES)} |",
-        "|---|" + "---|" * len(_ENVELOPES),
+    rows = [
+        (name, *[_in_short(promised(configuration, each)) for each in _ENVELOPES.values()])
+        for name, configuration in _CONFIGURATIONS.items()
     ]
-    for name, configuration in _CONFIGURATIONS.items():
-        cells = [_in_short(promised(configuration, each)) for each in _ENVELOPES.values()]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return table(("", *_ENVELOPES), rows)
 
 
 def _in_short(promise: Promise) -> str:
@@ -197,12 +170,12 @@ def group_anomalies() -> str:
 
 
 def _anomalies(meanings: Mapping[str, str]) -> str:
-    lines = ["| anomaly | means | allowed where |", "|---|---|---|"]
+    rows = []
     for name, meaning in meanings.items():
         ours = "" if name in JEPSEN or name == "G1c" else " *"
         allowed = ", ".join(row.id for row in TABLE if name in row.allows) or "never"
-        lines.append(f"| `{name}`{ours} | {meaning} | {allowed} |")
-    return "\n".join(lines) + "\n"
+        rows.append((f"`{name}`{ours}", meaning, allowed))
+    return table(("anomaly", "means", "allowed where"), rows)
 
 
 def bug_matrix() -> str:
@@ -218,15 +191,12 @@ def mutants() -> str:
 
 def profile() -> str:
     """The entries of all profiles, from specs/*/profiles, each once."""
-    lines = ["| entry | class | Kafka | where | profiles |", "|---|---|---|---|---|"]
     found: dict[Entry, list[str]] = {}
     for name in sorted(names(), reverse=True):
         for entry in read_profile(name).entries:
             found.setdefault(entry, []).append(name)
-    for entry, of in found.items():
-        cells = (f"`{entry.name}`", entry.of, entry.says, entry.source, ", ".join(of))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    rows = [(f"`{e.name}`", e.of, e.says, e.source, ", ".join(of)) for e, of in found.items()]
+    return table(("entry", "class", "Kafka", "where", "profiles"), rows)
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -242,12 +212,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "promised_levels": promised_levels,
     "trace": trace,
     **{f"{each.name}_bugs": partial(bugs, each) for each in PROTOCOLS},
-    **{f"{each.name}_places": partial(places, each) for each in PROTOCOLS},
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
-    *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
-    *("docs/histories.md", "docs/conformance.md", "docs/measured/bugs.md", "docs/witness.md"),
+    *("specs/README.md", "docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
+    *("docs/measured/bugs.md", "docs/witness.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"
@@ -260,7 +229,12 @@ def rewritten(text: str) -> str:
     )
 
 
-def main() -> None:
+def main(*parts: str) -> None:
+    """parts: names of those to print."""
+    for part in parts:
+        print(PARTS[part](), end="")
+    if parts:
+        return
     root = checkout()
     for page in PAGES:
         path = root / page
@@ -271,4 +245,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

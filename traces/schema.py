@@ -1,7 +1,7 @@
 """The trace contract: of which tables a recorded campaign is made.
 
 Law of this file: every table and column is declared here as data (`TABLES`), with type, unit and
-meaning; writers, readers, Spark and docs/conformance.md take them from here. Nothing here knows a
+meaning; writers, readers, Spark and kraftcheck/docs.py take them from here. Nothing here knows a
 protocol, but that an input of type T is handled by the action HandleT; nothing here touches a disk
 (traces/store.py does).
 

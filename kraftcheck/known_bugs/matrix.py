@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from html import escape
 
 import msgspec
 
@@ -18,6 +17,7 @@ from kraftcheck.known_bugs.detecting import expected
 from kraftcheck.known_bugs.oracles import ORACLES, models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.witnesses import Witness, stored as stored_witnesses
+from kraftcheck.markdown import table
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG
 from specs import SPECS
@@ -208,73 +208,20 @@ def summary(found: Matrix) -> str:
 
 def markdown(found: Matrix) -> str:
     """The matrix as a table, with its counts above and the machine below."""
-    counts = textwrap.wrap(f"{summary(found)}.", WIDTH)
-    lines = [*counts, "", f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
-    lines += [f"| {' | '.join(_escaped(cells_of(line)))} |" for line in found.lines]
-    if found.measured:
-        lines += ["", *textwrap.wrap(f"Campaigns: {found.measured}.", WIDTH)]
-    return "\n".join(lines) + "\n"
+    rows = [[cell.replace("|", "\\|") for cell in cells_of(each)] for each in found.lines]
+    below = f"Campaigns: {found.measured}." if found.measured else ""
+    parts = [textwrap.fill(f"{summary(found)}.", WIDTH) + "\n", table(HEAD, rows)]
+    return "\n".join([*parts, *([textwrap.fill(below, WIDTH) + "\n"] if below else [])])
 
 
-def _escaped(cells: Sequence[str]) -> list[str]:
-    return [each.replace("|", "\\|") for each in cells]
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Known bugs by oracles</title>
-<style>
-body {{ font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem; color: #222; }}
-table {{ border-collapse: collapse; }}
-th, td {{ border: 1px solid #ccc; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }}
-th {{ background: #eee; position: sticky; top: 0; }}
-td.found {{ background: #e0f2e0; }}
-td.besides {{ background: #e3ecf7; }}
-td.expected {{ background: #fbecc8; }}
-</style>
-</head>
-<body>
-<h1>Known bugs by oracles</h1>
-<p>{summary}</p>
-<p>Green: found as expected. Blue: found, though not expected. Yellow: expected, and no run is
-stored.</p>
-<table>
-<thead><tr>
-{head}
-</tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table>
-<p>{measured}</p>
-</body>
-</html>
-"""
-
-
-def html(found: Matrix) -> str:
+def page(found: Matrix) -> str:
     """The same as a page of its own, without scripts or anything from elsewhere."""
-    measured = f"Campaigns: {found.measured}." if found.measured else "No campaign is measured."
-    return _PAGE.format(
-        summary=_text(f"{summary(found)}."),
-        head="\n".join(f"<th>{escape(name)}</th>" for name in HEAD),
-        rows="\n".join(_row(line) for line in found.lines),
-        measured=_text(measured),
-    )
+    # Late: only who has it written waits for it.
+    from traces.report.html import render
 
-
-def _row(line: Line) -> str:
-    states = ["", "", "", "", *(cell.state for cell in line.cells), ""]
-    cells = [
-        f'<td class="{state}">{_text(said)}</td>' if state else f"<td>{_text(said)}</td>"
-        for state, said in zip(states, cells_of(line), strict=True)
-    ]
-    return "\n".join([f'<tr id="{line.bug}">', *cells, "</tr>"])
-
-
-def _text(said: str) -> str:
-    """Text of a page, on lines that are not too long."""
-    room = WIDTH - len('<td class="expected"></td>')
-    return "\n".join(textwrap.wrap(escape(said), room))
+    rows = []
+    for each in found.lines:
+        states = ["", "", "", "", *(cell.state for cell in each.cells), ""]
+        rows.append((each.bug, [*zip(states, cells_of(each), strict=True)]))
+    said = summary(found)
+    return render("matrix.html.j2", heads=HEAD, rows=rows, summary=said, measured=found.measured)

@@ -30,6 +30,7 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.campaigns import machine
 from kraftcheck.known_bugs.equivalents import EQUIVALENT
+from kraftcheck.markdown import table
 from tla_utils import Manifest
 from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
@@ -234,6 +235,5 @@ def markdown(manifest: Manifest, results: Stored) -> str:
     said = f"{len(lines)} mutants: {', '.join(counts)}."
     if results.machine:
         said += f" Judged on {results.machine}, {results.date}."
-    table = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
-    table += [f"| {' | '.join(each.replace('|', '&#124;') for each in line)} |" for line in lines]
-    return "\n".join([*textwrap.wrap(said, WIDTH), "", *table]) + "\n"
+    escaped = [[each.replace("|", "&#124;") for each in line] for line in lines]
+    return f"{textwrap.fill(said, WIDTH)}\n\n{table(HEAD, escaped)}"

@@ -17,7 +17,7 @@ from kraftcheck.serve.core import Core
 from kraftcheck.serve.data import Data
 from kraftcheck.serve.metadata import Metadata, Settling
 from kraftcheck.serve.partition import ServedPartition, ServedTopic
-from kraftcheck.serve.requests import Request, Serve, Waiting
+from kraftcheck.serve.requests import Request, Serve, Waiting, by_topic
 from kraftcheck.serve.topics import is_name
 
 PREFERRED: Final = 0
@@ -61,26 +61,24 @@ class Administrators:
         """Nothing is ever in progress, so that nothing can be cancelled; and a partition may be
         given the replicas that it has (ReplicationControlManager.alterPartitionReassignments).
         """
-        responses = []
-        for topic in request.body["topics"]:
-            told: list[Message] = []
-            responses.append({"name": topic["name"], "partitions": told})
-            for asked in topic["partitions"]:
-                partition = self._world.partition(topic["name"], asked["partition_index"])
-                error, why = "NONE", None
-                if partition is None:
-                    error, why = "UNKNOWN_TOPIC_OR_PARTITION", "No such topic, or partition."
-                elif asked["replicas"] is None:
-                    error, why = "NO_REASSIGNMENT_IN_PROGRESS", None
-                elif tuple(asked["replicas"]) != partition.constants.replicas:
-                    error, why = "INVALID_REPLICA_ASSIGNMENT", _CONSTANT
-                answer = {"error_code": ERRORS[error], "error_message": why}
-                told.append({"partition_index": asked["partition_index"], **answer})
+
+        def told(topic: Message, asked: Message) -> Message:
+            partition = self._world.partition(topic["name"], asked["partition_index"])
+            error, why = "NONE", None
+            if partition is None:
+                error, why = "UNKNOWN_TOPIC_OR_PARTITION", "No such topic, or partition."
+            elif asked["replicas"] is None:
+                error, why = "NO_REASSIGNMENT_IN_PROGRESS", None
+            elif tuple(asked["replicas"]) != partition.constants.replicas:
+                error, why = "INVALID_REPLICA_ASSIGNMENT", _CONSTANT
+            answer = {"error_code": ERRORS[error], "error_message": why}
+            return {"partition_index": asked["partition_index"], **answer}
+
         allowed = request.body.get("allow_replication_factor_change", True)
         return {
             "allow_replication_factor_change": allowed,
             "error_message": None,
-            "responses": responses,
+            "responses": by_topic(request.body["topics"], told),
         }
 
     # --- Elections: C9
@@ -180,17 +178,16 @@ class Administrators:
         """One controller, which is no broker, and brokers that read what it writes: as far as each
         has come in the metadata log of the partition that is on all of them.
         """
-        topics = []
-        for topic in request.body["topics"]:
-            partitions = []
-            for each in topic["partitions"]:
-                at = each["partition_index"]
-                known = (topic["topic_name"], at) == _METADATA
-                slot: Message = {"partition_index": at, "leader_id": UNSET, "leader_epoch": UNSET}
-                slot |= {"high_watermark": UNSET, "current_voters": [], "observers": []}
-                slot["error_code"] = ERRORS["NONE" if known else "UNKNOWN_TOPIC_OR_PARTITION"]
-                partitions.append(slot | (self._quorum() if known else {}))
-            topics.append({"topic_name": topic["topic_name"], "partitions": partitions})
+
+        def told(topic: Message, asked: Message) -> Message:
+            at = asked["partition_index"]
+            known = (topic["topic_name"], at) == _METADATA
+            slot: Message = {"partition_index": at, "leader_id": UNSET, "leader_epoch": UNSET}
+            slot |= {"high_watermark": UNSET, "current_voters": [], "observers": []}
+            slot["error_code"] = ERRORS["NONE" if known else "UNKNOWN_TOPIC_OR_PARTITION"]
+            return slot | (self._quorum() if known else {})
+
+        topics = by_topic(request.body["topics"], told)
         nodes = [{"node_id": len(self._world.setup.brokers), "listeners": []}]
         return {"error_code": ERRORS["NONE"], "topics": topics, "nodes": nodes}
 
@@ -246,18 +243,16 @@ class Administrators:
     # --- Producers: KIP-664
 
     def _describe_producers(self, request: Request) -> Message:
-        topics = []
-        for each in request.body["topics"]:
-            of, told = self._world.topics.get(each["name"]), []
-            for index in each["partition_indexes"]:
-                partition, error = self._data.find(of, index, request.broker, False)
-                slot: Message = {"partition_index": index, "error_code": ERRORS[error]}
-                slot["error_message"] = _NOT_HOSTED if of is None else None
-                if partition is not None and error == "NONE":
-                    slot["active_producers"] = self._producers(partition, request.broker)
-                told.append(slot)
-            topics.append({"name": each["name"], "partitions": told})
-        return {"topics": topics}
+        def told(topic: Message, index: int) -> Message:
+            of = self._world.topics.get(topic["name"])
+            partition, error = self._data.find(of, index, request.broker, False)
+            slot: Message = {"partition_index": index, "error_code": ERRORS[error]}
+            slot["error_message"] = _NOT_HOSTED if of is None else None
+            if partition is not None and error == "NONE":
+                slot["active_producers"] = self._producers(partition, request.broker)
+            return slot
+
+        return {"topics": by_topic(request.body["topics"], told, "partition_indexes")}
 
     def _producers(self, partition: ServedPartition, broker: int) -> list[Message]:
         """What a replica's log says of each, whether it leads or not. A marker of another epoch

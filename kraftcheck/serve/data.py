@@ -18,7 +18,7 @@ from kraftcheck.serve.core import Closed, Core
 from kraftcheck.serve.logs import Appends
 from kraftcheck.serve.partition import FETCH_MAX, ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
-from kraftcheck.serve.requests import Request, Serve, Waiting
+from kraftcheck.serve.requests import Request, Serve, Waiting, by_topic, named
 from kraftcheck.serve.sessions import Sessions, Wanted
 from kraftcheck.serve.world import INTERNAL
 from reference.partition.log import end_offset_for
@@ -92,9 +92,8 @@ class Data:
         produce = Produce(self, request)
         for topic in body["topic_data"]:
             of, by_id = self.topic_of(topic, "name")
-            named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
             slots: list[Message] = []
-            produce.responses.append({**named, "partition_responses": slots})
+            produce.responses.append({**named(topic), "partition_responses": slots})
             for asked in topic["partition_data"]:
                 slot: Message = {"index": asked["index"], "base_offset": UNDEFINED}
                 slots.append(slot)
@@ -139,21 +138,31 @@ class Data:
     # --- ListOffsets: W13
 
     def _list_offsets(self, request: Request) -> Message:
-        topics = []
-        for topic in request.body["topics"]:
-            of = self.world.topics.get(topic["name"])
-            told = []
-            for asked in topic["partitions"]:
-                partition, error = self.find(of, asked["partition_index"], request.broker, False)
-                answer: Message = {"partition_index": asked["partition_index"]}
-                if partition is not None and error == "NONE":
-                    committed = request.body.get("isolation_level") == COMMITTED
-                    answer |= self._listed(partition, request.broker, asked, committed)
-                else:
-                    answer["error_code"] = ERRORS[error]
-                told.append(answer)
-            topics.append({"name": topic["name"], "partitions": told})
-        return {"topics": topics}
+        broker, committed = request.broker, request.body.get("isolation_level") == COMMITTED
+        return self._of_each(
+            *(request, "name", "partition_index"),
+            lambda partition, asked: self._listed(partition, broker, asked, committed),
+        )
+
+    def _of_each(
+        self,
+        request: Request,
+        name: str,
+        index: str,
+        answer: Callable[[ServedPartition, Message], Message],
+    ) -> Message:
+        """What is answered of each partition that this broker holds. name, index: what the topic's
+        name and the partition's number are called.
+        """
+
+        def told(topic: Message, asked: Message) -> Message:
+            of, at = self.world.topics.get(topic[name]), asked[index]
+            partition, error = self.find(of, at, request.broker, False)
+            if partition is None or error != "NONE":
+                return {index: at, "error_code": ERRORS[error]}
+            return {index: at, **answer(partition, asked)}
+
+        return {"topics": by_topic(request.body["topics"], told)}
 
     def _listed(
         self, partition: ServedPartition, broker: int, asked: Message, committed: bool
@@ -221,20 +230,10 @@ class Data:
     # --- OffsetForLeaderEpoch: P13, KIP-320
 
     def _offset_for_leader_epoch(self, request: Request) -> Message:
-        topics = []
-        for topic in request.body["topics"]:
-            of = self.world.topics.get(topic["topic"])
-            told = []
-            for asked in topic["partitions"]:
-                partition, error = self.find(of, asked["partition"], request.broker, False)
-                answer: Message = {"partition": asked["partition"]}
-                if partition is not None and error == "NONE":
-                    answer |= self._epoch_end(partition, request.broker, asked)
-                else:
-                    answer["error_code"] = ERRORS[error]
-                told.append(answer)
-            topics.append({"topic": topic["topic"], "partitions": told})
-        return {"topics": topics}
+        return self._of_each(
+            *(request, "topic", "partition"),
+            lambda partition, asked: self._epoch_end(partition, request.broker, asked),
+        )
 
     def _epoch_end(self, partition: ServedPartition, broker: int, asked: Message) -> Message:
         row = partition.row(broker)

@@ -19,7 +19,7 @@ import msgspec
 from kraftcheck.serve.apis import BY_KEY, ERRORS
 from kraftcheck.serve.codec import Message, description, snake
 from kraftcheck.serve.partition import ServedPartition
-from kraftcheck.serve.requests import Request
+from kraftcheck.serve.requests import Request, by_topic
 from kraftcheck.serve.topics import created
 from kraftcheck.serve.world import World
 from reference.partition.messages import NOBODY
@@ -361,12 +361,7 @@ class Faults:
         """Those that a request names."""
         body = request.body
         named = body.get("topic_data") or body.get("topics") or ()
-        found = set()
-        for each in named:
-            if isinstance(each, dict):
-                topic = self._world.with_id(each.get("topic_id", b""))
-                found.add(topic.name if topic else each.get("name") or each.get("topic", ""))
-        return found
+        return {self._world.called(each) for each in named if isinstance(each, dict)}
 
 
 class _Unknown(Exception):
@@ -386,45 +381,26 @@ def _lost(said: Mapping[str, Any]) -> tuple[bool, int, bool]:
 
 
 def _of_produce(body: Message, code: int) -> Message:
-    topics = [
-        {
-            **{key: topic[key] for key in ("name", "topic_id") if key in topic},
-            "partition_responses": [
-                {"index": each["index"], "error_code": code, "base_offset": -1}
-                for each in topic["partition_data"]
-            ],
-        }
-        for topic in body["topic_data"]
-    ]
-    return {"responses": topics}
+    def answer(_: Message, asked: Message) -> Message:
+        return {"index": asked["index"], "error_code": code, "base_offset": -1}
+
+    told = by_topic(body["topic_data"], answer, "partition_data", "partition_responses")
+    return {"responses": told}
 
 
 def _of_fetch(body: Message, code: int) -> Message:
-    topics = [
-        {
-            **{key: topic[key] for key in ("topic", "topic_id") if key in topic},
-            "partitions": [
-                {"partition_index": each["partition"], "error_code": code, "high_watermark": -1}
-                for each in topic["partitions"]
-            ],
-        }
-        for topic in body["topics"]
-    ]
-    return {"responses": topics}
+    def answer(_: Message, asked: Message) -> Message:
+        index = asked["partition"]
+        return {"partition_index": index, "error_code": code, "high_watermark": -1}
+
+    return {"responses": by_topic(body["topics"], answer)}
 
 
 def _of_partitions(body: Message, code: int) -> Message:
-    topics = [
-        {
-            **{key: topic[key] for key in ("name", "topic_id") if key in topic},
-            "partitions": [
-                {"partition_index": each["partition_index"], "error_code": code}
-                for each in topic["partitions"]
-            ],
-        }
-        for topic in body["topics"]
-    ]
-    return {"topics": topics}
+    def answer(_: Message, asked: Message) -> Message:
+        return {"partition_index": asked["partition_index"], "error_code": code}
+
+    return {"topics": by_topic(body["topics"], answer)}
 
 
 INVENTED: Final[Mapping[str, Callable[[Message, int], Message]]] = {

@@ -9,6 +9,7 @@ group is empty (Kafka's OffsetMetadataManager).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from kraftcheck.serve.apis import ERRORS
@@ -20,7 +21,7 @@ from kraftcheck.serve.groups import Committed, GroupGone, Groups, OffsetGone, an
 from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, Promise, wrapped
 from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
-from kraftcheck.serve.requests import Request, Serve, Waiting
+from kraftcheck.serve.requests import Request, Serve, Waiting, by_topic
 from kraftcheck.serve.world import INTERNAL
 from reference.partition.log import Record as Entry
 from reference.partition.types import UNDEFINED
@@ -133,32 +134,29 @@ class Offsets:
         append: Callable[[Commit, Message, Committed], None],
     ) -> Message | Waiting:
         body, commit = request.body, Commit(self._core, request)
-        for topic in body["topics"]:
-            of = self._topic(topic)
-            slots: list[Message] = []
-            named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
-            commit.topics.append({**named, "partitions": slots})
-            for asked in topic["partitions"]:
-                index = asked["partition_index"]
-                slot: Message = {"partition_index": index}
-                slots.append(slot)
-                if refused != "NONE":
-                    slot["error_code"] = ERRORS[refused]
-                elif of is None or index >= len(of.partitions):
-                    unknown = (
-                        "UNKNOWN_TOPIC_OR_PARTITION" if "name" in topic else "UNKNOWN_TOPIC_ID"
-                    )
-                    slot["error_code"] = ERRORS[unknown]
-                else:
-                    record = Committed(
-                        body["group_id"],
-                        of.id.hex(),
-                        index,
-                        asked["committed_offset"],
-                        asked.get("committed_leader_epoch", UNDEFINED),
-                        asked["committed_metadata"] or "",
-                    )
-                    append(commit, slot, record)
+
+        def told(topic: Message, asked: Message) -> Message:
+            of, index = self._topic(topic), asked["partition_index"]
+            slot: Message = {"partition_index": index}
+            if refused != "NONE":
+                slot["error_code"] = ERRORS[refused]
+            elif of is None or index >= len(of.partitions):
+                by_name = "name" in topic
+                unknown = "UNKNOWN_TOPIC_OR_PARTITION" if by_name else "UNKNOWN_TOPIC_ID"
+                slot["error_code"] = ERRORS[unknown]
+            else:
+                record = Committed(
+                    body["group_id"],
+                    of.id.hex(),
+                    index,
+                    asked["committed_offset"],
+                    asked.get("committed_leader_epoch", UNDEFINED),
+                    asked["committed_metadata"] or "",
+                )
+                append(commit, slot, record)
+            return slot
+
+        commit.topics = by_topic(body["topics"], told)
         if commit.is_ready():
             return commit.answer()
         return self._core.wait(commit, WRITE_MS)
@@ -275,7 +273,8 @@ class Offsets:
         if request.body.get("require_stable"):
             # A marker ends a transaction where it is written, and is seen where it is replicated.
             views = self._newest.of(request.broker), self._kept.of(request.broker)
-        return "NONE", [self._told(said["group_id"], topic, known, views) for topic in asked]
+        told = partial(self._told, said["group_id"], known, views)
+        return "NONE", by_topic(asked, told, "partition_indexes")
 
     def _all(self, known: Iterable[tuple[str, int]], by_id: bool) -> list[Message]:
         """As if all partitions that there are had been asked for."""
@@ -293,28 +292,25 @@ class Offsets:
     def _told(
         self,
         group: str,
-        topic: Message,
         known: dict[tuple[str, int], tuple[Committed, int]],
         views: tuple[Kept, ...],
+        topic: Message,
+        index: int,
     ) -> Message:
         """views: in which no transaction may be open that changes what is told."""
         of = self._topic(topic)
-        partitions = []
-        for index in topic["partition_indexes"]:
-            told: Message = {"partition_index": index, "committed_offset": UNDEFINED}
-            told |= {"committed_leader_epoch": UNDEFINED, "metadata": ""}
-            partitions.append(told)
-            if of is None:
-                continue
-            found, _ = known.get((of.id.hex(), index), (None, 0))
-            if any(view.is_unstable(group, of.id.hex(), index) for view in views):
-                told["error_code"] = ERRORS["UNSTABLE_OFFSET_COMMIT"]
-            elif found is not None:
-                told["committed_offset"] = found.offset
-                told["committed_leader_epoch"] = found.leader_epoch
-                told["metadata"] = found.metadata
-        named: Message = {key: topic[key] for key in ("name", "topic_id") if key in topic}
-        return named | {"partitions": partitions}
+        told: Message = {"partition_index": index, "committed_offset": UNDEFINED}
+        told |= {"committed_leader_epoch": UNDEFINED, "metadata": ""}
+        if of is None:
+            return told
+        found, _ = known.get((of.id.hex(), index), (None, 0))
+        if any(view.is_unstable(group, of.id.hex(), index) for view in views):
+            told["error_code"] = ERRORS["UNSTABLE_OFFSET_COMMIT"]
+        elif found is not None:
+            told["committed_offset"] = found.offset
+            told["committed_leader_epoch"] = found.leader_epoch
+            told["metadata"] = found.metadata
+        return told
 
 
 class Commit:

@@ -1,9 +1,9 @@
-"""A request, and what may become of it: an answer now, later, or none."""
+"""A request, and what may become of it: an answer now, later, or none; and of its topics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias
 
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
@@ -59,3 +59,24 @@ class Waiting(Protocol):
 
 Serve: TypeAlias = Callable[[Request], Message | Waiting | None]
 """The answer; what has to happen first; or None where there is none."""
+
+
+def named(topic: Message) -> Message:
+    """How a request names a topic, as its answer does."""
+    names = ("name", "topic", "topic_name", "topic_id")
+    return {key: topic[key] for key in names if key in topic}
+
+
+def by_topic(
+    topics: Iterable[Message],
+    answer: Callable[[Message, Any], Message],
+    asked: str = "partitions",
+    told: str = "partitions",
+) -> list[Message]:
+    """Topics as a request has them, with an answer for each of their partitions.
+
+    answer: given the topic, and what is asked of the partition. asked, told: where those stand.
+    """
+    return [
+        named(topic) | {told: [answer(topic, each) for each in topic[asked]]} for topic in topics
+    ]

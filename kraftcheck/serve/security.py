@@ -332,9 +332,8 @@ class Security:
         body, operation = request.body, OF_TOPICS[request.api]
         field = "topic_data" if request.api == "Produce" else "topics"
         asked = body[field] or []
-        denied = [
-            each for each in asked if self._is_denied(request, operation, "topic", self._name(each))
-        ]
+        called = self._core.world.called
+        denied = [e for e in asked if self._is_denied(request, operation, "topic", called(e))]
         if not denied:
             return serve(request)
         rest = [each for each in asked if each not in denied]
@@ -347,17 +346,12 @@ class Security:
         request.finish = lambda answer: _merged(answer, refused)
         return serve(request)
 
-    def _name(self, said: Message) -> str:
-        """Of a topic, that may be said by its id."""
-        topic = self._core.world.with_id(said.get("topic_id", b""))
-        name: str = topic.name if topic else said.get("name") or said.get("topic") or ""
-        return name
-
     def _refused(self, request: Request, body: Message) -> Message:
         code = ERRORS["TOPIC_AUTHORIZATION_FAILED"]
         if request.api in INVENTED:
             return INVENTED[request.api](body, code)
-        told = [{"name": self._name(each), "error_code": code} for each in body["topics"]]
+        called = self._core.world.called
+        told = [{"name": called(each), "error_code": code} for each in body["topics"]]
         if request.api == "Metadata":
             # Who may ask for brokers may know them.
             known = self._core.served["Metadata"]

@@ -14,7 +14,7 @@ Law of this file: no sockets, no real clock, no chance but from the seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from heapq import heapify, heappop
 from typing import Any, Final, NamedTuple, Protocol
@@ -330,6 +330,12 @@ class World:
 
     def with_id(self, id: bytes) -> ServedTopic | None:
         return next((topic for topic in self.topics.values() if topic.id == id), None)
+
+    def called(self, said: Mapping[str, Any]) -> str:
+        """The name of a topic in a request, which may say its id; "" if there is none."""
+        topic = self.with_id(said.get("topic_id", b""))
+        name: str = topic.name if topic else said.get("name") or said.get("topic") or ""
+        return name
 
     @property
     def live_partitions(self) -> list[ServedPartition]:

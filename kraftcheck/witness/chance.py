@@ -9,8 +9,8 @@ Law of this file: it chooses among moves, and knows nothing of what they lead to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from kraftcheck.witness.schedule import KafkaSchedule
 from reference.quorum.messages import (
@@ -22,15 +22,50 @@ from reference.quorum.messages import (
     RequestTimeout,
     Resign,
     Restart,
+    Timer,
     VoteResponse,
 )
 from reference.sim.choices import SeededChooser, Stream, chance, pick
+from reference.steered.moves import Move
+from traces.foreign.reading import ForeignTrace
+from traces.foreign.verdicts import Finding
 
 S = TypeVar("S", bound=Any)
 T = TypeVar("T")
+C = TypeVar("C", bound="Alone")
 
-Move: TypeAlias = Callable[[KafkaSchedule, Stream], bool]
-"""Makes a move of its kind; false if there is none."""
+Kinds: TypeAlias = Mapping[Callable[[S, Stream], bool], tuple[int, ...]]
+"""Each makes a move of its kind, and says false if there is none; how often it may be taken, of
+which a run draws one.
+"""
+
+
+def drawn_step(there: Sequence[tuple[int, Any]], schedule: Any, stream: Stream) -> bool:
+    """One of these, each a node and what it is given."""
+    if not there:
+        return False
+    schedule.do(*pick(stream, there))
+    return True
+
+
+def a_step(there: Callable[[S], Sequence[tuple[int, Any]]]) -> Callable[[S, Stream], bool]:
+    """A kind of move: one of these, each a node and what it is given."""
+    return lambda schedule, stream: drawn_step(there(schedule), schedule, stream)
+
+
+def drawn_move(there: Sequence[Move], stream: Stream) -> bool:
+    if not there:
+        return False
+    pick(stream, there).make()
+    return True
+
+
+def a_move(there: Callable[[S], Sequence[Move]]) -> Callable[[S, Stream], bool]:
+    """A kind of move: one of these."""
+    return lambda schedule, stream: drawn_move(there(schedule), stream)
+
+
+# -- Those of a quorum
 
 
 def _deliver(schedule: KafkaSchedule, stream: Stream) -> bool:
@@ -64,29 +99,6 @@ def _timer(schedule: KafkaSchedule, stream: Stream) -> bool:
     return True
 
 
-def _retry(schedule: KafkaSchedule, stream: Stream) -> bool:
-    there = [each for each in schedule.timers() if isinstance(each[1], RequestTimeout)]
-    if not there:
-        return False
-    schedule.do(*pick(stream, there))
-    return True
-
-
-def _append(schedule: KafkaSchedule, stream: Stream) -> bool:
-    if not (leaders := schedule.nodes("Leader")):
-        return False
-    schedule.append(pick(stream, leaders))
-    return True
-
-
-def _crash(schedule: KafkaSchedule, stream: Stream) -> bool:
-    if not (there := schedule.nodes()):
-        return False
-    node = pick(stream, there)
-    schedule.do(node, Crash(len(schedule.rows[node].log)))
-    return True
-
-
 def _tear(schedule: KafkaSchedule, stream: Stream) -> bool:
     """Into the step of a leader that appends, or of a candidate that may win."""
     there: list[tuple[int, Input]] = [
@@ -102,49 +114,41 @@ def _tear(schedule: KafkaSchedule, stream: Stream) -> bool:
     return True
 
 
-def _restart(schedule: KafkaSchedule, stream: Stream) -> bool:
-    if not (there := schedule.nodes("Down")):
+def _append(schedule: KafkaSchedule, stream: Stream) -> bool:
+    if not (leaders := schedule.nodes("Leader")):
         return False
-    schedule.do(pick(stream, there), Restart())
+    schedule.append(pick(stream, leaders))
     return True
 
 
-def _resign(schedule: KafkaSchedule, stream: Stream) -> bool:
-    if not (there := schedule.nodes("Leader")):
-        return False
-    schedule.do(pick(stream, there), Resign())
-    return True
+def _timers(*kinds: type[Timer]) -> Callable[[KafkaSchedule, Stream], bool]:
+    return a_step(lambda schedule: [t for t in schedule.timers() if isinstance(t[1], kinds)])
 
 
-def _elect(schedule: KafkaSchedule, stream: Stream) -> bool:
-    there = [
-        each for each in schedule.timers() if isinstance(each[1], ElectionTimeout | FetchTimeout)
-    ]
-    if not there:
-        return False
-    schedule.do(*pick(stream, there))
-    return True
+def _crashes(schedule: KafkaSchedule) -> list[tuple[int, Input]]:
+    return [(node, Crash(len(schedule.rows[node].log))) for node in schedule.nodes()]
 
 
-MOVES: Final[dict[Move, tuple[int, ...]]] = {
+MOVES: Final[dict[Callable[[KafkaSchedule, Stream], bool], tuple[int, ...]]] = {
     _deliver: (60, 120, 240),
     _timer: (4, 12, 25),
-    _elect: (0, 2, 6),
+    _timers(ElectionTimeout, FetchTimeout): (0, 2, 6),
     _append: (3, 8, 15),
-    _restart: (10, 20, 40),
-    _retry: (0, 3, 10),
+    a_step(lambda schedule: [(n, Restart()) for n in schedule.nodes("Down")]): (10, 20, 40),
+    _timers(RequestTimeout): (0, 3, 10),
     _again: (0, 5, 15),
     _lose: (0, 2, 10),
-    _crash: (0, 1, 4),
+    a_step(_crashes): (0, 1, 4),
     _tear: (0, 1, 3),
-    _resign: (0, 1, 2),
+    a_step(lambda schedule: [(n, Resign()) for n in schedule.nodes("Leader")]): (0, 1, 2),
 }
-"""How often each kind may be taken, of which a run draws one."""
+"""Those of a quorum."""
 
 
-def walk(
-    schedule: S, seed: int, moves: int, kinds: Mapping[Callable[[S, Stream], bool], tuple[int, ...]]
-) -> None:
+# -- Runs
+
+
+def walk(schedule: S, seed: int, moves: int, kinds: Kinds[S]) -> None:
     """So many moves of these kinds, drawn from the seed; fewer if nothing can happen any more."""
     stream = SeededChooser(seed).stream("faults")
     weights = {move: pick(stream, weights) for move, weights in kinds.items()}
@@ -162,3 +166,19 @@ def _drawn(weights: dict[T, int], at: int) -> T:
         if at < 0:
             return move
     raise AssertionError("beyond the sum")
+
+
+class Alone:
+    """What components of one protocol have in common (driving.Component)."""
+
+    kinds: ClassVar[Kinds[Any]]
+
+    @property
+    def parts(self: C) -> tuple[C]:
+        return (self,)
+
+    def walk(self, schedule: Any, seed: int, moves: int) -> None:
+        walk(schedule, seed, moves, self.kinds)
+
+    def left_open(self, trace: ForeignTrace) -> list[Finding]:
+        return []

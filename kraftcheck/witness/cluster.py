@@ -17,17 +17,16 @@ import msgspec
 from msgspec.structs import replace
 
 from kraftcheck.witness import quorum
-from kraftcheck.witness.chance import walk
-from kraftcheck.witness.comparing import Differing, compared
+from kraftcheck.witness.chance import a_move, drawn_move, walk
 from kraftcheck.witness.driving import Part
-from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA, Kafka
 from kraftcheck.witness.partition import BROKERS, KafkaMemo, is_unsent
 from kraftcheck.witness.partition_graphs import is_cleared
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.schedule import KafkaSchedule
 from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import REFUSED, THROWN, Host
+from live.witness.host import Host
 from reference.cluster.sim.controllers import Controllers
 from reference.cluster.sim.options import ClusterOptions, Shape, constants_of
 from reference.cluster.sim.scheduler import ClusterMemo
@@ -46,7 +45,6 @@ from reference.quorum.types import Row
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.memo import State, Step
 from reference.steered.moves import Move, NodeStep
-from traces.counterexamples.moves import alike
 
 VOTERS_OF, CONTROLLERS_OF, BROKERS_OF = "quorum/", "controller/", "broker/"
 """What the host's names of nodes begin with."""
@@ -104,7 +102,7 @@ class _Controllers(Controllers):
         super()._take(decision)
 
 
-class KafkaCluster(ClusterSchedule):
+class KafkaCluster(Hosted, ClusterSchedule):
     """As ClusterSchedule, with a witness in place of the reference's voters, controllers and
     brokers. It has one partition, which all brokers hold.
     """
@@ -118,20 +116,12 @@ class KafkaCluster(ClusterSchedule):
     ) -> None:
         """rules: of the quorum."""
         self._rules = rules
-        self.compares = compares
-        self.differing: list[Differing] = []
-        self.lines: list[tuple[str, int]] = []
-        """The steps of the partition, as lines of a trace, each with how many moves had been made.
-        """
-        self.thrown: list[str] = []
+        self.be_hosted(host, compares)
         self.taken: list[NodeStep] = []
         self.decides: int | None = None
         """The voter whose controller is asked now."""
         self.stands: Step | None = None
         """What a controller has decided and is committed now."""
-        self._host = host
-        [said] = host.ask(["new"])
-        assert said == "", said
         self._speech = Speech(constants_of(options).partitions[0])
         memo = ClusterMemo(QuorumMemo(TIMEOUTS, None), KafkaMemo(self._taken))
         super().__init__(options, memo=memo)
@@ -156,7 +146,7 @@ class KafkaCluster(ClusterSchedule):
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
         if node == CONTROLLER and self.decides is not None:
-            decided = self._asked(f"{CONTROLLERS_OF}{self.decides}", input)
+            decided = self._decided(f"{CONTROLLERS_OF}{self.decides}", input)
             return decided and decided.outcome
         outcome: Outcome | None
         if node == CONTROLLER:
@@ -165,7 +155,7 @@ class KafkaCluster(ClusterSchedule):
                 return None
             text = self._speech.line(node, row, input, outcome)
         else:
-            made = self._asked(f"{BROKERS_OF}{node}", input)
+            made = self._decided(f"{BROKERS_OF}{node}", input)
             if made is None:
                 return None
             outcome, text = made.outcome, made.text
@@ -177,9 +167,7 @@ class KafkaCluster(ClusterSchedule):
         self.taken.append(NodeStep(self.constants.partitions[0], node, action, *said))
         if self.compares:
             other = reference(node, row, input)
-            found = compared(outcome, [] if other is None else [other])
-            if found:
-                self.differing.append(Differing(len(self.lines), action, found))
+            self.compare(len(self.lines), input, outcome, [] if other is None else [other])
         return outcome
 
     def _standing(self, row: Any) -> Outcome | None:
@@ -191,27 +179,17 @@ class KafkaCluster(ClusterSchedule):
         sent = tuple([message.value for _, message in step.sent])
         return Outcome(step.after.row, sent, step.ignored)
 
-    def _asked(self, node: str, input: Any) -> Taken | None:
-        [said] = self._host.ask([f"{node} {self._speech.text(input)}"])
-        if said.startswith(REFUSED):
-            raise Impossible(said.removeprefix(REFUSED))
-        step, *more = said.split("\t")
-        self.thrown.extend(f"{node}: {each.removeprefix(THROWN)}" for each in more)
-        return self._speech.taken(step) if step else None
+    def _decided(self, node: str, input: Any) -> Taken | None:
+        steps = self.asked(node, self._speech.text(input), node)
+        return self._speech.taken(steps[0]) if steps else None
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         if _FLUSH.fullmatch(words):
             return 1  # a part of the step before
-        move = alike(self, words)
+        move = self.alike(words)
         if move is None and not words.startswith("quorum: "):
             move = self._later(words)
-        if move is None:
-            return 0
-        try:
-            move.make()
-        except Impossible:
-            return 0
-        return 1
+        return self.made(move)
 
     def _later(self, words: str) -> Move | None:
         """A move that waits for the quorum. By the rules since 4.1 it says in other messages what a
@@ -222,7 +200,7 @@ class KafkaCluster(ClusterSchedule):
             if not there:
                 return None
             there[-1].make()
-            if move := alike(self, words):
+            if move := self.alike(words):
                 return move
         return None
 
@@ -269,13 +247,6 @@ def with_kafkas_quorum(constants: ClusterConstants, rules: Protocol) -> ClusterC
 # -- Moves by chance
 
 
-def _one_of(moves: Sequence[Move], stream: Stream) -> bool:
-    if not moves:
-        return False
-    pick(stream, moves).make()
-    return True
-
-
 def _calm(cluster: KafkaCluster, stream: Stream) -> bool:
     """Where nobody leads or stands, voters ask each other for a leader for ever."""
     roles = {row.role for row in cluster.voters.rows.values()}
@@ -283,57 +254,21 @@ def _calm(cluster: KafkaCluster, stream: Stream) -> bool:
     return (alone and chance(stream, 200) and _elect(cluster, stream)) or cluster.calm()
 
 
-def _deliver(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of([*cluster.between(), *cluster.data(), *cluster.votes()], stream)
-
-
-def _again(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of([*cluster.data(True)[:20], *cluster.votes(True)[:20]], stream)
-
-
 def _lose(cluster: KafkaCluster, stream: Stream) -> bool:
     if chance(stream, 500) and (there := list(cluster.voters.waiting)):
         cluster.voters.forget(pick(stream, there))
         return True
-    return _one_of(cluster.drops(), stream)
+    return drawn_move(cluster.drops(), stream)
 
 
 def _produce(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of([*cluster.posts(), *cluster.sends()] or _asked(cluster), stream)
+    return drawn_move([*cluster.posts(), *cluster.sends()] or _asked(cluster), stream)
 
 
 def _asked(cluster: KafkaCluster) -> list[Move]:
     """What clients ask, but that records be deleted."""
     kind = DeleteRecordsRequest.__name__
     return [each for each in cluster.asks() if kind not in each.words]
-
-
-def _ask(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(_asked(cluster), stream)
-
-
-def _connection(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.breakages(), stream)
-
-
-def _read(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.readings(), stream)
-
-
-def _late(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.wants(*LATE), stream)
-
-
-def _failed(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.wants(*FAILED), stream)
-
-
-def _disk(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.wants(*DISK), stream)
-
-
-def _timer(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.timers(), stream)
 
 
 def _elect(cluster: KafkaCluster, stream: Stream) -> bool:
@@ -343,62 +278,46 @@ def _elect(cluster: KafkaCluster, stream: Stream) -> bool:
         for node, timer in cluster.voters.timers()
         if isinstance(timer, ElectionTimeout | FetchTimeout)
     ]
-    return _one_of(there, stream)
-
-
-def _resign(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.resignations(), stream)
-
-
-def _session(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.endings(), stream)
-
-
-def _prefer(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.elections(), stream)
+    return drawn_move(there, stream)
 
 
 def _crash(cluster: KafkaCluster, stream: Stream) -> bool:
     """One broker at a time."""
     if not all(map(cluster.brokers.is_running, cluster.brokers.all)):
         return False
-    return _one_of(cluster.crashes(), stream)
+    return drawn_move(cluster.crashes(), stream)
 
 
 def _crash_voter(cluster: KafkaCluster, stream: Stream) -> bool:
     """One voter at a time."""
-    return not cluster.voters.nodes("Down") and _one_of(cluster.voter_crashes(), stream)
+    return not cluster.voters.nodes("Down") and drawn_move(cluster.voter_crashes(), stream)
 
 
-def _restart(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.restarts(), stream)
-
-
-def _stop(cluster: KafkaCluster, stream: Stream) -> bool:
-    return _one_of(cluster.stops(), stream)
+def _wants(*kinds: str) -> Callable[[KafkaCluster, Stream], bool]:
+    return a_move(lambda cluster: cluster.wants(*kinds))
 
 
 MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
     _calm: (60, 100, 150),
-    _deliver: (10, 30),
+    a_move(lambda c: [*c.between(), *c.data(), *c.votes()]): (10, 30),
     _produce: (5, 10, 20),
-    _read: (5, 10),
-    _restart: (5, 10),
-    _late: (2, 5, 10),
-    _ask: (2, 5),
-    _timer: (0, 1, 4),
+    a_move(KafkaCluster.readings): (5, 10),
+    a_move(KafkaCluster.restarts): (5, 10),
+    _wants(*LATE): (2, 5, 10),
+    a_move(_asked): (2, 5),
+    a_move(KafkaCluster.timers): (0, 1, 4),
     _elect: (0, 1, 2),
-    _resign: (0, 1, 2),
-    _session: (0, 1, 3),
-    _prefer: (0, 1, 3),
-    _failed: (0, 1, 3),
-    _again: (0, 3, 8),
+    a_move(KafkaCluster.resignations): (0, 1, 2),
+    a_move(KafkaCluster.endings): (0, 1, 3),
+    a_move(KafkaCluster.elections): (0, 1, 3),
+    _wants(*FAILED): (0, 1, 3),
+    a_move(lambda c: [*c.data(True)[:20], *c.votes(True)[:20]]): (0, 3, 8),
     _lose: (0, 1, 3),
-    _disk: (0, 2),
-    _connection: (0, 1),
+    _wants(*DISK): (0, 2),
+    a_move(KafkaCluster.breakages): (0, 1),
     _crash: (0, 1, 2),
     _crash_voter: (0, 1, 2),
-    _stop: (0, 1, 2),
+    a_move(KafkaCluster.stops): (0, 1, 2),
 }
 """How often each kind may be taken, of which a run draws one."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kraftcheck.witness.departures import ALLOWED, NO_USE, STOPS
-from kraftcheck.witness.speech import Outcome, Speech, Taken
+from kraftcheck.witness.departures import NO_USE, STOPS
+from kraftcheck.witness.speech import Speech, Taken
+from kraftcheck.witness.walking import Walker
 from live.witness.host import REFUSED, THROWN
-from reference.kit.cover import Result
 from reference.protocols import protocol_of
 from reference.transactions.messages import MarkerReply, MarkersDone
 from reference.transactions.rules import COMPLETED
@@ -24,30 +24,19 @@ ANSWERED_ONCE: Final = "a marker is answered once: Kafka has no use for a second
 COMPLETED_TOGETHER: Final = "the completion is written in the step of the last marker"
 
 
-class Walk:
-    """See walking.Walker. kinds: those of Kafka's nodes."""
-
-    loads = ()
-    unsent = ()
+class Walk(Walker):
+    """kinds: those of Kafka's nodes."""
 
     def __init__(self, kinds: Sequence[str], matcher: Matcher, speech: Speech) -> None:
+        super().__init__(matcher, speech)
         constants, nodes = matcher.composition.constants, matcher.composition.nodes
         kind_of = protocol_of(constants).kind_of
         self.kafkas = [node for node in nodes if kind_of(constants, node).name in kinds]
-        self._speech = speech
         self._follows: Taken | None = None
         """What Kafka has done in the same step as what came last."""
 
-    def first(self) -> Sequence[str]:
-        return ()
-
-    def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
-        return [self._lines(step) for step in steps]
-
     def _lines(self, step: Step) -> Sequence[str]:
-        if isinstance(step.input, MarkersDone):
-            return ()
-        return (f"{step.node} {self._speech.text(step.input)}",)
+        return () if isinstance(step.input, MarkersDone) else super()._lines(step)
 
     def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
         follows, self._follows = self._follows, None
@@ -64,19 +53,9 @@ class Walk:
         self._follows = taken[1] if len(taken) > 1 else None
         return taken[0]
 
-    def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
-        return False
-
-    def same(self, model: Result, kafka: Outcome) -> bool:
-        return (
-            model.row == kafka.row
-            and {*model.sent} == {*kafka.sent}
-            and model.ignored == kafka.ignored
-        )
-
     def allowed(self, before: Any) -> str:
         together = isinstance(before, Coordinators) and _is_to_complete(before)
-        return COMPLETED_TOGETHER if together else ALLOWED
+        return COMPLETED_TOGETHER if together else super().allowed(before)
 
 
 def _is_to_complete(row: Coordinators) -> bool:

@@ -5,20 +5,19 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from kraftcheck.witness import covering, walking
-from kraftcheck.witness.chance import walk
-from kraftcheck.witness.comparing import Differing, compared
-from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.chance import Alone, a_move, a_step, drawn_move, drawn_step
+from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition_graphs import Walk, is_cleared
-from kraftcheck.witness.speech import Outcome, Speech
-from live.witness.host import REFUSED, THROWN, Host
+from kraftcheck.witness.speech import Speech
+from live.witness.host import Host
 from reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
@@ -43,7 +42,6 @@ from reference.partition.types import BrokerRow, PartitionConstants
 from reference.sim.choices import Stream, chance, pick
 from reference.steered.moves import Move
 from tla_utils import Record, Value
-from traces.counterexamples.moves import alike
 from traces.foreign.reading import ForeignTrace
 from traces.foreign.verdicts import Finding
 
@@ -104,58 +102,25 @@ class KafkaMemo(PartitionMemo):
         return _Machine(self, constants, self._taken)
 
 
-class KafkaPartition(PartitionSchedule):
+class KafkaPartition(Hosted, PartitionSchedule):
     """As PartitionSchedule, with a witness in place of the reference's brokers and controller."""
 
     def __init__(self, options: PartitionOptions, host: Host, compares: bool = False) -> None:
-        self.compares = compares
-        self.differing: list[Differing] = []
-        self.lines: list[tuple[str, int]] = []
-        """The steps, as lines of a trace, each with how many moves had been made by then."""
-        self.thrown: list[str] = []
+        self.be_hosted(host, compares)
         self.moves = []
-        self._host = host
         self._speech = Speech(constants_of(options))
-        [said] = host.ask(["new"])
-        assert said == "", said
         super().__init__(options, memo=KafkaMemo(self._taken))
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
-        made = self._told(node, self._speech.text(input))
-        if self.compares and made is not None:
-            self._compare(made, input, reference(node, row, input))
-        return made
-
-    def _compare(self, kafka: Outcome, input: Any, reference: Any) -> None:
-        found = compared(kafka, [] if reference is None else [reference])
-        if found:
-            action = f"Handle{type(input).__name__}"
-            self.differing.append(Differing(len(self.lines), action, found))
-
-    def _told(self, node: int, move: str) -> Outcome | None:
-        [said] = self._host.ask([f"{node} {move}"])
-        if said.startswith(REFUSED):
-            raise Impossible(said.removeprefix(REFUSED))
-        step, *more = said.split("\t")
-        self.thrown.extend(f"broker {node}: {each.removeprefix(THROWN)}" for each in more)
-        if not step:
+        steps = self.asked(node, self._speech.text(input), f"broker {node}")
+        if not steps:
             return None
-        self.lines.append((step, len(self.moves)))
-        return self._speech.taken(step).outcome
-
-    @property
-    def parts(self) -> tuple[KafkaPartition]:
-        return (self,)
-
-    def attempt(self, words: str, later: Sequence[str]) -> int:
-        move = alike(self, words)
-        if move is None:
-            return 0
-        try:
-            move.make()
-        except Impossible:
-            return 0
-        return 1
+        self.lines.append((steps[0], len(self.moves)))
+        made = self._speech.taken(steps[0]).outcome
+        if self.compares:
+            other = reference(node, row, input)
+            self.compare(len(self.lines), input, made, [] if other is None else [other])
+        return made
 
     # --- Which moves there are: less than Kafka's may do, where the spec has no word for it
 
@@ -226,63 +191,17 @@ def _straggler(schedule: KafkaPartition, stream: Stream) -> bool:
             known = row.image.brokers[schedule.brokers.index(m.source)]
             if known.epoch > m.broker_epoch and m.epoch == row.leader_epoch:
                 there.append((m.destination, m))
-    return _given(list(there), schedule, stream)
-
-
-def _drawn(moves: list[Move], stream: Stream) -> bool:
-    if not moves:
-        return False
-    pick(stream, moves).make()
-    return True
-
-
-def _lose(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _drawn(schedule.drops(), stream)
-
-
-def _given(there: list[tuple[int, Input]], schedule: KafkaPartition, stream: Stream) -> bool:
-    if not there:
-        return False
-    schedule.do(*pick(stream, there))
-    return True
-
-
-def _reads(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given(schedule.readings(), schedule, stream)
-
-
-def _prompt(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given(schedule.wants(*PROMPT), schedule, stream)
-
-
-def _fetch(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given(schedule.wants("SendReplicaFetch", "SendAlterPartition"), schedule, stream)
-
-
-def _late(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given(schedule.wants(*LATE), schedule, stream)
-
-
-def _failed(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given(schedule.wants(*FAILED), schedule, stream)
-
-
-def _disk(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given(schedule.wants(*DISK), schedule, stream)
+    return drawn_step(there, schedule, stream)
 
 
 def _produce(schedule: KafkaPartition, stream: Stream) -> bool:
     """By the idempotent producer, or another."""
     if schedule.options.idempotence:
-        return _drawn([*schedule.posts(), *schedule.sends()], stream)
+        return drawn_move([*schedule.posts(), *schedule.sends()], stream)
     if not (leaders := schedule.leaders()):
         return False
     schedule.produce(pick(stream, leaders), pick(stream, (-1, -1, -1, 1, 0)))
     return True
-
-
-def _connection(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _drawn(schedule.breakages(), stream)
 
 
 def _ask(schedule: KafkaPartition, stream: Stream) -> bool:
@@ -300,11 +219,7 @@ def _session(schedule: KafkaPartition, stream: Stream) -> bool:
     """Mostly of a process that is gone, if another is refused because of it."""
     refused = [n for n in schedule.brokers if schedule.is_refused(n)]
     among = refused if refused and chance(stream, 800) else schedule.brokers
-    return _given([(CONTROLLER, SessionTimeout(n)) for n in among], schedule, stream)
-
-
-def _elect(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given([(CONTROLLER, ElectLeaders("PREFERRED"))], schedule, stream)
+    return drawn_step([(CONTROLLER, SessionTimeout(n)) for n in among], schedule, stream)
 
 
 def _depose(schedule: KafkaPartition, stream: Stream) -> bool:
@@ -323,10 +238,6 @@ def _depose(schedule: KafkaPartition, stream: Stream) -> bool:
     return True
 
 
-def _failover(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given([(CONTROLLER, ControllerFailover())], schedule, stream)
-
-
 def _crash(schedule: KafkaPartition, stream: Stream) -> bool:
     running = [n for n in schedule.brokers if schedule.is_running(n)]
     if len(running) < len(schedule.brokers):
@@ -336,35 +247,31 @@ def _crash(schedule: KafkaPartition, stream: Stream) -> bool:
     return True
 
 
-def _restart(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _drawn(schedule.restarts(), stream)
-
-
-def _stop(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _drawn(schedule.shutdowns(), stream)
+def _wants(*kinds: str) -> Callable[[KafkaPartition, Stream], bool]:
+    return a_step(lambda schedule: schedule.wants(*kinds))
 
 
 MOVES: Final[dict[Callable[[KafkaPartition, Stream], bool], tuple[int, ...]]] = {
     _deliver: (60, 100),
-    _fetch: (20, 30),
-    _reads: (5, 15, 40),
+    _wants("SendReplicaFetch", "SendAlterPartition"): (20, 30),
+    a_step(KafkaPartition.readings): (5, 15, 40),
     _produce: (10, 20, 40),
-    _late: (5, 15, 30),
-    _prompt: (2, 4, 8),
-    _restart: (5, 10, 20),
-    _failed: (0, 2, 6),
+    _wants(*LATE): (5, 15, 30),
+    _wants(*PROMPT): (2, 4, 8),
+    a_move(KafkaPartition.restarts): (5, 10, 20),
+    _wants(*FAILED): (0, 2, 6),
     _again: (0, 10, 20),
     _straggler: (0, 5),
-    _lose: (0, 2, 6),
-    _disk: (0, 2, 6),
+    a_move(KafkaPartition.drops): (0, 2, 6),
+    _wants(*DISK): (0, 2, 6),
     _ask: (2, 6),
-    _connection: (0, 2),
+    a_move(KafkaPartition.breakages): (0, 2),
     _session: (1, 3, 6),
-    _elect: (1, 3, 8),
+    a_step(lambda _: [(CONTROLLER, ElectLeaders("PREFERRED"))]): (1, 3, 8),
     _depose: (0, 1, 2),
-    _failover: (0, 1),
+    a_step(lambda _: [(CONTROLLER, ControllerFailover())]): (0, 1),
     _crash: (0, 1, 3),
-    _stop: (0, 1, 3),
+    a_move(KafkaPartition.shutdowns): (0, 1, 3),
 }
 """How often each kind may be taken, of which a run draws one."""
 
@@ -403,15 +310,12 @@ def _is_noted(answer: Mapping[str, Value]) -> bool:
     return answer["error"] == "NONE" and answer["diverging"] == Record(epoch=-1, endOffset=-1)
 
 
-class _Brokers:
+class _Brokers(Alone):
     """See driving.Component."""
 
     protocol = PARTITION
     methods = METHODS
-
-    @property
-    def parts(self) -> tuple[_Brokers]:
-        return (self,)
+    kinds = MOVES
 
     def settings(self, nodes: int, seed: int) -> PartitionOptions:
         """Every other run has an idempotent producer, of batches of up to three records."""
@@ -435,9 +339,6 @@ class _Brokers:
         self, setting: PartitionOptions, host: Host, watched: bool, compares: bool = False
     ) -> KafkaPartition:
         return KafkaPartition(msgspec.structs.replace(setting, watched=watched), host, compares)
-
-    def walk(self, schedule: KafkaPartition, seed: int, moves: int) -> None:
-        walk(schedule, seed, moves, MOVES)
 
     def left_open(self, trace: ForeignTrace) -> list[Finding]:
         return left_open(trace)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from kraftcheck.witness.departures import ALLOWED, NO_USE, STOPS
-from kraftcheck.witness.speech import Outcome, Speech, Taken
+from kraftcheck.witness.departures import NO_USE, STOPS
+from kraftcheck.witness.speech import Speech, Taken
+from kraftcheck.witness.walking import Walker
 from live.witness.host import REFUSED, THROWN
-from reference.kit.cover import Result
 from reference.partition.cover.composition import PartitionComposition
 from reference.partition.messages import (
     CONTROLLER,
@@ -50,16 +50,15 @@ def _clears_unsent(step: Step) -> bool:
     )
 
 
-class Walk:
-    """See walking.Walker."""
+class Walk(Walker):
+    """Of brokers and their controller."""
 
     loads = (CONTROLLER,)
-    unsent = ()
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
+        super().__init__(matcher, speech)
         assert isinstance(matcher.composition, PartitionComposition), matcher.composition
-        self._composition, self._speech = matcher.composition, speech
-        self.kafkas = matcher.composition.nodes
+        self._composition = matcher.composition
 
     def first(self) -> Sequence[str]:
         """Of a graph that begins with a leader: it is elected, and everybody reads of it."""
@@ -71,18 +70,12 @@ class Walk:
             self._told(node, told) for node in brokers
         ]
 
-    def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
-        return [self._lines(step) for step in steps]
-
     def _lines(self, step: Step) -> Sequence[str]:
         """A controller is brought to where the model is if it has come to another row."""
-        told = self._told(step.node, step.input)
+        told = super()._lines(step)
         if step.node != CONTROLLER:
-            return (told,)
-        return told, f"{step.node} follow {self._speech.step_text(step.input, step.result)}"
-
-    def _told(self, node: int, input: Input) -> str:
-        return f"{node} {self._speech.text(input)}"
+            return told
+        return *told, f"{step.node} follow {self._speech.step_text(step.input, step.result)}"
 
     def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
         answer = answers[0]
@@ -98,13 +91,3 @@ class Walk:
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         brought = answers[1:]
         return bool(brought) and self._speech.taken(brought[0]).outcome.row == step.result.row
-
-    def same(self, model: Result, kafka: Outcome) -> bool:
-        return (
-            model.row == kafka.row
-            and {*model.sent} == {*kafka.sent}
-            and model.ignored == kafka.ignored
-        )
-
-    def allowed(self, before: Any) -> str:
-        return ALLOWED

@@ -10,7 +10,7 @@ import msgspec
 
 from kraftcheck.exits import BadInput
 from kraftcheck.witness import covering, histories
-from kraftcheck.witness.chance import MOVES, walk
+from kraftcheck.witness.chance import MOVES, Alone
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum_graphs import Walk
 from kraftcheck.witness.schedule import KafkaSchedule
@@ -29,8 +29,6 @@ from reference.steered.scripts import Script
 from system.files import read_text
 from tla_utils.settings import constants_of
 from traces.cover.models import PROTOCOLS, CoverModel, folder_of, read_covers
-from traces.foreign.reading import ForeignTrace
-from traces.foreign.verdicts import Finding
 
 FETCH_MAX_RECORDS = 2
 FETCHES: Final = {"HandleFetchRequest", "HandleFetchResponse", "HandleFetchTimeout"}
@@ -60,14 +58,14 @@ IN_KAFKA: Final = {
 """Where Kafka does what an action of the spec says."""
 
 
-class _Voters:
+class _Voters(Alone):
     """See driving.Component. protocol: by whose rules they are judged."""
 
     methods = IN_KAFKA
+    kinds = MOVES
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
-        self.parts = (self,)
 
     def settings(self, nodes: int, seed: int) -> QuorumSetting:
         return QuorumSetting(tuple(range(1, nodes + 1)), FETCH_MAX_RECORDS)
@@ -83,12 +81,6 @@ class _Voters:
         self, setting: QuorumSetting, host: Host, watched: bool, compares: bool = False
     ) -> KafkaSchedule:
         return KafkaSchedule(self.constants(setting), host, watched, compares)
-
-    def walk(self, schedule: KafkaSchedule, seed: int, moves: int) -> None:
-        walk(schedule, seed, moves, MOVES)
-
-    def left_open(self, trace: ForeignTrace) -> list[Finding]:
-        return []
 
 
 VOTERS: Final = _Voters(QUORUM_41)

@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kraftcheck.witness.departures import ALLOWED, NO_USE
+from kraftcheck.witness.departures import NO_USE
 from kraftcheck.witness.schedule import WHOLE
 from kraftcheck.witness.speech import Outcome, Speech, Taken
+from kraftcheck.witness.walking import Walker
 from live.witness.host import REFUSED, THROWN, UNSENT
 from reference.kit.cover import Result
 from reference.kit.messages import canonical
@@ -24,22 +25,19 @@ FLUSHED_TOGETHER = "flushed in the step that appended"
 NOTHING_TO_LOSE = "nothing to lose in that crash: flushed in the step that appended"
 
 
-class Walk:
-    """See walking.Walker. Messages are those that Kafka has sent."""
-
-    loads = ()
+class Walk(Walker):
+    """Messages are those that Kafka has sent."""
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
-        self.kafkas = matcher.composition.nodes
+        super().__init__(matcher, speech)
         self._begun = matcher.composition.begun()
-        self._speech = speech
         self._in_turns = matcher.composition.in_turns
         self.unsent: list[str] = []
         self._follows: dict[int, Taken] = {}
         """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
 
     def first(self) -> Sequence[str]:
-        return [f"{node} {self._speech.text(input)}" for node, input in self._begun]
+        return [self._told(node, input) for node, input in self._begun]
 
     def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
         tears = [_tear(steps, at) for at in range(len(steps))]
@@ -72,18 +70,12 @@ class Walk:
             self._follows[step.node] = taken[1]
         return taken[0]
 
-    def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
-        return False
-
     def same(self, model: Result, kafka: Outcome) -> bool:
-        return (
-            replace(model.row, flushed=kafka.row.flushed) == kafka.row
-            and {*model.sent} == {*kafka.sent}
-            and model.ignored == kafka.ignored
-        )
+        row = replace(model.row, flushed=kafka.row.flushed)
+        return super().same(model._replace(row=row), kafka)
 
     def allowed(self, before: Any) -> str:
-        return FLUSHED_TOGETHER if before.flushed < len(before.log) else ALLOWED
+        return FLUSHED_TOGETHER if before.flushed < len(before.log) else super().allowed(before)
 
 
 def _together(taken: Sequence[Taken]) -> Taken:

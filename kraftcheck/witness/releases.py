@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs import schedules
+from kraftcheck.markdown import table
 from kraftcheck.screen import Screen
 from kraftcheck.witness import driving
 from kraftcheck.witness.departures import Witnessed
@@ -104,7 +105,7 @@ def beside(
 
 def page(told: Sequence[dict[str, Any]]) -> str:
     """A table in Markdown of what is told of each release: a column for each."""
-    rows = {"": [each["version"] for each in told]}
+    rows: dict[str, list[str]] = {}
     for part in PARTS:
         of = [each[part] for each in told]
         rows[f"{part}: steps"] = [f"{each['steps']:,}" for each in of]
@@ -124,8 +125,8 @@ def page(told: Sequence[dict[str, Any]]) -> str:
     for name in told[0]["finds"]:
         finds = [each["finds"][name] for each in told]
         rows[name] = [each["violates"] if each["there"] else "not there" for each in finds]
-    head, *body = [" | ".join(["", name, *cells, ""]).strip() for name, cells in rows.items()]
-    return "\n".join([head, f"|{'---|' * (len(told) + 1)}", *body, ""])
+    heads = ["", *[each["version"] for each in told]]
+    return table(heads, [(name, *cells) for name, cells in rows.items()])
 
 
 def _counted(by_name: dict[str, int]) -> str:

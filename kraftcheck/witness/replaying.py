@@ -19,6 +19,7 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
+from kraftcheck.markdown import table
 from kraftcheck.schedules import as_moves, either
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.witness import comparing, driving, following
@@ -342,11 +343,9 @@ def _on_kafka(of: dict[str, Any]) -> str:
 
 def page(told: Sequence[dict[str, Any]]) -> str:
     """What became of schedules, in Markdown: a table, and a line for each that was not followed."""
-    rows = [[head.removeprefix(">") for head in BUG_HEADS]]
-    rows += [[str(cell) for cell in _cells(of)] for of in told if not of["not_followed"]]
-    head, *body = [" | ".join(["", *cells, ""]).strip() for cells in rows]
+    rows = [_cells(of) for of in told if not of["not_followed"]]
     left = [_item(f"- {of['schedule']}: {of['not_followed']}") for of in told if of["not_followed"]]
-    return "\n".join([head, f"|{'---|' * len(BUG_HEADS)}", *body, "", *left, ""])
+    return "\n".join([table([head.removeprefix(">") for head in BUG_HEADS], rows), *left, ""])
 
 
 def _item(text: str) -> str:

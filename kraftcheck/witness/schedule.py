@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from kraftcheck.witness.comparing import Differing, compared
-from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.speech import Speech, Taken
-from live.witness.host import REFUSED, THROWN, UNSENT, Host
+from live.witness.host import UNSENT, Host
 from reference.quorum.messages import (
     FetchMaxWait,
     FetchRequest,
@@ -32,7 +31,6 @@ from reference.quorum.types import Constants, Outcome, Row
 from reference.quorum41.handlers import Quorum41Handlers, outcomes
 from reference.quorum41.types import Constants as Constants41, initial_row as initial_row_41
 from reference.steered.moves import Names, NodeStep
-from traces.counterexamples.moves import alike
 
 WHOLE = -1
 """In place of a number: no log is torn."""
@@ -56,7 +54,7 @@ def _words(constants: Constants, m: Message) -> str:
     return words.partition(" high_watermark=")[0] if isinstance(m, FetchRequest) else words
 
 
-class KafkaSchedule(Schedule):
+class KafkaSchedule(Hosted, Schedule):
     """As Schedule, with a witness in place of the reference's handlers.
 
     A leader of Kafka flushes in the step in which it appends; the specification has two. So a
@@ -73,31 +71,19 @@ class KafkaSchedule(Schedule):
     ) -> None:
         """among: in a composition, which has begun its run, what voters' names begin with."""
         super().__init__(constants, watched=watched)
-        self.compares = compares
-        self.differing: list[Differing] = []
+        self.be_hosted(host, compares, anew=not among)
         if isinstance(constants, Constants41):
             self.handlers = Quorum41Handlers(constants)
             self.rows = dict.fromkeys(constants.voters, initial_row_41(constants))
             self._names = Names(partial(_words, constants))
-        self.lines: list[tuple[str, int]] = []
-        """The steps, as lines of a trace, each with how many moves had been made by then."""
-        self.thrown: list[str] = []
-        """What ended the process of a voter, in Kafka's words."""
-        self._host, self._among = host, among
+        self._among = among
         self._speech = Speech(constants)
         self._follows: list[Taken] = []
         self._lost: list[Any] = []
         self._tear = WHOLE
-        if not among:
-            [said] = host.ask(["new"])
-            assert said == "", said
         for node, row in self.rows.items():
             if row.role == "Down":
                 self._step(node, row, Restart())
-
-    @property
-    def parts(self) -> tuple[KafkaSchedule]:
-        return (self,)
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """A flush is a part of Kafka's step; where the schedule has a crash in its place, Kafka is
@@ -106,14 +92,10 @@ class KafkaSchedule(Schedule):
         if _FLUSH.fullmatch(words):
             return 1  # a part of the step before
         kept, plain = self._torn_by(words, later)
-        move = alike(self, _KNOWN.sub(r"\1", plain))
-        if move is None:
-            return 0
-        try:
-            with self.torn(kept):
-                move.make()
-        except Impossible:
-            return 0
+        move = self.alike(_KNOWN.sub(r"\1", plain))
+        with self.torn(kept):
+            if not self.made(move):
+                return 0
         crash = _CRASH.fullmatch(later[0]) if later else None
         return 2 if crash and self.rows[int(crash[1])].role == "Down" else 1
 
@@ -178,9 +160,8 @@ class KafkaSchedule(Schedule):
         made = (step.before, step.input, step.outcome.row, step.outcome.sent, step.outcome.ignored)
         action = f"Handle{type(step.input).__name__}"
         if self.compares:
-            found = compared(step.outcome, self._reference(node, step.before, step.input))
-            if found:
-                self.differing.append(Differing(len(self.lines), action, found))
+            reference = self._reference(node, step.before, step.input)
+            self.compare(len(self.lines), step.input, step.outcome, reference)
         self.taken.append(NodeStep(self.constants, node, action, *made))
         return Outcome(*step.outcome)
 
@@ -195,18 +176,11 @@ class KafkaSchedule(Schedule):
         if isinstance(input, Flush):
             return []
         torn = "" if self._tear == WHOLE else f"tear {self._tear} "
-        [said] = self._host.ask([f"{self._among}{node} {torn}{self._speech.text(input)}"])
-        if said.startswith(REFUSED):
-            raise Impossible(said.removeprefix(REFUSED))
-        steps: list[Taken] = []
-        for part in said.split("\t") if said else []:
-            if part.startswith(UNSENT):
-                self._lost.append(self._speech.input(part.removeprefix(UNSENT)))
-            elif part.startswith(THROWN):
-                self.thrown.append(f"voter {node}: {part.removeprefix(THROWN)}")
-            else:
-                steps.append(self._speech.taken(part))
-        return steps
+        move = f"{torn}{self._speech.text(input)}"
+        parts = self.asked(f"{self._among}{node}", move, f"voter {node}")
+        unsent = [each.removeprefix(UNSENT) for each in parts if each.startswith(UNSENT)]
+        self._lost += [self._speech.input(each) for each in unsent]
+        return [self._speech.taken(each) for each in parts if not each.startswith(UNSENT)]
 
     def _step(self, node: int, before: Row, input: Input) -> None:
         self._lost = []

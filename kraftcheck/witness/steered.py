@@ -14,17 +14,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from kraftcheck.witness.comparing import Differing, compared
-from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import REFUSED, THROWN, Host, WitnessError
+from live.witness.host import Host, WitnessError
 from reference.kit.protocol import Protocol
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.plain import PlainMachine, PlainMemo
 from reference.steered.moves import Move
 from reference.steered.plain import LOST, PlainSchedule
-from traces.counterexamples.moves import alike
 
 _NODE: Final = re.compile(r"(-?\d+) \w")
 """At the beginning of a move that is a node's own."""
@@ -52,7 +50,7 @@ class _Memo(PlainMemo):
         return _Machine(self, constants)
 
 
-class KafkaSteered(PlainSchedule):
+class KafkaSteered(Hosted, PlainSchedule):
     """As PlainSchedule; see following.Schedule.
 
     kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all, each with
@@ -72,21 +70,11 @@ class KafkaSteered(PlainSchedule):
         unkept: Collection[str],
         compares: bool,
     ) -> None:
-        self.compares = compares
-        self.differing: list[Differing] = []
-        self.lines: list[tuple[str, int]] = []
-        """The steps, as lines of a trace, each with how many moves had been made by then."""
-        self.thrown: list[str] = []
+        self.be_hosted(host, compares)
         self._more: list[Taken] = []
-        self._host, self._kafkas, self._quiet, self._unkept = host, kafkas, quiet, unkept
-        [said] = host.ask(["new"])
-        assert said == "", said
+        self._kafkas, self._quiet, self._unkept = kafkas, quiet, unkept
         super().__init__(protocol, options, None, _Memo(protocol, self._taken))
         self._speech = Speech(self.constants)
-
-    @property
-    def parts(self) -> tuple[KafkaSteered]:
-        return (self,)
 
     def row(self, node: int) -> Any:
         return self._states[node].row
@@ -106,25 +94,18 @@ class KafkaSteered(PlainSchedule):
         self._reference = reference
         if not self.is_kafkas(node):
             return reference(node, row, input)
-        step = self._more.pop(0) if self._more else self._asked(node, input)
+        step = self._more.pop(0) if self._more else self._first_of(node, input)
         if step is None:
             return None
         if self.compares:
-            found = compared(step.outcome, self.reference(node, row, input, step.outcome))
-            if found:
-                action = f"Handle{type(input).__name__}"
-                self.differing.append(Differing(len(self.lines) + 1, action, found))
+            allowed = self.reference(node, row, input, step.outcome)
+            self.compare(len(self.lines) + 1, input, step.outcome, allowed)
         return step.outcome
 
-    def _asked(self, node: int, input: Any) -> Taken | None:
+    def _first_of(self, node: int, input: Any) -> Taken | None:
         """The first of the steps that Kafka takes; what it has done besides follows."""
-        [said] = self._host.ask([f"{node} {self._speech.text(input)}"])
-        if said.startswith(REFUSED):
-            raise Impossible(said.removeprefix(REFUSED))
-        parts = [each for each in said.split("\t") if each]
-        thrown = [each.removeprefix(THROWN) for each in parts if each.startswith(THROWN)]
-        self.thrown.extend(f"node {node}: {each}" for each in thrown)
-        steps = [self._speech.taken(each) for each in parts if not each.startswith(THROWN)]
+        parts = self.asked(node, self._speech.text(input), f"node {node}")
+        steps = [self._speech.taken(each) for each in parts]
         self._more = steps[1:]
         return steps[0] if steps else None
 
@@ -169,11 +150,5 @@ class KafkaSteered(PlainSchedule):
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         self._check_driven(words)
-        move = alike(self, words)
         made = len(self.moves)
-        if move is not None:
-            try:
-                move.make()
-            except Impossible:
-                return 0
-        return int(len(self.moves) > made)
+        return super().attempt(words, later) and int(len(self.moves) > made)

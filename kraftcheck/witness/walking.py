@@ -9,12 +9,14 @@ Law of this file: an edge counts as taken only if all that was compared was equa
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final, NamedTuple, Protocol as Interface, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from kraftcheck.witness.departures import ALLOWED
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from live.witness.host import Host
 from reference.kit.cover import Result
@@ -27,27 +29,35 @@ DRAWN: Final = 2
 OTHER_OUTCOME = "of several outcomes that the specs allow, Kafka has another"
 
 
-class Walker(Interface):
+class Walker(ABC):
     """Tells the nodes of a protocol one walk."""
 
-    @property
-    def loads(self) -> Collection[int]:
-        """Those that can be brought to any row."""
+    loads: Collection[int] = ()
+    """Those that can be brought to any row."""
+    kafkas: Collection[int]
+    """The nodes that are Kafka's; the others are the reference's."""
+    unsent: Sequence[str] = ()
+    """What nodes did not come to send so far, as they crashed, though their steps say it."""
 
-    @property
-    def kafkas(self) -> Collection[int]:
-        """The nodes that are Kafka's; the others are the reference's."""
-
-    @property
-    def unsent(self) -> Sequence[str]:
-        """What nodes did not come to send so far, as they crashed, though their steps say it."""
+    def __init__(self, matcher: Matcher, speech: Speech) -> None:
+        self._speech = speech
+        self.kafkas = matcher.composition.nodes
 
     def first(self) -> Sequence[str]:
         """Moves that lead to the model's first state."""
+        return ()
 
     def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
         """What the host is told for each of these; nothing: it is a part of a step before."""
+        return [self._lines(step) for step in steps]
 
+    def _lines(self, step: Step) -> Sequence[str]:
+        return (self._told(step.node, step.input),)
+
+    def _told(self, node: int, input: Any) -> str:
+        return f"{node} {self._speech.text(input)}"
+
+    @abstractmethod
     def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
         """What Kafka made of a step, or why there is nothing to compare; None: it is done already.
         answers: the host's.
@@ -55,12 +65,19 @@ class Walker(Interface):
 
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         """Whether Kafka is where the model is behind a step in which it parted from it."""
+        return False
 
     def same(self, model: Result, kafka: Outcome) -> bool:
         """Whether they are equal in all that is compared."""
+        return (
+            model.row == kafka.row
+            and {*model.sent} == {*kafka.sent}
+            and model.ignored == kafka.ignored
+        )
 
     def allowed(self, before: Any) -> str:
         """Why Kafka may differ in this row although the specs accept what it does."""
+        return ALLOWED
 
 
 Walkers: TypeAlias = Callable[[Matcher, Speech], Walker]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
 from tests.traces.jobs.test_damage import flipped, kinds, ways
-from traces.report import plots
 
 # TLC judges the folder once.
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("damage")]
@@ -43,28 +41,6 @@ READ = {
 }
 """The verbs that read a file, and so have to name it."""
 SECONDS = re.compile(r"[0-9.]+ s\b")
-
-
-_drawn: dict[str, str] = {}
-
-
-@pytest.fixture(autouse=True)
-def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A figure depends on its numbers alone (test_plots.py); a page has the same ones hundreds of
-    times here.
-    """
-
-    def remembered(draw: Callable[..., str]) -> Callable[..., str]:
-        def once(*numbers: object, **how: object) -> str:
-            key = repr((draw, numbers, how))
-            if key not in _drawn:
-                _drawn[key] = draw(*numbers, **how)
-            return _drawn[key]
-
-        return once
-
-    for name in ("curve", "bars"):
-        monkeypatch.setattr(plots, name, remembered(getattr(plots, name)))
 
 
 def run(*words: object) -> Result:

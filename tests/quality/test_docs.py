@@ -29,6 +29,21 @@ def test_a_stale_part_is_noticed() -> None:
     assert docs.rewritten(text) != text
 
 
+@pytest.mark.parametrize(
+    ("part", "lines"),
+    [
+        ("foreign", ("### `BrokerRow`", "| `epoch` | number |")),
+        ("trace", ("#### `rows`", "| `count` | int64 | count | how often the runs")),
+    ],
+)
+def test_a_part_is_printed(
+    capsys: pytest.CaptureFixture[str], part: str, lines: tuple[str, ...]
+) -> None:
+    docs.main(part)
+    said = capsys.readouterr().out.splitlines()
+    assert all(any(line.startswith(each) for line in said) for each in lines)
+
+
 def unused(glossary: str, used: str) -> list[str]:
     """Terms of the glossary (a first column of its tables) that occur nowhere else."""
     terms = re.findall(r"^\| ([^|]+) \|", glossary, re.MULTILINE)

@@ -237,7 +237,7 @@ RULES = {
             *(PROMISES, "traces.values", "traces.history", "traces.checkers.verdict"),
             *("traces.sealed", "system"),
         ),
-        third_party=("jinja2", "markupsafe", "matplotlib", "msgspec"),
+        third_party=("jinja2", "markupsafe", "msgspec"),
     ),
     # Real clusters share nothing with what they are held against.
     "live.*": Rule(ours=("system",), third_party=("msgspec", "confluent_kafka", "kafka")),

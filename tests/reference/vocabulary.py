@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -121,6 +122,98 @@ def listed(specs_dir: Path, cfg: str) -> list[str]:
     """The properties of a model."""
     text = (specs_dir / cfg).read_text("utf-8")
     return re.findall(r"\w+", text.partition("INVARIANTS\n")[2].replace("PROPERTIES\n", ""))
+
+
+# --- Comparisons that protocols have in common. Each is called as what it compares.
+
+
+def functions(module: str, of: ModuleType, values: Collection[str] = ()) -> Names:
+    """Operators on logs, and functions; but for values, which are none. MinOf and MaxOf are
+    Python's own; a slice is a word of Python, so it is `slice_of`.
+    """
+
+    def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
+        names = operators(spec(specs_dir, module))
+        theirs = [snake(n) for n in names if n not in (*values, "MinOf", "MaxOf")]
+        ours = [n for n, m in vars(of).items() if inspect.isfunction(m)]
+        own = [n for n in ours if getattr(of, n).__module__ == of.__name__]
+        return theirs, ["slice" if name == "slice_of" else name for name in own]
+
+    return log_functions
+
+
+def lifted(module: str, actions: Iterable[str]) -> Names:
+    """The actions of a composition, and those of its nodes."""
+
+    def lifted_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
+        names = operators(spec(specs_dir, module))
+        return sorted(n for n in names if n.startswith("Handle")), sorted(actions)
+
+    return lifted_actions
+
+
+def values_in(places: Mapping[type[Struct], tuple[str, str]]) -> Names:
+    """The records inside a row and a message: by type the module where one is, and its start."""
+
+    def values(specs_dir: Path) -> tuple[list[str], list[str]]:
+        theirs = [
+            f"{of.__name__}.{snake(field)}"
+            for of, (module, start) in places.items()
+            for field in records(spec(specs_dir, module), start)[0]
+        ]
+        return theirs, [f"{of.__name__}.{f}" for of in places for f in of.__struct_fields__]
+
+    return values
+
+
+def errors(modules: Collection[str], ours: Collection[ModuleType]) -> Names:
+    pattern = r'"((?:NONE|[A-Z]+_[A-Z_]+))"'
+
+    def error_codes(specs_dir: Path) -> tuple[list[str], list[str]]:
+        text = "".join(spec(specs_dir, module) for module in modules)
+        source = "".join(map(inspect.getsource, ours))
+        return sorted({*re.findall(pattern, text)}), sorted({*re.findall(pattern, source)})
+
+    return error_codes
+
+
+def ignored(
+    modules: Collection[str], ours: Collection[ModuleType], theirs_as: str, ours_as: Sequence[str]
+) -> Names:
+    """The reasons for which an input is ignored. theirs_as, ours_as: patterns of how."""
+
+    def reasons(specs_dir: Path) -> tuple[list[str], list[str]]:
+        text = "".join(spec(specs_dir, module) for module in modules)
+        source = "".join(map(inspect.getsource, ours))
+        said = {reason for pattern in ours_as for reason in re.findall(pattern, source)}
+        return sorted({*re.findall(theirs_as, text)}), sorted(said)
+
+    return reasons
+
+
+def promised_in(module: str, properties: Collection[Any], helping: Collection[str]) -> Names:
+    """What a module defines from its types on, but for the steps' own predicates, and the helping
+    definitions that properties need.
+    """
+
+    def invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
+        text = text_of(specs_dir, module)
+        names = operators(COMMENT.sub("", text[text.index("(* Types.") :]))
+        theirs = [n for n in names if not n.endswith("Step") and n not in helping]
+        return theirs, [each.name for each in properties]
+
+    return invariants
+
+
+def steps_in(module: str, properties: Collection[Any]) -> Names:
+    """Those that speak of two states: an action under a box, or a refinement."""
+
+    def step_invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
+        text = spec(specs_dir, module)
+        theirs = re.findall(r"^(\w+) == (?:\[\]\[|Abstract!)", text, re.MULTILINE)
+        return theirs, [each.name for each in properties if each.kind == "step"]
+
+    return step_invariants
 
 
 def compared(

@@ -1,4 +1,4 @@
-"""The format in words: tables for docs/foreign-traces.md, out of the same types as the parser.
+"""The format in words: tables for a person, out of the same types as the parser.
 
 Law of this file: it says what the JSON Schema says (forms.py), and nothing of its own.
 """

@@ -6,19 +6,17 @@ left out, and the same findings give the same bytes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from system.files import read_bytes
 from traces.history import History
-from traces.report import figures
+from traces.report import figures, html
 from traces.report.evidence import ReportError, read_sealed
 from traces.report.graphs import GRAPHS, growth_curve, read_graphs
 from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
@@ -54,19 +52,9 @@ def read_findings(path: Path) -> dict[str, Any]:
 
 def write_campaign_report(directory: Path) -> Path:
     """Makes the page beside the findings; returns its path. Raises ReportError."""
-    path = directory / REPORT
     found = read_findings(directory / FINDINGS)
     seen = read_graphs(directory / GRAPHS, read_bytes(directory / FINDINGS))
-    text = render_campaign(found, seen)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise ReportError(f"{error.filename or path}: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return html.write_page(directory / REPORT, render_campaign(found, seen))
 
 
 def render_campaign(found: Mapping[str, Any], graphs: Mapping[str, Any] | None = None) -> str:
@@ -74,46 +62,36 @@ def render_campaign(found: Mapping[str, Any], graphs: Mapping[str, Any] | None =
 
     Raises ReportError for findings in which something is missing.
     """
-    environment = Environment(
-        loader=PackageLoader("traces.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["count"] = _count
-    environment.filters["quantity"] = figures.quantity
-    environment.filters["share"] = _share
-    # The style sheet and the figures are our own, and the only texts that are not escaped.
-    style = environment.loader.get_source(environment, STYLE)[0] if environment.loader else ""
+    # Late: only who draws waits for it.
+    from jinja2 import TemplateError
+
     try:
-        return environment.get_template(TEMPLATE).render(
+        return html.render(
+            TEMPLATE,
+            {"quantity": figures.quantity, "share": _share},
             found=found,
             graphs=graphs or {},
             meaning=MEANING[found["verdict"]],
-            style=Markup(style),
             held=_held,
             matrix=_matrix,
             beside=_beside(found["configurations"]),
-            histogram=lambda each: Markup(figures.histogram(each, each["unit"])),
             timelines=_timelines,
             size={"width": WIDTH, "row": ROW, "bar": BAR},
+            # The style sheet and the figures are our own, and the only texts that are not escaped.
+            style=Markup(html.asset(STYLE)),
+            histogram=lambda each: Markup(figures.histogram(each, each["unit"])),
             growth_curve=lambda each: Markup(growth_curve(each)),
-            steps_curve=lambda each: Markup(_steps_curve(each)),
+            steps_curve=lambda each: Markup(figures.steps_curve(_distinct(each)["curve"])),
             coverage_curve=lambda each: Markup(_coverage_curve(each)),
         )
     except (*MISSING, TemplateError) as error:
         raise ReportError(f"the findings are not what a campaign leaves: {error!r}") from None
 
 
-def _count(number: float | None) -> str:
-    return "–" if number is None else f"{number:,}"  # noqa: RUF001
-
-
 def _share(number: float | None) -> str:
     """A probability in words: 0.26 as 26 %, 1.2e-07 as 1.2e-05 %."""
     if number is None:
-        return "–"  # noqa: RUF001
+        return html.NONE
     return f"{100 * number:.3g} %"
 
 
@@ -155,7 +133,7 @@ def _beside(configurations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def _of_logs(count: int, each: Mapping[str, Any]) -> str:
-    return f"{count / each['logs']:.1%}" if each["logs"] else "–"  # noqa: RUF001
+    return f"{count / each['logs']:.1%}" if each["logs"] else html.NONE
 
 
 def _logs_held(level: str, each: Mapping[str, Any]) -> str:
@@ -188,9 +166,8 @@ def _timelines(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _steps_curve(configuration: Mapping[str, Any]) -> str:
-    curve = configuration["conformance"]["distinct"]["curve"]
-    return figures.curves({"distinct steps": [(runs, number) for runs, number in curve]})
+def _distinct(configuration: Mapping[str, Any]) -> Any:
+    return configuration["conformance"]["distinct"]
 
 
 def _coverage_curve(configuration: Mapping[str, Any]) -> str:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from traces.report.evidence import ReportError
 from traces.report.figures import quantity
-
-NONE = "–"  # noqa: RUF001
+from traces.report.html import NONE
 
 
 class Change(NamedTuple):

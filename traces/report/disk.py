@@ -8,12 +8,11 @@ is fetched; what is left out is said. The same picture gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from traces.report.history_words import cut, printable
+from traces.report import html
 
 TEMPLATE: Final = "disk.html.j2"
 PARTITIONS_MAX: Final = 40
@@ -84,24 +83,9 @@ def render(title: str, verdict: str, said: Sequence[str], partitions: Sequence[P
     """The page as text. said: of the whole. Raises ValueError: no partition."""
     if not partitions:
         raise ValueError("no partition: there is nothing to draw")
-    # Late, because verbs that draw on demand need not wait for it.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("traces.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: printable(value) if type(value) is str else value,
-    )
-    environment.filters["cut"] = cut
     drawn = sorted(partitions, key=lambda each: each.verdict == "holds")[:PARTITIONS_MAX]
-    style = "".join(
-        resources.files("traces.report.templates").joinpath(name).read_text("utf-8")
-        for name in ("history.css", "disk.css")
-    )
-    return environment.get_template(TEMPLATE).render(
+    return html.render(
+        TEMPLATE,
         title=title,
         verdict=verdict,
         said=said,
@@ -110,7 +94,7 @@ def render(title: str, verdict: str, said: Sequence[str], partitions: Sequence[P
         width=WIDTH,
         band=BAND,
         # Ours, the same on every page.
-        style=Markup(style),
+        style=Markup(html.asset("history.css") + html.asset("disk.css")),
     )
 
 

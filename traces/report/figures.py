@@ -1,4 +1,5 @@
-"""Small figures as SVG text, drawn here: bins of a distribution, and curves against runs.
+"""Small figures as SVG text, drawn here: bins of a distribution, and curves against runs. Bars are
+drawn by a template (bars.html.j2).
 
 They take their colours from the page's style sheet, so that they are readable in the dark too.
 
@@ -10,12 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import log10
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 WIDTH, HEIGHT = 320, 120
 LEFT, BOTTOM, TOP = 8, 20, 14
 CURVE_WIDTH, CURVE_HEIGHT, CURVE_LEFT = 640, 220, 64
 SHADES = ("s1", "s2", "s3", "s4")
+NEVER: Final = "never"
+"""At the end of a bar for what did not happen: it stands in red."""
+
+
+class Bar(NamedTuple):
+    """share: of the longest. said: what stands at its end."""
+
+    label: str
+    share: float
+    said: str
 
 
 def count(number: float) -> str:
@@ -94,3 +105,8 @@ def curves(series: Mapping[str, Sequence[tuple[int, int]]]) -> str:
         f'<svg class="wide" viewBox="0 0 {CURVE_WIDTH} {CURVE_HEIGHT}" role="img" '
         f'aria-label="{words}">{"".join(parts)}</svg>'
     )
+
+
+def steps_curve(curve: Sequence[tuple[int, int]]) -> str:
+    """How many distinct steps so many runs have: is there more to find?"""
+    return curves({"distinct steps": [(runs, number) for runs, number in curve]})

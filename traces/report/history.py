@@ -15,16 +15,14 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any, Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reference.clients.promises import Level
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
 from traces.history import LOG_OPERATIONS, History, Operation
-from traces.report import history_incident, history_words as words
+from traces.report import history_incident, history_words as words, html
 from traces.report.history_incident import incident
 from traces.report.history_members import BAR as BAR_OF_MEMBERS, ROW as ROW_OF_MEMBERS, ownership
 from traces.report.history_order import Order, orders
@@ -70,19 +68,7 @@ class Card(NamedTuple):
 
 def render(history: History, judged: Judged) -> str:
     """The page as text."""
-    environment = Environment(
-        loader=PackageLoader("traces.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        # Nothing that is shown may turn the direction of the text, or be a control character.
-        finalize=lambda value: words.printable(value) if type(value) is str else value,
-    )
-    environment.filters["count"] = lambda number: f"{number:,}"
-    environment.filters["cut"] = words.cut
-    environment.filters["ends"] = words.ends
-    script = _asset(SCRIPT)
+    script = html.asset(SCRIPT)
     certificate = judged.certificate
     key = certificate.key if certificate is not None else _key_of(judged)
     accused = certificate.operations if certificate is not None else ()
@@ -91,7 +77,8 @@ def render(history: History, judged: Judged) -> str:
     whole = certificate is None and over_time is not None
     drawn = NOTHING if whole else timeline(history, accused, key, _witness(judged, key))
     objects = sorted(judged.objects, key=_badness)
-    return environment.get_template(TEMPLATE).render(
+    return html.render(
+        TEMPLATE,
         judged=judged,
         meaning=meaning(judged),
         unit=history.time_unit,
@@ -116,7 +103,7 @@ def render(history: History, judged: Judged) -> str:
         lags_left=len(judged.staleness) - LAGS_MAX,
         size={"width": WIDTH, "row": ROW, "bar": BAR},
         # Ours, the same on every page, and nothing of the history in them.
-        style=Markup(_asset(STYLE)),
+        style=Markup(html.asset(STYLE)),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -129,10 +116,6 @@ def meaning(judged: Judged) -> str:
     enough = held is not None and promised is not None and held >= promised
     apart = judged.verdict == VIOLATED and enough
     return APART if apart else MEANING[judged.verdict]
-
-
-def _asset(name: str) -> str:
-    return resources.files("traces.report.templates").joinpath(name).read_text("utf-8")
 
 
 def cards(history: History, certificate: Certificate | None) -> list[Card]:

@@ -11,15 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from traces.report import history_words as words
+from traces.report.figures import Bar
 from traces.report.judged import Staleness
-
-
-class Bucket(NamedTuple):
-    """`share`: of the largest bucket, for the length of its bar."""
-
-    label: str
-    number: int
-    share: float
 
 
 class Lag(NamedTuple):
@@ -28,8 +21,8 @@ class Lag(NamedTuple):
     stale: int
     longest: str
     most: int
-    delays: tuple[Bucket, ...]
-    missed: tuple[Bucket, ...]
+    delays: tuple[Bar, ...]
+    missed: tuple[Bar, ...]
 
 
 def lags(staleness: Iterable[Staleness], unit: str) -> list[Lag]:
@@ -55,7 +48,7 @@ def _up_to(size: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _buckets(values: Iterable[int], base: int, label: Callable[[int], str]) -> tuple[Bucket, ...]:
+def _buckets(values: Iterable[int], base: int, label: Callable[[int], str]) -> tuple[Bar, ...]:
     """How many values lie below each power of `base` and not below the one before."""
     counts: Counter[int] = Counter()
     for value in values:
@@ -67,6 +60,6 @@ def _buckets(values: Iterable[int], base: int, label: Callable[[int], str]) -> t
         return ()
     most = max(counts.values())
     return tuple(
-        Bucket(label(base**power), counts[power], counts[power] / most)
+        Bar(label(base**power), counts[power] / most, f"{counts[power]:,}")
         for power in range(min(counts), max(counts) + 1)
     )

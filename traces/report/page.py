@@ -6,19 +6,19 @@ fetched. Apart from the seconds that its artifacts state, the same folder gives 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from traces.report import plots
+from traces.report import figures, html
 from traces.report.evidence import Evidence, ReportError, read_evidence
+from traces.report.figures import NEVER, Bar
 
 REPORT: Final = "report.html"
 TEMPLATE: Final = "page.html.j2"
+STYLE: Final = "history.css"
 
 # What each verdict means, in the words of the page's first line.
 MEANING: Final = {
@@ -33,51 +33,40 @@ def write_report(directory: Path, out: Path | None = None) -> Path:
 
     Raises ReportError: artifacts are missing or damaged, or the page cannot be written.
     """
-    path = out or directory / REPORT
-    text = render(read_evidence(directory))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise ReportError(f"{error.filename or path}: {error.strerror}") from None
-    return path
+    return html.write_page(out or directory / REPORT, render(read_evidence(directory)))
 
 
 def render(evidence: Evidence) -> str:
     """The page as text. Raises ReportError for a summary in which something is missing."""
-    environment = Environment(
-        loader=PackageLoader("traces.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["count"] = count
-    environment.filters["seconds"] = seconds
+    # Late: only who draws waits for it.
+    from jinja2 import TemplateError
+
     summary = evidence.summary
     try:
-        return environment.get_template(TEMPLATE).render(
+        return html.render(
+            TEMPLATE,
+            {"seconds": seconds},
             evidence=evidence,
             summary=summary,
             meaning=MEANING[evidence.verdict],
             never=[action for action, taken in summary["actions"].items() if not taken],
-            # The figures are our own SVG, and the only text that is not escaped.
-            curve=Markup(plots.curve(summary["distinct_steps"]["curve"])),
-            coverage=Markup(_coverage(summary["actions"])),
-            faults=Markup(_faults(summary)),
+            coverage=_coverage(summary["actions"]),
+            faults=_faults(summary),
+            # The style sheet and the figure are our own, and the only texts that are not escaped.
+            style=Markup(html.asset(STYLE)),
+            curve=Markup(figures.steps_curve(summary["distinct_steps"]["curve"])),
         )
     except (KeyError, TypeError, ValueError, TemplateError) as error:
         raise ReportError(f"the summary is not what a judged trace leaves: {error!r}") from None
 
 
-def _coverage(actions: Mapping[str, int]) -> str:
+def _coverage(actions: Mapping[str, int]) -> list[Bar]:
     total = sum(actions.values()) or 1
-    values = [
-        (action, float(taken), f"{count(taken)}  ({taken / total:.1%})" if taken else "never")
+    most = max(actions.values(), default=0) or 1
+    return [
+        Bar(action, taken / most, f"{html.count(taken)} ({taken / total:.1%})" if taken else NEVER)
         for action, taken in actions.items()
     ]
-    return plots.bars("coverage", values, "recorded steps")
 
 
 # The statistics that are faults or what they lead to, in the order of the page.
@@ -96,23 +85,18 @@ FAULTS: Final = {
 }
 
 
-def _faults(summary: Mapping[str, Any]) -> str:
+def _faults(summary: Mapping[str, Any]) -> list[Bar]:
     runs, statistics = summary["runs"], summary["faults"]
-    values = []
+    found = []
     for name, words in FAULTS.items():
         had, total = statistics[name]["runs"], statistics[name]["total"]
         share = had / runs
-        written = f"{share:.0%} of runs, {count(total)} in all" if total else "never"
-        values.append((words, share, written))
-    return plots.bars("faults", values, "share of runs")
-
-
-def count(number: float | None) -> str:
-    """12345 as 12,345; nothing as a dash."""
-    return "–" if number is None else f"{number:,}"  # noqa: RUF001
+        said = f"{share:.0%} of runs, {html.count(total)} in all" if total else NEVER
+        found.append(Bar(words, share, said))
+    return found
 
 
 def seconds(number: float | None) -> str:
     if number is None:
-        return "–"  # noqa: RUF001
+        return html.NONE
     return f"{number:.1f} s" if number < 120 else f"{number / 60:.1f} min"

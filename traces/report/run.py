@@ -13,12 +13,12 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from traces.report.history_words import cut, printable
+from traces.report import html
+from traces.report.history_words import printable
 
 TEMPLATE: Final = "run.html.j2"
 ASSETS: Final = ("history.css", "run.css", "run.js")
@@ -94,22 +94,11 @@ def render(picture: Picture) -> str:
     """The page as text. Raises ValueError: a run without steps."""
     if not picture.steps:
         raise ValueError("the run has no step: there is nothing to draw")
-    # Late, because verbs that draw on demand need not wait for it.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     whole, picture = picture, _window(picture)
-    environment = Environment(
-        loader=PackageLoader("traces.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: printable(value) if type(value) is str else value,
-    )
-    environment.filters["cut"] = cut
-    style, own, script = [_asset(name) for name in ASSETS]
+    style, own, script = [html.asset(name) for name in ASSETS]
     scale = Scale(LETTER * max(len(each.name) for each in picture.lanes) + 16)
-    return environment.get_template(TEMPLATE).render(
+    return html.render(
+        TEMPLATE,
         picture=picture,
         left_out=len(whole.steps) - len(picture.steps),
         first=picture.steps[0].number,
@@ -130,10 +119,6 @@ def render(picture: Picture) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-
-
-def _asset(name: str) -> str:
-    return resources.files("traces.report.templates").joinpath(name).read_text("utf-8")
 
 
 def _window(picture: Picture) -> Picture:

@@ -36,6 +36,6 @@ BUG = declared(
     year=2023,
     nodes=2,
     lossy=True,
-    boundary="propose / send",
+    boundary="alter_partition_request; propose / send",
     field="pending (members' epochs) apart from alterRequest",
 )

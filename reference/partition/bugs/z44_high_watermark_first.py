@@ -40,6 +40,6 @@ BUG = declared(
     "PartitionLogMatching",
     source="KAFKA-14704, PR 13230",
     year=2023,
-    boundary="handler split: high watermark, then truncation",
+    boundary="handle_replica_fetch_response; high watermark / truncation",
     field="highWatermark apart from log",
 )

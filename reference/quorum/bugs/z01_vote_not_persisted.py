@@ -25,4 +25,5 @@ BUG = declared(
     source="KIP-595; confluentinc/kafka PR 302",
     year=2020,
     detectors=NO_CLIENT,
+    field="quorumState apart from voted",
 )

@@ -34,4 +34,6 @@ BUG = declared(
     "CommittedSurvives",
     source="KAFKA-10527, PR 9348",
     year=2020,
+    boundary="startup_role, servable_end_offset, own_end_offset; append / flush",
+    field="flushed apart from log",
 )

@@ -25,4 +25,6 @@ BUG = declared(
     "MonotonicHighWatermark",
     source="KAFKA-10533, PR 9352",
     year=2020,
+    boundary="flushed_after_follower_append; append / flush",
+    field="flushed",
 )

@@ -24,4 +24,5 @@ BUG = declared(
     "CommittedSurvives",
     source="Raft (2014), figure 8; KIP-595",
     year=2014,
+    field="epochStart, highWatermark",
 )

@@ -24,4 +24,5 @@ BUG = declared(
     "CommittedSurvives",
     source="KAFKA-12619, PR 10481",
     year=2021,
+    field="epochStart, highWatermark",
 )

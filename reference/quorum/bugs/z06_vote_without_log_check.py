@@ -23,4 +23,5 @@ BUG = declared(
     "CommittedSurvives",
     source="Raft (2014), 5.4.1; KIP-595",
     year=2014,
+    field="epochCache, log",
 )

@@ -25,4 +25,5 @@ BUG = declared(
     "MajorityReachedHighWatermark",
     "CommittedSurvives",
     source="KIP-595",
+    field="log",
 )

@@ -23,4 +23,5 @@ BUG = declared(
     "LeaderCompleteness",
     "CommittedSurvives",
     source="KIP-595",
+    field="endOffsets",
 )

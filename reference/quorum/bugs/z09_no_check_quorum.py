@@ -27,4 +27,6 @@ BUG = declared(
         "tlc",
         "invariants",
     ),
+    boundary="check_quorum_applies; when check-quorum times out",
+    field="role, fetchedVoters",
 )

@@ -22,4 +22,6 @@ BUG = declared(
     year=2024,
     klass="liveness",
     nodes=1,
+    boundary="check_quorum_applies; when check-quorum times out",
+    field="role, fetchedVoters",
 )

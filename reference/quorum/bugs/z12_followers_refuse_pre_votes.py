@@ -25,4 +25,5 @@ BUG = declared(
     source="KAFKA-17641, PR 17807",
     year=2024,
     klass="liveness",
+    field="hasFetched",
 )

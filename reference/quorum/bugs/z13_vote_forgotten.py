@@ -25,4 +25,5 @@ BUG = declared(
     source="KAFKA-17642, PR 18240",
     year=2025,
     detectors=NO_CLIENT,
+    field="voted",
 )

@@ -34,4 +34,5 @@ BUG = declared(
     source="KAFKA-16529, PR 16454",
     year=2024,
     detectors=NO_CLIENT,
+    field="leader, voted, quorumState",
 )

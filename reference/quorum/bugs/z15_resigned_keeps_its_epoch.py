@@ -22,4 +22,5 @@ BUG = declared(
     source="KAFKA-18379, PR 18789, PR 19236",
     year=2025,
     detectors=NO_CLIENT,
+    field="epoch, role",
 )

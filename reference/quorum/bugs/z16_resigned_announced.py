@@ -24,4 +24,5 @@ BUG = declared(
     year=2024,
     nodes=1,
     detectors=NO_CLIENT,
+    field="announced",
 )

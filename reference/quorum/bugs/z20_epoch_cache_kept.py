@@ -32,4 +32,5 @@ BUG = declared(
     year=2020,
     klass="liveness",
     detectors=NO_CLIENT,
+    field="epochCache apart from log",
 )

@@ -26,4 +26,5 @@ BUG = declared(
     source="this kit; QuorumState.initialize with the vote kept within the epoch",
     year=2026,
     detectors=NO_CLIENT,
+    field="role, voted, leader",
 )

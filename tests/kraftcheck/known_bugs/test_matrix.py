@@ -81,7 +81,7 @@ def test_markdown_and_html_hold_every_line() -> None:
     assert len(rows) == len(CATALOG) and {row.count(" | ") for row in rows} == {
         len(matrix.HEAD) - 1
     }
-    page = matrix.html(found)
+    page = matrix.page(found)
     assert all(f'<tr id="{each.id}">' in page for each in CATALOG)
     assert "<script" not in page and "http" not in page
 
@@ -90,7 +90,7 @@ def test_what_stands_in_a_cell_is_no_markup() -> None:
     odd = Line(bug="Z00", title="a | b", klass="safety", replayed="no", cells=[], note="<i>")
     small = Matrix(lines=[odd], measured="", counts={"bugs": 1})
     assert "a \\| b" in matrix.markdown(small)
-    assert "&lt;i&gt;" in matrix.html(small) and "<i>" not in matrix.html(small)
+    assert "&lt;i&gt;" in matrix.page(small) and "<i>" not in matrix.page(small)
 
 
 def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert len(json.loads(shown.stdout)["lines"]) == len(CATALOG)
     assert (out / "matrix.md").read_text("utf-8") == matrix.markdown(matrix.matrix())
-    assert (out / "matrix.html").read_text("utf-8") == matrix.html(matrix.matrix())
+    assert (out / "matrix.html").read_text("utf-8") == matrix.page(matrix.matrix())
 
 
 # -- The figures

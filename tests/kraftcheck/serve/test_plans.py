@@ -222,15 +222,15 @@ def test_an_answer_is_invented_and_counted(wire: Wire, tmp_path: Path) -> None:
 
 
 def test_answers_that_are_invented_can_be_written(wire: Wire) -> None:
-    topic = {"name": "t", "topic": "t"}
     slots = [{"index": 0, "partition": 0, "partition_index": 0}]
-    body = {"topic_data": [{**topic, "partition_data": slots}]}
-    body["topics"] = [{**topic, "partitions": slots}]
     for api in SERVED:
         if wire.do("answer", error="INVALID_REQUEST", when={"api": api}) == "":
             version = versions(api).last
             request = Request(0, 0, api, version, 1, "")
-            request.body, request.invented = body, "INVALID_REQUEST"
+            topic = {"topic" if api == "Fetch" else "name": "t"}
+            request.body = {"topic_data": [{**topic, "partition_data": slots}]}
+            request.body["topics"] = [{**topic, "partitions": slots}]
+            request.invented = "INVALID_REQUEST"
             said = invented(request)
             assert encoded(f"{api}Response", version, said)
     assert len(wire.core.faults.moves) > len(INVENTED)

@@ -7,26 +7,29 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import fields
 
 from reference.bugs.bug import BASES
 from reference.kit import log
 from reference.quorum import handlers as quorum, messages, rules, types
 from reference.quorum.handlers import HANDLERS, QuorumHandlers
-from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.properties import INVARIANTS
 from reference.quorum.rules import QuorumRules
 from tests.reference.vocabulary import (
-    COMMENT,
     Compared,
+    errors,
+    functions,
+    ignored,
+    lifted,
     operators,
     outer_fields,
+    promised_in,
     records,
     signatures,
     snake,
     spec,
-    text_of,
+    steps_in,
+    values_in,
 )
 
 # --- What is compared: a pair of lists for each thing that both sides name
@@ -42,23 +45,10 @@ def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
     return signatures(specs_dir, "QuorumRules", QuorumRules)
 
 
-def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
-    """MinOf and MaxOf are Python's own; a slice is a word of Python, so it is `slice_of`."""
-    names = [name for name in operators(spec(specs_dir, "ReplicaLog"))]
-    theirs = [snake(n) for n in names if n not in ("LeaderChange", "Undefined", "MinOf", "MaxOf")]
-    ours = [name for name, member in vars(log).items() if inspect.isfunction(member)]
-    return theirs, ["slice" if name == "slice_of" else name for name in ours]
-
-
 def actions(specs_dir: Path) -> tuple[list[str], list[str]]:
     names = operators(spec(specs_dir, "QuorumHandlers"))
     theirs = [n.removeprefix("Step_") for n in names if n.startswith("Step_")]
     return sorted(theirs), sorted(HANDLERS.values())
-
-
-def lifted_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
-    names = operators(spec(specs_dir, "KRaftElection"))
-    return sorted(n for n in names if n.startswith("Handle")), sorted(HANDLERS.values())
 
 
 def handlers_and_helpers(specs_dir: Path) -> tuple[list[str], list[str]]:
@@ -78,26 +68,6 @@ def row_fields(specs_dir: Path) -> tuple[list[str], list[str]]:
     text = spec(specs_dir, "QuorumHandlers")
     (theirs,) = records(text[text.index("InitialRow(n) ==") :], "[role |->")
     return [snake(name) for name in theirs], [field.name for field in fields(types.Row)]
-
-
-def values(specs_dir: Path) -> tuple[list[str], list[str]]:
-    """The records inside a row and a message: the file, an entry, a cache entry, an epoch's end."""
-    handlers, replica_log = spec(specs_dir, "QuorumHandlers"), spec(specs_dir, "ReplicaLog")
-    row = handlers[handlers.index("InitialRow(n) ==") :]
-    theirs = {
-        "QuorumStateFile": records(row, "[epoch |-> 0, leader")[0],
-        "Entry": records(handlers, "[epoch |-> row.epoch, value")[0],
-        "CacheEntry": records(replica_log, "[epoch |-> epoch, start")[0],
-        "EpochEnd": records(handlers, "[epoch |-> Undefined")[0],
-    }
-    of: list[type[Struct]] = [
-        *(types.QuorumStateFile, types.Entry),
-        *(types.CacheEntry, types.EpochEnd),
-    ]
-    return (
-        [f"{name}.{snake(member)}" for name, members in theirs.items() for member in members],
-        [f"{each.__name__}.{field.name}" for each in of for field in fields(each)],
-    )
 
 
 def messages_and_inputs(specs_dir: Path) -> tuple[list[str], list[str]]:
@@ -140,36 +110,24 @@ def roles(specs_dir: Path) -> tuple[list[str], list[str]]:
     return re.findall(r'"(\w+)"', braces[: braces.index("}")]), list(types.ROLES)
 
 
-def reasons(specs_dir: Path) -> tuple[list[str], list[str]]:
-    """The reasons for which an input is ignored."""
-    theirs = re.findall(r'Ignore\(n, row, "(\w+)"\)', spec(specs_dir, "QuorumHandlers"))
-    ours = re.findall(r'self\.ignore\(row, "(\w+)"\)', inspect.getsource(quorum))
-    return theirs, ours
-
-
-def error_codes(specs_dir: Path) -> tuple[list[str], list[str]]:
-    pattern = r'"((?:NONE|[A-Z]+_[A-Z_]+))"'
-    text = spec(specs_dir, "QuorumRules") + spec(specs_dir, "QuorumHandlers")
-    source = inspect.getsource(rules) + inspect.getsource(quorum)
-    return sorted({*re.findall(pattern, text)}), sorted({*re.findall(pattern, source)})
-
-
-def invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
-    """What QuorumProperties.tla defines from its types on, but for the steps' own predicates and
-    the two definitions that the refinement needs.
-    """
-    text = text_of(specs_dir, "QuorumProperties")
-    promised = COMMENT.sub("", text[text.index("(* Types.") :])
-    names = [n for n in operators(promised) if not n.endswith("Step")]
-    return [n for n in names if n not in ("KnownCommitted", "Abstract")], list(INVARIANT_NAMES)
-
-
-def step_invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
-    """Those that speak of two states: an action under a box, or a refinement."""
-    text = spec(specs_dir, "QuorumProperties")
-    theirs = re.findall(r"^(\w+) == (?:\[\]\[|Abstract!)", text, re.MULTILINE)
-    return theirs, [each.name for each in INVARIANTS if each.kind == "step"]
-
+BOTH = ("QuorumRules", "QuorumHandlers")
+log_functions = functions("ReplicaLog", log, ("LeaderChange", "Undefined"))
+lifted_actions = lifted("KRaftElection", HANDLERS.values())
+values = values_in(
+    {
+        types.QuorumStateFile: ("QuorumHandlers", "[epoch |-> 0, leader"),
+        types.Entry: ("QuorumHandlers", "[epoch |-> row.epoch, value"),
+        types.CacheEntry: ("ReplicaLog", "[epoch |-> epoch, start"),
+        types.EpochEnd: ("QuorumHandlers", "[epoch |-> Undefined"),
+    }
+)
+reasons = ignored(
+    *(("QuorumHandlers",), (quorum,)),
+    *(r'Ignore\(n, row, "(\w+)"\)', [r'self\.ignore\(row, "(\w+)"\)']),
+)
+error_codes = errors(BOTH, (rules, quorum))
+invariants = promised_in("QuorumProperties", INVARIANTS, ("KnownCommitted", "Abstract"))
+step_invariants = steps_in("QuorumProperties", INVARIANTS)
 
 COMPARED = Compared(
     "quorum",

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from reference.quorum.protocol import VOTER
-from traces.report import plots
 from traces.report.evidence import (
     ReportError,
     patterns_of,
     places_of,
     read_evidence,
 )
-from traces.report.page import FAULTS, write_report
+from traces.report.figures import Bar, steps_curve
+from traces.report.page import FAULTS, _coverage, write_report
 from traces.schema import STATISTICS
 from traces.sealed import sealed
 
@@ -116,13 +116,6 @@ def page(folder: Path, what: dict[str, Any], models: list[Any] | None = None) ->
     return write_report(folder).read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that are not about figures: drawing three takes most of the time of a page."""
-    monkeypatch.setattr(plots, "curve", lambda points: "<svg></svg>")
-    monkeypatch.setattr(plots, "bars", lambda name, values, axis: "<svg></svg>")
-
-
 class Reader(HTMLParser):
     """Every element is closed, in order; and what the page would fetch."""
 
@@ -184,7 +177,6 @@ def test_the_same_artifacts_give_the_same_bytes(tmp_path: Path) -> None:
     assert not re.search(r"20\d\d-\d\d-\d\d", first)
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_the_page_says_what_was_done(tmp_path: Path) -> None:
     said = words(page(tmp_path, summary(), [MODEL]))
     for expected in (
@@ -205,19 +197,17 @@ def test_the_page_says_what_was_done(tmp_path: Path) -> None:
 
 def test_every_figure_is_there_and_its_text_is_text(tmp_path: Path) -> None:
     text = page(tmp_path, summary())
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 1 + len(VOTER.actions) + len(FAULTS)
     for label in (*VOTER.actions, *FAULTS.values(), "distinct steps"):
         assert label in text
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_an_action_that_was_never_taken_is_named(tmp_path: Path) -> None:
     actions = {**summary()["actions"], "HandleResign": 0}
     said = words(page(tmp_path, summary(actions=actions)))
     assert "Never taken: HandleResign. Nothing is known of them" in said
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_a_violation_comes_with_its_reason_and_its_command(tmp_path: Path) -> None:
     text = page(
         tmp_path,
@@ -279,7 +269,6 @@ def test_a_violation_comes_with_its_reason_and_its_command(tmp_path: Path) -> No
         assert expected in said
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_what_other_commands_have_found_is_shown(tmp_path: Path) -> None:
     parts = {
         "spec": {"verdict": "holds", "seconds": 61.0},
@@ -296,7 +285,6 @@ def test_what_other_commands_have_found_is_shown(tmp_path: Path) -> None:
     assert "the planted bug Z01 was found: 90 distinct steps rejected in 300 runs" in said
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_unknown_is_loud(tmp_path: Path) -> None:
     unknown = {"action": "HandleFlush", "run": 4, "step": 5, "reason": "timeout after 0.1 s"}
     said = words(
@@ -311,7 +299,6 @@ def test_unknown_is_loud(tmp_path: Path) -> None:
     assert "HandleFlush 4 5 timeout after 0.1 s" in said
 
 
-@pytest.mark.usefixtures("without_figures")
 @pytest.mark.parametrize("place", ["reason", "difference", "explanation", "scenario"])
 def test_what_artifacts_say_is_escaped(tmp_path: Path, place: str) -> None:
     evil = "<script>alert('x')</script>"
@@ -333,7 +320,6 @@ def test_what_artifacts_say_is_escaped(tmp_path: Path, place: str) -> None:
 # --- The verdict on the whole
 
 
-@pytest.mark.usefixtures("without_figures")
 @pytest.mark.parametrize(
     ("trace", "model", "expected"),
     [
@@ -391,7 +377,6 @@ def test_a_place_is_named_without_what_stands_there(
     assert places_of(differences) == (places or tuple(differences))
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_a_rejected_step_that_was_not_explained_is_shown_with_its_reason(tmp_path: Path) -> None:
     bare = {k: v for k, v in rejection().items() if k not in ("differences", "node", "outcomes")}
     said = words(page(tmp_path, summary(rejections=[rejection(), bare], rejected_steps=7)))
@@ -407,7 +392,6 @@ def test_a_folder_without_a_summary_is_one_line(tmp_path: Path) -> None:
         write_report(tmp_path)
 
 
-@pytest.mark.usefixtures("without_figures")
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
@@ -439,7 +423,6 @@ def test_a_damaged_artifact_is_one_line(
 NOT_NEEDED = {"first_rows", "runs_with_unknown_steps"}
 
 
-@pytest.mark.usefixtures("without_figures")
 @pytest.mark.parametrize("missing", sorted(set(summary()) - NOT_NEEDED))
 def test_a_summary_without_one_of_its_parts_is_one_line(tmp_path: Path, missing: str) -> None:
     rest = {name: value for name, value in summary().items() if name != missing}
@@ -449,7 +432,6 @@ def test_a_summary_without_one_of_its_parts_is_one_line(tmp_path: Path, missing:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_bytes(sealed(msgspec.json.encode(summary())))
     with pytest.raises(ReportError, match="No such file"):
@@ -459,24 +441,26 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 # --- Figures
 
 
-def test_figures_of_different_names_share_no_ids() -> None:
-    values = [("a", 1.0, "1"), ("b", 0.0, "never")]
-    ids = [
-        set(re.findall(r' id="([mp][0-9a-f]{8,})"', plots.bars(n, values, "runs"))) for n in "xy"
+def test_what_never_happened_is_red(tmp_path: Path) -> None:
+    actions = {**summary()["actions"], "HandleResign": 0}
+    text = page(tmp_path, summary(actions=actions))
+    assert '<span class="never">HandleResign</span>' in text
+    assert 'class="never"' not in page(tmp_path, summary())
+
+
+def test_bars_are_as_long_as_what_they_say() -> None:
+    found = _coverage({"HandleVoteRequest": 30, "HandleResign": 10, "HandleFlush": 0})
+    assert found == [
+        Bar("HandleVoteRequest", 1.0, "30 (75.0%)"),
+        Bar("HandleResign", 1 / 3, "10 (25.0%)"),
+        Bar("HandleFlush", 0.0, "never"),
     ]
-    assert not ids[0] & ids[1]
-
-
-def test_what_never_happened_is_red() -> None:
-    assert plots.NONE in plots.bars("x", [("a", 0.0, "never"), ("b", 2.0, "2")], "")
-    assert plots.NONE not in plots.bars("x", [("b", 2.0, "2")], "")
 
 
 def test_a_curve_of_one_point_is_drawn() -> None:
-    assert plots.curve([[1, 90]]).startswith("<svg")
+    assert steps_curve([(1, 90)]).startswith("<svg")
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_the_page_speaks_of_every_scenario_and_links_their_pages(tmp_path: Path) -> None:
     part = {"verdict": "holds", "seconds": 1.0, "runs": 60, "distinct_steps": 12, "folder": "f"}
     parts = {"partition": {**part, "rejected_steps": 3, "histories": "holds"}}
