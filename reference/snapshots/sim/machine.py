@@ -13,7 +13,12 @@ from reference.kit.protocol import Outcome
 from reference.protocols import kind_of
 from reference.quorum import messages as quorum
 from reference.quorum.sim.machine import QuorumMemo, notable
-from reference.quorum.timers import Timeouts, initial_timer_effects, timer_effects
+from reference.quorum.timers import (
+    TimerEffect,
+    Timeouts,
+    initial_timer_effects,
+    timer_effects,
+)
 from reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Instruction, Machine, Sent, State, Step
@@ -70,6 +75,17 @@ def _response(message: Any, error: Any) -> quorum.FetchResponse:
     )
 
 
+def effects_of(
+    constants: Any, voters: tuple[int, ...], node: int, row: Row, input: Any, outcome: QuorumOutcome
+) -> tuple[TimerEffect, ...]:
+    """What a step does to the timers of a node. voters: by the set that it knew before; row,
+    outcome: its part that is the quorum's, and what was sent.
+    """
+    told = tuple([as_asked(message) for message in outcome.sent])
+    of_quorum = QuorumOutcome(outcome.row, told, outcome.ignored)
+    return timer_effects(in_force(constants, voters), node, row, as_heard(input), of_quorum)
+
+
 class ChangingMachine(Machine):
     """Controllers whose voters change, with snapshots or without. The `row` of a state is the
     quorum's; all of it is in `known`.
@@ -104,14 +120,8 @@ class ChangingMachine(Machine):
     ) -> Step:
         node = before.node
         voters = voter_of(before.known.row).history[-1].voters
-        told = tuple([as_asked(message) for message in outcome.sent])
-        effects = timer_effects(
-            in_force(self.constants, voters),
-            node,
-            before.row,
-            as_heard(input.value),
-            QuorumOutcome(after.row, told, outcome.ignored),
-        )
+        of_quorum = QuorumOutcome(after.row, outcome.sent, outcome.ignored)
+        effects = effects_of(self.constants, voters, node, before.row, input.value, of_quorum)
         return Step(
             before=before,
             input=input,
