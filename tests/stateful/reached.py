@@ -195,7 +195,7 @@ def _note_steps(found: Counter[str], recorder: Recorder) -> None:
     for step in recorder.distinct:
         kind = step.input.kind
         found[f"action Handle{kind}"] += 1
-        row = step.after.known.row
+        row = step.after.row
         for field in ("role", "status"):
             if value := getattr(row, field, ""):
                 found[f"role {value}"] += 1
