@@ -311,7 +311,7 @@ class ChangingClusterMachine(ClusterMachine):
         changes=st.runner().flatmap(lambda machine: by_position(changes_with(machine.bug))),
         **BEGINNING,
     )
-    def start(self, changes: Mapping[str, Any], **beginning: Any) -> None:  # type: ignore[override]
+    def start(self, changes: Mapping[str, Any], **beginning: Any) -> None:
         self.changes = changes
         super().start(**beginning)
 

@@ -21,6 +21,10 @@ from typing import Any, Final, get_args
 from hypothesis.control import current_build_context
 from hypothesis.stateful import RULE_MARKER
 
+from reference.cluster.types import quorum_row
+from reference.kit.dispatch import action_name
+from reference.moving.messages import CONTROLLER_INPUTS as MOVING_INPUTS
+from reference.moving.rules import MovingRules
 from reference.partition.broker import BROKER_HANDLERS
 from reference.partition.controller import CONTROLLER_HANDLERS
 from reference.partition.rules import PartitionRules
@@ -30,7 +34,11 @@ from reference.quorum.messages import Error
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import ROLES
 from reference.sim.recorder import Recorder
+from reference.snapshots.messages import INPUTS as SNAPSHOT_INPUTS
+from reference.snapshots.rules import SnapshotRules
 from reference.steered.moves import Steered
+from reference.voters.messages import INPUTS as VOTER_INPUTS, Error as VoterError
+from reference.voters.rules import VoterRules
 
 Counts = dict[str, Counter[str]]
 """By machine, how often each thing was reached: `rule crash`, `action HandleFetchRequest`, ..."""
@@ -42,6 +50,8 @@ counts: Counts = {}
 _judging: list[str] = []
 """The machine whose reference takes steps now, if it is the correct one."""
 
+DECIDING: Final = (QuorumRules, PartitionRules, VoterRules, SnapshotRules, MovingRules)
+"""Who decides with which outcomes."""
 DATA_ERRORS: Final = (
     *("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"),
     *("OFFSET_OUT_OF_RANGE", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"),
@@ -87,15 +97,17 @@ test_rarities.py.
 
 def expected() -> list[str]:
     """What the machines are to reach together, besides their own rules."""
-    actions = (*HANDLERS.values(), *BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values())
+    actions = (
+        *(*HANDLERS.values(), *BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()),
+        *[action_name(of) for of in (*VOTER_INPUTS, *SNAPSHOT_INPUTS, *MOVING_INPUTS)],
+    )
     roles = (*ROLES, *get_args(PartitionRole), *get_args(Status))
-    errors = {*get_args(Error), *DATA_ERRORS} - {"NONE"}
+    errors = {*get_args(Error), *get_args(VoterError), *DATA_ERRORS} - {"NONE"}
     found = [
         *[f"action {name}" for name in actions],
         *[f"role {name}" for name in roles],
         *[f"error {name}" for name in errors],
-        *_outcomes(QuorumRules),
-        *_outcomes(PartitionRules),
+        *[said for rules in DECIDING for said in _outcomes(rules)],
     ]
     return sorted(set(found) - set(UNREACHABLE))
 
@@ -117,7 +129,7 @@ def _outcomes(rules: type) -> list[str]:
 
 def watch_decisions() -> None:
     """From now on, notes what the rules of the reference decide. To be called once."""
-    for rules in (QuorumRules, PartitionRules):
+    for rules in DECIDING:
         for name in _decisions(rules):
             setattr(rules, name, _noted(f"decision {rules.__name__}.{name}", getattr(rules, name)))
 
@@ -195,7 +207,7 @@ def _note_steps(found: Counter[str], recorder: Recorder) -> None:
     for step in recorder.distinct:
         kind = step.input.kind
         found[f"action Handle{kind}"] += 1
-        row = step.after.row
+        row = quorum_row(step.after.known.row)
         for field in ("role", "status"):
             if value := getattr(row, field, ""):
                 found[f"role {value}"] += 1

@@ -14,8 +14,8 @@ from reference.protocols import kind_of
 from reference.quorum import messages as quorum
 from reference.quorum.sim.machine import QuorumMemo, notable
 from reference.quorum.timers import (
-    TimerEffect,
     Timeouts,
+    TimerEffect,
     initial_timer_effects,
     timer_effects,
 )

@@ -66,10 +66,12 @@ class ChangingSchedule(RecordedSchedule):
 
     def handlers_of(self, rules: type[QuorumRules]) -> QuorumHandlers:
         """Those of each node's own set are the memo's."""
-        return QuorumHandlers(in_force(self.constants, self.constants.first_voters))
+        of: Any = self.constants
+        return QuorumHandlers(in_force(of, of.first_voters))
 
     def first_timers(self, node: int) -> tuple[TimerEffect, ...]:
-        return initial_timer_effects(in_force(self.constants, self.constants.nodes), node)
+        of: Any = self.constants
+        return initial_timer_effects(in_force(of, of.nodes), node)
 
     def effects(
         self, node: int, before: Row, input: Input, outcome: Outcome
