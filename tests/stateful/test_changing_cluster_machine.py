@@ -20,6 +20,10 @@ from tests.stateful.detecting import CHANGING, budget, search
 from traces.jobs.steered import broken_promise
 
 
+MOST = 80
+"""Calm moves: a disk that stalls leaves some to make for ever."""
+
+
 @pytest.mark.slow
 def test_the_search_finds_nothing() -> None:
     searching.search(ChangingClusterMachine)
@@ -53,8 +57,9 @@ def test_a_bug_is_drawn_with_what_it_is_of() -> None:
 
 
 def calm(schedule: ClusterSchedule) -> ClusterSchedule:
-    while schedule.calm():
-        pass
+    for _ in range(MOST):
+        if not schedule.calm():
+            break
     return schedule
 
 
@@ -117,3 +122,24 @@ def test_of_two_voters_the_leader_is_not_removed() -> None:
     words = [move.words for move in schedule.changes()]
     assert "quorum: 0 RemoveVoter voter=1" in words
     assert "quorum: 0 RemoveVoter voter=0" not in words
+
+
+def snapshots_of(schedule: ClusterSchedule, kind: str) -> list[Move]:
+    return [move for move in schedule.changes() if kind in move.words]
+
+
+def test_a_snapshot_that_is_gone_while_it_is_fetched() -> None:
+    """What a search need not reach (reached.py)."""
+    schedule = calm(cluster_of(changes={"observers": 1, "snapshots": 0}))
+    first, *_, last = snapshots_of(schedule, "0 CreateSnapshot")
+    first.make()
+    snapshots_of(schedule, "0 CleanSnapshots")[-1].make()
+    the(schedule.changes(), "3 FetchFromBootstrap peer=0").make()
+    while not any("FetchSnapshotRequest" in move.words for move in schedule.votes()):
+        assert schedule.calm()
+    last.make()
+    snapshots_of(schedule, "0 CleanSnapshots")[-1].make()
+    calm(schedule)
+    sent = [message for step in schedule.steps() for message in step.sent]
+    assert "SNAPSHOT_NOT_FOUND" in {getattr(message, "error", "") for message in sent}
+    assert schedule.progress() == ""
