@@ -82,6 +82,8 @@ def begin(script: Script) -> AnySchedule:
             return begun(plain, dict(script.options), script.bug)
         if script.machine == "cluster":
             options = msgspec.convert(dict(script.options), ClusterOptions, strict=False)
+            if problem := faults.OPTIONS.problem(options.quorum):
+                raise ValueError(f"line 5: options: {problem}")
             if options.shape.observing is True:
                 raise ValueError("line 5: options: no broker of a steered cluster observes")
             return ClusterSchedule(options, script.bug)

@@ -19,7 +19,6 @@ from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of
 from tests.stateful.detecting import CHANGING, budget, search
 from traces.jobs.steered import broken_promise
 
-
 MOST = 80
 """Calm moves: a disk that stalls leaves some to make for ever."""
 
