@@ -99,7 +99,8 @@ def message_words(constants: Constants, m: Message) -> str:
 def move_words(constants: Constants, node: int, input: Input) -> str:
     """One step as a line of a script."""
     if hasattr(input, "destination"):
-        return message_words(constants, input)
+        message: Any = input
+        return message_words(constants, message)
     of = getattr(input, "request", None)
     suffix = "" if of is None else f" of {of.source}"
     return f"{node} {input_words(constants, input)}{suffix}"

@@ -31,7 +31,8 @@ class RecordedSchedule(Schedule):
         return self._machine.handlers
 
     def first_row(self, node: int) -> Row:
-        return self._states[node].row
+        row: Row = self._states[node].row
+        return row
 
     def steps(self) -> Iterator[NodeStep]:
         return recorded_steps(self.recorder)
