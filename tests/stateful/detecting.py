@@ -310,4 +310,6 @@ def campaign(
 def _steps_of(run: Run) -> Iterator[NodeStep]:
     for step in run.steps:
         taken = (step.before, step.input, step.after, step.sent, step.ignored)
-        yield NodeStep(run.result.constants, step.node, step.action, *taken)
+        whole: Any = run.result.constants
+        of = whole if step.component is None else whole.components[step.component]
+        yield NodeStep(of, step.node, step.action, *taken)

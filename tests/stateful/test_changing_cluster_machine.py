@@ -16,7 +16,7 @@ from reference.steered.scripts import Script
 from tests.stateful import searching
 from tests.stateful.cluster_machine import CHANGES, ChangingClusterMachine, changes_with
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of
-from tests.stateful.detecting import CHANGING, budget, search
+from tests.stateful.detecting import CHANGING, budget, campaign, search
 from traces.jobs.steered import broken_promise
 
 MOST = 80
@@ -47,6 +47,13 @@ def test_a_bug_of_what_changes_is_found(id: str, number: int, violated: str) -> 
         machine="cluster", options=found.script.options, moves=found.script.moves[:-1]
     )
     assert replay(unharmed, broken_promise, skip=True).failure is None
+
+
+@pytest.mark.slow
+def test_a_campaign_beside_it_is_judged_step_by_step() -> None:
+    """Steps of a run that breaks nothing, too, each as one of its own part."""
+    found = campaign(CHANGING, "Z112", 1, 3.0)
+    assert found.tried > 1
 
 
 def test_a_bug_is_drawn_with_what_it_is_of() -> None:
