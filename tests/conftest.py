@@ -59,7 +59,10 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 SEARCH = "test_the_search_finds_nothing"
 CORPUS = "test_corpus.py"
 SEARCHES = tuple(
-    [f"test_{name}_machine.py" for name in ("quorum", "plain", "partition", "cluster")]
+    [
+        f"test_{name}_machine.py"
+        for name in ("quorum", "plain", "partition", "cluster", "changing_cluster")
+    ]
 )
 """The cheapest first: an example of a cluster may take all the time that there is."""
 TELLING = pytest.StashKey[Telling]()

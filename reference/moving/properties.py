@@ -14,9 +14,11 @@ from reference.kit.properties import Declared, Invariant
 from reference.kit.protocol import HISTORY, Property
 from reference.moving.handlers import as_topic
 from reference.moving.messages import GiveUpReassignment, PartitionRecord, ReassignReplicas
+from reference.partition.messages import NOBODY
 from reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionState,
+    valid_controller_state as controller_state_of_partition,
     weak_isr as of_partition,
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow, is_leader
@@ -63,6 +65,23 @@ def weak_isr(
             if wrong is not None:
                 return wrong
     return None
+
+
+@_invariant("state")
+def valid_controller_state(
+    before: PartitionState, after: PartitionState, history: Any, handlers: Any
+) -> str | None:
+    """Nobody who is fenced is in the ISR. Without ELR its last member may be (C10); and where
+    unclean elections are allowed, whom a reassignment that was given up has left there alone, with
+    nobody to lead (R4).
+
+    Misses: brokers that are dead and not fenced yet, and who is in the ELR.
+    """
+    partition = after.controller.partition
+    unclean = handlers.constants.unclean_election
+    if unclean and partition.leader == NOBODY and len(partition.isr) == 1:
+        return None
+    return controller_state_of_partition(before, after, history, handlers)
 
 
 @_invariant("state")

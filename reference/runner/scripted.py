@@ -26,7 +26,6 @@ from reference.quorum.types import Constants
 from reference.runner.run import Run, taken
 from reference.sim.plain import options_of
 from reference.sim.recorder import Recorder, RunResult, Violation
-from reference.snapshots.sim.changes import changes
 from reference.steered.failures import (
     Failure,
     NoProgress,
@@ -83,8 +82,10 @@ def begin(script: Script) -> AnySchedule:
             return begun(plain, dict(script.options), script.bug)
         if script.machine == "cluster":
             options = msgspec.convert(dict(script.options), ClusterOptions, strict=False)
-            if changes(options.quorum):
-                raise ValueError("line 5: options: moves of a cluster change nothing of its quorum")
+            if problem := faults.OPTIONS.problem(options.quorum):
+                raise ValueError(f"line 5: options: {problem}")
+            if options.shape.observing is True:
+                raise ValueError("line 5: options: no broker of a steered cluster observes")
             return ClusterSchedule(options, script.bug)
         if script.machine == "partition":
             data = msgspec.convert(dict(script.options), PartitionOptions)

@@ -39,7 +39,8 @@ SIMS = (
     *("reference.sim", "reference.quorum.sim", "reference.snapshots.sim"),
     *("reference.partition.sim", "reference.moving.sim", "reference.cluster.sim"),
     *("reference.runner", "reference.steered", "reference.quorum.steered"),
-    *("reference.partition.steered", "reference.cluster.steered", "reference.runner.scripted"),
+    *("reference.snapshots.steered", "reference.partition.steered"),
+    *("reference.cluster.steered", "reference.runner.scripted"),
 )
 
 
@@ -180,6 +181,7 @@ RULES = {
     "reference.runner.*": _world("reference.runner", "traces.schema"),
     "reference.steered.*": _world("reference.steered"),
     "reference.quorum.steered.*": _world("reference.quorum.steered"),
+    "reference.snapshots.steered.*": _world("reference.snapshots.steered"),
     "reference.partition.steered.*": _world("reference.partition.steered"),
     "reference.cluster.steered.*": _world("reference.cluster.steered"),
     "reference.runner.scripted.*": _world("reference.runner.scripted", "traces.schema"),

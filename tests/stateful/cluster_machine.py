@@ -5,17 +5,21 @@ What it shares with a partition's, and how moves are drawn, is in broker_machine
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
+from reference.bugs.catalog import bug
+from reference.cluster.sim.options import OF_QUORUM
 from reference.cluster.steered.moving import reassignments
+from reference.snapshots.sim.changes import taken_by
 from reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
+from tests.stateful.machine import by_position
 
 Fault: TypeAlias = Literal[
     "crash",
@@ -96,6 +100,18 @@ def stalls(machine: ClusterMachine) -> Offers:
     return machine.schedule.stalls()
 
 
+BEGINNING: Final[dict[str, Any]] = {
+    "partitions": st.sampled_from([2, 2, 1, 3]),
+    "replicas": st.sampled_from([3, 3, 2]),
+    "voters": st.sampled_from([3, 3, 1]),
+    "elr": st.sampled_from([True, True, False]),
+    "unclean": st.sampled_from([False, False, True]),
+    "idempotence": st.booleans(),
+    "off": st.frozensets(st.sampled_from(FAULTS), max_size=9),
+    "records": st.integers(0, 2),
+}
+
+
 class ClusterMachine(BrokerMachine):
     """A cluster with the correct rules or those of a bug."""
 
@@ -103,23 +119,18 @@ class ClusterMachine(BrokerMachine):
     longest_calm = 15
     moving = False
     """Whether replicas move."""
+    changes: Mapping[str, Any]
+    """Of the quorum, besides who leads: options of its runs."""
 
     def __init__(self) -> None:
         super().__init__()
         reached.begin(self.name, self.bug is None)
-        self.schedule: ClusterSchedule = cluster_of(bug=self.bug, moving=self.moving)
+        self.changes = {}
+        # Under no options may one have the bug of whatever changes.
+        self.schedule: ClusterSchedule = cluster_of(moving=self.moving)
         self.off: frozenset[str] = frozenset()
 
-    @initialize(
-        partitions=st.sampled_from([2, 2, 1, 3]),
-        replicas=st.sampled_from([3, 3, 2]),
-        voters=st.sampled_from([3, 3, 1]),
-        elr=st.sampled_from([True, True, False]),
-        unclean=st.sampled_from([False, False, True]),
-        idempotence=st.booleans(),
-        off=st.frozensets(st.sampled_from(FAULTS), max_size=9),
-        records=st.integers(0, 2),
-    )
+    @initialize(**BEGINNING)
     def start(
         self,
         partitions: int,
@@ -134,9 +145,8 @@ class ClusterMachine(BrokerMachine):
         """A controller, leaders, and some committed records, so that faults have something to
         hurt.
         """
-        self.schedule = cluster_of(
-            partitions, replicas, voters, elr, unclean, self.bug, idempotence, self.moving
-        )
+        of_data = (partitions, replicas, voters, elr, unclean, self.bug, idempotence)
+        self.schedule = cluster_of(*of_data, self.moving, self.changes)
         self.off = off
         self.let_time_pass(60)
         for _ in range(records):
@@ -257,10 +267,53 @@ class ClusterMachine(BrokerMachine):
         return judge_cluster(self.schedule)
 
 
-class MovingClusterMachine(ClusterMachine):
-    """The same where an administrator has replicas move."""
+CHANGES: Final[tuple[Mapping[str, Any], ...]] = (
+    {},
+    {"observers": 1},
+    {"observers": 1, "snapshots": 0},
+    {"observers": 1, "snapshots": 0, "state_machines": True},
+    {"observers": 2, "auto_join": True},
+    {"observers": 1, "kraft_version": 0},
+    {"observers": 1, "listeners_change": True},
+    {"observers": 2, "unformatted": 2},
+)
+"""What may change in a quorum; when, is a move."""
 
+
+def changes_with(id: str | None) -> list[Mapping[str, Any]]:
+    """Those under which a reference may have this bug: of a partition under all."""
+    of = None if id is None else bug(id).protocol
+    own = [each for each in CHANGES if taken_by(each) == of]
+    return own or [*CHANGES]
+
+
+def campaign_options(id: str | None) -> dict[str, Any]:
+    """Runs of the simulator in which as much changes as in examples of the machine."""
+    changes = {"voter_changes": 6, **changes_with(id)[-1]}
+    if "snapshots" in changes:
+        changes["snapshots"] = 8
+    return {"reassignments": 6, **{f"{OF_QUORUM}{name}": each for name, each in changes.items()}}
+
+
+def administrator(machine: ClusterMachine) -> Offers:
+    """Answered at the controllers' quorum."""
+    return machine.schedule.changes()
+
+
+class ChangingClusterMachine(ClusterMachine):
+    """The same where replicas move and the quorum changes."""
+
+    name = "changing-cluster"
+    steers = "cluster"
     moving = True
+
+    @initialize(
+        changes=st.runner().flatmap(lambda machine: by_position(changes_with(machine.bug))),
+        **BEGINNING,
+    )
+    def start(self, changes: Mapping[str, Any], **beginning: Any) -> None:
+        self.changes = changes
+        super().start(**beginning)
 
     @rule(move=moves(reassigned), told=st.booleans())
     @possible(reassigned)
@@ -269,3 +322,14 @@ class MovingClusterMachine(ClusterMachine):
         move.make()
         if told:
             self.all_read()
+
+    @rule(kind=st.integers(0, 99), place=st.integers(0, 99))
+    @possible(administrator)
+    def change(self, kind: int, place: int) -> None:
+        """A kind of change first: of some there are many, of others one."""
+        found: dict[str, list[Move]] = {}
+        for move in administrator(self):
+            found.setdefault(move.words.split()[2], []).append(move)
+        kinds = [*found.values()]
+        among = kinds[kind % len(kinds)]
+        among[place % len(among)].make()

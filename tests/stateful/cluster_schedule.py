@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec.structs import replace
 
 from reference.cluster.sim.options import MOVING_BROKERS, ClusterOptions, Shape
@@ -22,15 +25,17 @@ def cluster_of(
     bug: str | None = None,
     idempotence: bool = False,
     moving: bool = False,
+    changes: Mapping[str, Any] | None = None,
 ) -> ClusterSchedule:
     """Three brokers and a topic, and controllers that answer though they were deposed. Without
-    idempotence each client asks once. moving: replicas may move, to a fourth broker as well."""
+    idempotence each client asks once. moving: replicas may move, to a fourth broker as well.
+    changes: options of a quorum that changes."""
     data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=idempotence)
     shape = Shape(topic_partitions=partitions, stale_answers=True)
     if moving:
         shape = replace(shape, brokers=MOVING_BROKERS, reassignments=0)
-    # Of the quorum only its size matters here: faults are moves.
-    quorum = type(OFF)(voters=voters)
+    # Of the quorum only its size matters here, and what may change in it: faults are moves.
+    quorum = type(OFF)(voters=voters, **(changes or {}))
     return ClusterSchedule(ClusterOptions(shape=shape, quorum=quorum, data=data), bug)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
 from tests.stateful import reached
-from tests.stateful.cluster_machine import ClusterMachine
+from tests.stateful.cluster_machine import ChangingClusterMachine, ClusterMachine
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.partition_machine import PartitionMachine
@@ -21,6 +21,7 @@ MACHINES: Final[tuple[type[SteeredMachine], ...]] = (
     QuorumMachine,
     PartitionMachine,
     ClusterMachine,
+    ChangingClusterMachine,
 )
 ENOUGH: Final = 1000
 """Examples of searches that ended after which a machine must have carried out all its rules."""

@@ -33,8 +33,9 @@ search costs that finds nothing. CPU seconds are ours: those of TLC, which is as
 examples together and never about one class of steps twice, are not among them. Neither is one of
 the profiles: a figure must not depend on what a profile says today.
 
-Quorum and partition have machines of their own; the protocols below them have one in common
-(docs/chaos.md), whose examples say nothing of progress and of clients, and begin with nothing.
+Quorum, partition and, last, a changing cluster have machines of their own; the protocols between
+them have one in common (docs/chaos.md), whose examples say nothing of progress and of clients. Only
+examples of a quorum and of a partition begin in the middle of something.
 
 Figures are the median and the 90th percentile (p90) over the seeds, each with an interval in
 brackets that holds it with at least 95 percent: two order statistics, by the binomial

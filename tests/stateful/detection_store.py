@@ -19,12 +19,20 @@ from reference.protocols import PROTOCOLS
 
 STORED: Final = Path(__file__).resolve().with_name("detection.json")
 ROOT: Final = STORED.parents[2]
-_QUORUM, _PARTITION, _CLUSTER = (
-    f"reference/{name}/steered" for name in ("quorum", "partition", "cluster")
+_QUORUM, _PARTITION, _CLUSTER, _CHANGING = (
+    f"reference/{name}/steered" for name in ("quorum", "partition", "cluster", "snapshots")
 )
 BEGINNINGS: Final = (
     "tests/stateful/beginnings.py",
     *[f"tests/corpus/{path.name}" for path in sorted((ROOT / "tests/corpus").glob("tlc-*.moves"))],
+)
+_OF_CLUSTER: Final = (
+    "tests/stateful/machine.py",
+    "tests/stateful/broker_machine.py",
+    "tests/stateful/cluster_machine.py",
+    *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "calm", "parts")),
+    *(f"{_PARTITION}/{name}.py" for name in ("world", "producers")),
+    *(f"{_QUORUM}/{name}.py" for name in ("schedule", "recorded")),
 )
 SOURCES: Final = {
     "quorum": ("tests/stateful/machine.py", f"{_QUORUM}/schedule.py", *BEGINNINGS),
@@ -36,14 +44,8 @@ SOURCES: Final = {
         *(f"{_PARTITION}/{name}.py" for name in ("schedule", "world", "producers")),
         f"{_QUORUM}/schedule.py",
     ),
-    "cluster": (
-        "tests/stateful/machine.py",
-        "tests/stateful/broker_machine.py",
-        "tests/stateful/cluster_machine.py",
-        *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "calm", "parts")),
-        *(f"{_PARTITION}/{name}.py" for name in ("world", "producers")),
-        *(f"{_QUORUM}/{name}.py" for name in ("schedule", "recorded")),
-    ),
+    "cluster": _OF_CLUSTER,
+    "changing-cluster": (*_OF_CLUSTER, f"{_CLUSTER}/moving.py", f"{_CHANGING}/schedule.py"),
     **dict.fromkeys(
         (each.name for each in PROTOCOLS if each.world),
         ("tests/stateful/plain_machine.py", "reference/steered/plain.py"),

@@ -36,12 +36,14 @@ last: list[Path] = []
 
 
 class SteeredMachine(RuleBasedStateMachine):
-    """A machine over a steered run. name: of the machine in schedules. bug: of its reference.
+    """A machine over a steered run. name: of the machine; steers: what it has in schedules, if it
+    is another one there (reference/steered/scripts.py). bug: of its reference.
     keeps: the folder for schedules of failures; None where failing is what is wanted. relation: to
     it go the steps of every run that does not fail otherwise; who runs the examples asks it.
     """
 
     name: ClassVar[str]
+    steers: ClassVar[str] = ""
     bug: ClassVar[str | None] = None
     keeps: ClassVar[Path | None] = None
     relation: ClassVar[Relation | None] = None
@@ -76,7 +78,11 @@ class SteeredMachine(RuleBasedStateMachine):
     def _script(self, violates: str, moves: Sequence[str]) -> Script:
         setting = self.steered().setting()
         return Script(
-            machine=self.name, bug=self.bug, violates=violates, options=setting, moves=tuple(moves)
+            machine=self.steers or self.name,
+            bug=self.bug,
+            violates=violates,
+            options=setting,
+            moves=tuple(moves),
         )
 
     def _give(self, failure: Failure, drawn: int) -> None:

@@ -21,6 +21,10 @@ from typing import Any, Final, get_args
 from hypothesis.control import current_build_context
 from hypothesis.stateful import RULE_MARKER
 
+from reference.cluster.types import quorum_row
+from reference.kit.dispatch import action_name
+from reference.moving.messages import CONTROLLER_INPUTS as MOVING_INPUTS
+from reference.moving.rules import MovingRules
 from reference.partition.broker import BROKER_HANDLERS
 from reference.partition.controller import CONTROLLER_HANDLERS
 from reference.partition.rules import PartitionRules
@@ -30,7 +34,11 @@ from reference.quorum.messages import Error
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import ROLES
 from reference.sim.recorder import Recorder
+from reference.snapshots.messages import INPUTS as SNAPSHOT_INPUTS
+from reference.snapshots.rules import SnapshotRules
 from reference.steered.moves import Steered
+from reference.voters.messages import INPUTS as VOTER_INPUTS
+from reference.voters.rules import VoterRules
 
 Counts = dict[str, Counter[str]]
 """By machine, how often each thing was reached: `rule crash`, `action HandleFetchRequest`, ..."""
@@ -42,6 +50,8 @@ counts: Counts = {}
 _judging: list[str] = []
 """The machine whose reference takes steps now, if it is the correct one."""
 
+DECIDING: Final = (QuorumRules, PartitionRules, VoterRules, SnapshotRules, MovingRules)
+"""Who decides with which outcomes."""
 DATA_ERRORS: Final = (
     *("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"),
     *("OFFSET_OUT_OF_RANGE", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"),
@@ -56,13 +66,13 @@ DATA_ERRORS: Final = (
 _BROKEN: Final = "only a reference that breaks an invariant gets there"
 _CONSTANT: Final = "the correct rules never decide so; a bug does"
 _MALFORMED: Final = "the answer to a malformed request, which no node sends"
+_NO_DISK: Final = "no disk is replaced: its voter would be down for good"
 _IN_ORDER: Final = "a broker's requests come in order, so none is older than its registration"
 
 UNREACHABLE: Final[Mapping[str, str]] = {
     "role Halted": _BROKEN,
     "error INVALID_REQUEST": _MALFORMED,
     "decision QuorumRules.conflicting_leader: yes": _BROKEN,
-    "decision QuorumRules.is_stale_response: yes": "a node in a new epoch awaits no older answer",
     "error STALE_BROKER_EPOCH": _IN_ORDER,
     "decision PartitionRules.is_stale_broker_epoch: yes": _IN_ORDER,
     "decision PartitionRules.advances_after_alter_partition: no": _CONSTANT,
@@ -70,6 +80,13 @@ UNREACHABLE: Final[Mapping[str, str]] = {
     "decision PartitionRules.is_final_error: no": "STALE_BROKER_EPOCH or NOT_CONTROLLER",
     "error NEW_LEADER_ELECTED": "a leader that may not lead is replaced before it can ask",
     "error NOT_ENOUGH_REPLICAS_AFTER_APPEND": "no record is passed while too few are in sync (P6)",
+    "action HandleReplaceDisk": _NO_DISK,
+    "decision VoterRules.may_return_empty: yes": _NO_DISK,
+    "decision VoterRules.may_return_empty: no": _NO_DISK,
+    "decision VoterRules.flushes_as_observer: no": _CONSTANT,
+    "decision SnapshotRules.replaces_log: no": _CONSTANT,
+    "decision SnapshotRules.may_start: no": _BROKEN,
+    "decision SnapshotRules.snapshot_is_ahead: yes": "what is known to be committed is on disk",
     "error NOT_CONTROLLER": "nobody knows more than a controller whose answers are sent",
 }
 """What no machine can reach, and why."""
@@ -79,23 +96,28 @@ BY_HAND: Final[Mapping[str, str]] = {
         "a leader is answered two changes of its ISR before it has read metadata of either, and "
         "then reads of the first alone"
     ),
+    "decision SnapshotRules.is_served: no": (
+        "a leader deletes a snapshot while somebody is fetching it"
+    ),
 }
 """What a search can reach, but so rarely that it does not owe it, and why. Each is made by hand in
-test_rarities.py.
+test_rarities.py, or of a quorum that changes in test_changing_cluster_machine.py.
 """
 
 
 def expected() -> list[str]:
     """What the machines are to reach together, besides their own rules."""
-    actions = (*HANDLERS.values(), *BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values())
+    actions = (
+        *(*HANDLERS.values(), *BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()),
+        *[action_name(of) for of in (*VOTER_INPUTS, *SNAPSHOT_INPUTS, *MOVING_INPUTS)],
+    )
     roles = (*ROLES, *get_args(PartitionRole), *get_args(Status))
     errors = {*get_args(Error), *DATA_ERRORS} - {"NONE"}
     found = [
         *[f"action {name}" for name in actions],
         *[f"role {name}" for name in roles],
         *[f"error {name}" for name in errors],
-        *_outcomes(QuorumRules),
-        *_outcomes(PartitionRules),
+        *[said for rules in DECIDING for said in _outcomes(rules)],
     ]
     return sorted(set(found) - set(UNREACHABLE))
 
@@ -117,7 +139,7 @@ def _outcomes(rules: type) -> list[str]:
 
 def watch_decisions() -> None:
     """From now on, notes what the rules of the reference decide. To be called once."""
-    for rules in (QuorumRules, PartitionRules):
+    for rules in DECIDING:
         for name in _decisions(rules):
             setattr(rules, name, _noted(f"decision {rules.__name__}.{name}", getattr(rules, name)))
 
@@ -195,7 +217,7 @@ def _note_steps(found: Counter[str], recorder: Recorder) -> None:
     for step in recorder.distinct:
         kind = step.input.kind
         found[f"action Handle{kind}"] += 1
-        row = step.after.known.row
+        row = quorum_row(step.after.known.row)
         for field in ("role", "status"):
             if value := getattr(row, field, ""):
                 found[f"role {value}"] += 1

@@ -38,7 +38,7 @@ LENIENT: Final = [
     *(HealthCheck.data_too_large, HealthCheck.large_base_example),
 ]
 MINUTES: Final = "CHAOS_MINUTES"
-MACHINES: Final = 4
+MACHINES: Final = 5
 """Of which one stands for all protocols that have no simulation of their own; they share its time.
 """
 

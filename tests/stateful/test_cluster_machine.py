@@ -15,7 +15,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from reference.cluster.sim.controllers import REPLAY_AGREES
 from reference.steered.moves import Move
 from tests.stateful import searching
-from tests.stateful.cluster_machine import ClusterMachine, MovingClusterMachine
+from tests.stateful.cluster_machine import ClusterMachine
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
 from tests.stateful.schedule import Violation
 from tests.stateful.test_quorum_machine import BUDGET, SEED
@@ -36,14 +36,6 @@ def search(bug: str | None, budget: settings) -> None:
 def test_a_known_bug_of_either_part_is_found_within_the_budget(id: str) -> None:
     with pytest.raises(Violation):
         search(id, settings(BUDGET, max_examples=200))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("id", ["Z130", "Z131"])
-def test_a_bug_of_reassignments_is_found_where_they_are_moves(id: str) -> None:
-    machine = seed(SEED)(type("Moving", (MovingClusterMachine,), {"bug": id}))
-    with pytest.raises(Violation):
-        run_state_machine_as_test(machine, settings=settings(BUDGET, max_examples=100))
 
 
 def test_a_move_of_replicas_is_said_in_words_and_carried_out() -> None:

@@ -259,7 +259,7 @@ def test_a_find_with_the_correct_rules_is_a_failure(
     monkeypatch.setattr(measure_detection, "search", planted)
     path, target = tmp_path / "a.json", tmp_path / "a.md"
     assert main(["--correct", "1", "--seeds", "0"], path, target) == 1
-    assert "found 3: quorum, seed 1: AnnouncedLeaderIsCaughtUp" in target.read_text()
+    assert "found 4: quorum, seed 1: AnnouncedLeaderIsCaughtUp" in target.read_text()
 
 
 def test_an_unknown_bug_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from reference.cluster.sim.options import ClusterOptions
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo
 from reference.cluster.steered.parts import (
+    ChangingVoters,
     Parcel,
     Parcels,
     SteeredBrokers,
@@ -58,6 +59,8 @@ from reference.sim.events import Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Memos
 from reference.sim.recorder import Recorder
+from reference.snapshots.sim.changes import changes, may_vote
+from reference.snapshots.sim.machine import ChangingMemo
 from reference.steered.failures import Violation
 from reference.steered.moves import Move
 
@@ -74,7 +77,7 @@ class _ReplayAgrees(NamedTuple):
 
 def _new_memo(bug: str | None) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(QuorumMemo(TIMEOUTS, of_quorum), MovingMemo(of_partition))
+    return ClusterMemo(ChangingMemo(TIMEOUTS, of_quorum), MovingMemo(of_partition))
 
 
 class ClusterMoves(Joints):
@@ -124,6 +127,10 @@ class ClusterMoves(Joints):
         self.voters.moves = self.moves
 
     def make_voters(self, memo: QuorumMemo) -> Watched:
+        of = self.options.quorum
+        if changes(of):
+            able = may_vote(of)
+            return ChangingVoters(self.constants.quorum, memo, self.recorder, able, self)
         return Voters(self.constants.voters, memo, self.recorder, self)
 
     # --- One move
@@ -389,11 +396,18 @@ class ClusterMoves(Joints):
         for partition in self.brokers.partitions_of[node]:
             partition.give(node, BrokerRestart())
 
+    def changes(self) -> list[Move]:
+        """Of who votes, and of what snapshots have: none where nothing of it changes."""
+        voters = self.voters
+        if not isinstance(voters, ChangingVoters):
+            return []
+        return [self.of_voter(node, input) for node, input in voters.changes()]
+
     def voter_crashes(self, lossy: bool = True) -> list[Move]:
         found = []
         for node in self.voters.nodes():
             row = self.voters.rows[node]
-            first = row.flushed if lossy else len(row.log)
+            first = self.voters.least_kept(node) if lossy else len(row.log)
             found += [
                 self.of_voter(node, Crash(keep)) for keep in range(len(row.log), first - 1, -1)
             ]
@@ -411,8 +425,8 @@ class ClusterMoves(Joints):
                 found.append(self._cut({(node, n) for n in away} | {(n, node) for n in away}))
             for n in (*others, CONTROLLER):
                 found += [self._cut({(node, n)}), self._cut({(n, node)})]
-        for node in self.voters.constants.voters:
-            others = list(self.voters.constants.others(node))
+        for node in self.voters.constants.nodes:
+            others = [n for n in self.voters.constants.nodes if n != node]
             both = {(node, n) for n in others} | {(n, node) for n in others}
             for links in (both, *[{(node, n)} for n in others]):
                 words = f"quorum: {voters_cut_words(links)}"
@@ -456,12 +470,12 @@ class ClusterMoves(Joints):
             self.move(
                 f"quorum: clock of {node} {words}", partial(self.voters.set_clock, node, rate)
             )
-            for node in self.voters.constants.voters
+            for node in self.voters.constants.nodes
             for rate, words in RATES.items()
         ]
 
     def stalls(self) -> list[Move]:
         return [
             self.move(f"quorum: disk of {node} stalls", partial(self.voters.stall, node))
-            for node in self.voters.constants.voters
+            for node in self.voters.constants.nodes
         ]

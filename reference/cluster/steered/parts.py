@@ -8,8 +8,8 @@ remembered and recorded as the simulator's are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Container, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from reference.cluster.sim.brokers import Brokers
 from reference.cluster.sim.link import Arrival, Ends, Messages
@@ -24,6 +24,7 @@ from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
 from reference.sim.interning import KnownInput
 from reference.sim.recorder import Recorder
+from reference.snapshots.steered.schedule import ChangingSchedule
 from reference.steered.moves import Names
 
 Wanted = tuple[int, KnownInput]
@@ -61,7 +62,9 @@ class Watched(Schedule):
 
     def give(self, node: int, input: Input) -> str:
         """A step that somebody else's move causes. Why it was ignored, or empty."""
-        raise NotImplementedError  # Only who takes the steps knows how.
+        self._alive.clear()
+        outcome = self._step(node, self.rows[node], input)
+        return "disabled" if outcome is None else outcome.ignored
 
     def _note(self, move: str) -> None:
         self._alive.clear()
@@ -76,11 +79,20 @@ class Voters(Watched, RecordedSchedule):
         super().__init__(constants, memo, recorder)
         self._watcher = watcher
 
-    def give(self, node: int, input: Input) -> str:
-        outcome = self.handlers.step(node, self.rows[node], input)
-        self._alive.clear()
-        self._step(node, self.rows[node], input)
-        return "disabled" if outcome is None else outcome.ignored
+
+class ChangingVoters(Watched, ChangingSchedule):
+    """That of the reference, whose voters change. may_vote: who may be asked to be one."""
+
+    def __init__(
+        self,
+        constants: Any,
+        memo: QuorumMemo,
+        recorder: Recorder,
+        may_vote: Container[int],
+        watcher: Watcher,
+    ) -> None:
+        super().__init__(constants, memo, recorder, may_vote)
+        self._watcher = watcher
 
 
 class SteeredPartition(Steering, ClusterPartition):

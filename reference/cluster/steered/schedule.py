@@ -30,7 +30,7 @@ class ClusterSchedule(ClusterMoves):
         yield from (*self.votes(), *self.votes(True), *self.drops(), *self.readings())
         yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
-        yield from reassignments(self)
+        yield from (*reassignments(self), *self.changes())
         yield from (*self.posts(), *self.sends(), *self.breakages())
         yield from (
             *self.asks(),

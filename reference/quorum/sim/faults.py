@@ -73,6 +73,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """So many times a node makes a snapshot, or deletes what one has."""
     state_machines: bool | msgspec.UnsetType = msgspec.UNSET
     """With snapshots, whether controllers keep what the committed records say."""
+    kraft_version: int | msgspec.UnsetType = msgspec.UNSET
+    """0: the voters are configured, until an administrator has that upgraded (V23)."""
+    auto_join: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether observers ask to be voters by themselves (V24)."""
+    listeners_change: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether a node may come back with other listeners, of which it tells its leader (V17)."""
+    unformatted: int | msgspec.UnsetType = msgspec.UNSET
+    """So many of the observers were formatted without the bootstrap snapshot (V12)."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -95,6 +103,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 
 
 MOST_BESIDE = 7
+OF_RECORDS = ("kraft_version", "auto_join", "listeners_change", "unformatted")
+"""Options of which the spec of snapshots takes no step."""
 
 
 class _QuorumOptions(OptionSet[Options]):
@@ -107,7 +117,23 @@ class _QuorumOptions(OptionSet[Options]):
                 return f"{asked} {name} are more than {MOST_BESIDE}"
         if options.state_machines and options.snapshots is msgspec.UNSET:
             return "state_machines are of runs with snapshots: ask for those as well"
-        return ""
+        return self._problem_of_voters(options)
+
+    def _problem_of_voters(self, options: Options) -> str:
+        asked = [name for name in OF_RECORDS if getattr(options, name) is not msgspec.UNSET]
+        if asked and options.snapshots is not msgspec.UNSET:
+            return f"{asked[0]} and snapshots do not go together: no spec has steps of both"
+        version = options.kraft_version
+        if version is not msgspec.UNSET and version > 1:
+            return f"kraft_version is {version}, not 0 or 1"
+        observers = 0 if options.observers is msgspec.UNSET else options.observers
+        if options.auto_join is True and not observers:
+            return "auto_join is of observers: ask for those as well"
+        if options.unformatted is msgspec.UNSET:
+            return ""
+        if options.unformatted > observers:
+            return f"unformatted are observers: {options.unformatted} of {observers}"
+        return "unformatted are of kraft_version 1" if version == 0 else ""
 
 
 OPTIONS = _QuorumOptions(

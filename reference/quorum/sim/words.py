@@ -4,8 +4,8 @@ Law of this file: nothing is left out that a reader could miss, and nothing is p
 omission has a fixed meaning: `error` is omitted when it is NONE, `diverging` when nothing diverges,
 a connection when it is Ready, and of a response the request that it answers.
 
-How values are printed: a record is `epoch:value`, with `LC` for a LeaderChange; a line of the epoch
-cache is `epoch@start`; an unknown offset is `?`.
+How values are printed: a record is `epoch:value`, with `LC` for a LeaderChange and `{1, 2}` for a
+set of voters; a line of the epoch cache is `epoch@start`; an unknown offset is `?`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from reference.kit.log import LEADER_CHANGE, Log
-from reference.quorum.messages import MESSAGES, NO_DIVERGENCE, Input, Message
+from reference.quorum.messages import NO_DIVERGENCE, Input, Message
 from reference.quorum.types import NOBODY, UNDEFINED, Constants, QuorumStateFile
 
 NODES = {"leader", "voted"}
@@ -23,10 +23,14 @@ IMPLIED = {"source", "destination", "request"}
 
 
 def log_words(log: Log) -> str:
-    return (
-        " ".join(f"{e.epoch}:{'LC' if e.value == LEADER_CHANGE else f'v{e.value}'}" for e in log)
-        or "none"
-    )
+    return " ".join(f"{e.epoch}:{_value(e)}" for e in log) or "none"
+
+
+def _value(entry: Any) -> str:
+    """Records of protocols that extend this one may have a set of voters."""
+    if voters := getattr(entry, "voters", ()):
+        return f"{{{', '.join(map(str, voters))}}}"
+    return "LC" if entry.value == LEADER_CHANGE else f"v{entry.value}"
 
 
 def node_words(node: int) -> str:
@@ -94,8 +98,9 @@ def message_words(constants: Constants, m: Message) -> str:
 
 def move_words(constants: Constants, node: int, input: Input) -> str:
     """One step as a line of a script."""
-    if isinstance(input, MESSAGES):
-        return message_words(constants, input)
+    if hasattr(input, "destination"):
+        message: Any = input
+        return message_words(constants, message)
     of = getattr(input, "request", None)
     suffix = "" if of is None else f" of {of.source}"
     return f"{node} {input_words(constants, input)}{suffix}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import Input
+from reference.quorum.rules import QuorumRules
 from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
@@ -18,13 +20,19 @@ class RecordedSchedule(Schedule):
     def __init__(
         self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watched: bool = True
     ) -> None:
-        super().__init__(constants, watched=watched)
         self._machine = memo.machine(constants)
-        self._intern = memo.interner.input
-        self.handlers = self._machine.handlers
-        self._states = {node: self._machine.first_state(node) for node in constants.voters}
+        self._intern = self._machine.interner.input
+        self._states = {node: self._machine.first_state(node) for node in constants.nodes}
+        super().__init__(constants, watched=watched)
         self.recorder = recorder
         self.handler_calls = 0
+
+    def handlers_of(self, rules: type[QuorumRules]) -> QuorumHandlers:
+        return self._machine.handlers
+
+    def first_row(self, node: int) -> Row:
+        row: Row = self._states[node].row
+        return row
 
     def steps(self) -> Iterator[NodeStep]:
         return recorded_steps(self.recorder)

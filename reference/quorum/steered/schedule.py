@@ -12,9 +12,9 @@ only when nothing disturbs the quorum (`calm`) do they go off in the order of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from reference.clients.promises import NOTHING, Configuration, Envelope
 from reference.kit import log
@@ -51,7 +51,7 @@ from reference.quorum.timers import (
 )
 from reference.quorum.types import Constants, Outcome, Row, initial_row, is_running
 from reference.sim.operations import Operation
-from reference.steered.failures import Violation
+from reference.steered.failures import Named, Violation
 from reference.steered.moves import Move, Names, NodeStep
 
 TIMEOUTS = Timeouts()
@@ -95,6 +95,7 @@ class Schedule:
     """Rows, network, links that are cut, armed timers, and the moves so far."""
 
     has_control_records = True
+    messages: ClassVar[tuple[type[Any], ...]] = MESSAGES
 
     def __init__(
         self,
@@ -107,8 +108,8 @@ class Schedule:
         """
         self.constants = constants
         self.watched = watched
-        self.handlers = QuorumHandlers(constants, rules(constants))
-        self.rows: dict[int, Row] = dict.fromkeys(constants.voters, initial_row(constants))
+        self.handlers = self.handlers_of(rules)
+        self.rows: dict[int, Row] = {n: self.first_row(n) for n in constants.nodes}
         self.sent: dict[Message, None] = {}
         """Every message ever sent, in order."""
         self.waiting: dict[Message, None] = {}
@@ -122,7 +123,7 @@ class Schedule:
         self.due: dict[tuple[int, Timer], int] = {}
         """The deadlines of armed timers, in milliseconds."""
         self.history = history_init(constants)
-        self.rates = dict.fromkeys(constants.voters, TRUE_RATE)
+        self.rates = dict.fromkeys(constants.nodes, TRUE_RATE)
         """By node, how long its clock takes for what truly takes TRUE_RATE."""
         self.stalled: set[int] = set()
         """Nodes whose disk does not get anything done."""
@@ -138,16 +139,48 @@ class Schedule:
         """What clients of the metadata log asked, each in a process of its own."""
         self._open: list[tuple[Operation, int]] = []
         """Appends of which nothing is known yet, each with the epoch of who took it."""
-        for n in constants.voters:
-            for effect in initial_timer_effects(constants, n):
+        for n in constants.nodes:
+            for effect in self.first_timers(n):
                 self._apply(n, effect)
+
+    # --- Whose steps they are
+
+    def handlers_of(self, rules: type[QuorumRules]) -> QuorumHandlers:
+        return QuorumHandlers(self.constants, rules(self.constants))
+
+    def first_row(self, node: int) -> Row:
+        return initial_row(self.constants)
+
+    def first_timers(self, node: int) -> tuple[TimerEffect, ...]:
+        return initial_timer_effects(self.constants, node)
+
+    def effects(
+        self, node: int, before: Row, input: Input, outcome: Outcome
+    ) -> tuple[TimerEffect, ...]:
+        """What a step does to the node's timers."""
+        return timer_effects(self.constants, node, before, input, outcome)
+
+    def wrong(self, before: Mapping[int, Row], node: int) -> tuple[Named, str] | None:
+        """What the step breaks that has just led to the rows there are; asked after each."""
+        found = check_step(self.constants, before, self.rows, node, self.history)
+        if found is None:
+            return None
+        return found, found.check(before, self.rows, self.history) or ""
+
+    def committed(self) -> log.Log:
+        """What was ever committed."""
+        return self.history.committed
+
+    def least_kept(self, node: int) -> int:
+        """Where the log of a node ends at least that crashes now."""
+        return self.rows[node].flushed
 
     # --- One move
 
     def do(self, node: int, input: Input) -> None:
         """One step of one node; an input that is disabled changes nothing."""
         before = self.rows[node]
-        if isinstance(input, MESSAGES):
+        if isinstance(input, self.messages):
             self.waiting.pop(input, None)
         elif isinstance(input, TIMERS):
             first = self.timers()[:1] == [(node, input)]
@@ -160,7 +193,7 @@ class Schedule:
         self.sound = True
 
     def words(self, node: int, input: Input) -> str:
-        if isinstance(input, MESSAGES):
+        if isinstance(input, self.messages):
             return self._names.of(input)
         return move_words(self.constants, node, input)
 
@@ -182,15 +215,15 @@ class Schedule:
     def stepped(self, node: int, before: Row) -> None:
         """A step was taken, and nothing is violated: whoever watches the quorum looks now."""
 
-    def _step(self, node: int, before: Row, input: Input) -> None:
+    def _step(self, node: int, before: Row, input: Input) -> Outcome | None:
         outcome = self.outcome_of(node, before, input)
         if outcome is None:
             self._nothing_happened(node, before, input)
-            return
+            return None
         if before.role == "Down":
             self.stalled.discard(node)
         self._meet(input, outcome)
-        for effect in timer_effects(self.constants, node, before, input, outcome):
+        for effect in self.effects(node, before, input, outcome):
             self._apply(node, effect)
         for m in outcome.sent:
             self._names.of(m)
@@ -199,11 +232,11 @@ class Schedule:
         if isinstance(input, Append):
             self._took(node, input.value, outcome)
         self._tell()
-        violated = check_step(self.constants, rows, self.rows, node, self.history)
-        if violated is not None and self.watched:
-            what = violated.check(rows, self.rows, self.history)
-            raise Violation(violated, what or "", self.moves)
+        wrong = self.wrong(rows, node)
+        if wrong is not None and self.watched:
+            raise Violation(*wrong, self.moves)
         self.stepped(node, before)
+        return outcome
 
     def _nothing_happened(self, node: int, before: Row, input: Input) -> None:
         """A leader that has heard from no majority for so long must not go on. A sole voter is
@@ -330,7 +363,7 @@ class Schedule:
             yield Move(words, partial(self.append, node))
         for node, offset in self.readable():
             yield Move(reading_words(node, offset), partial(self.read, node, offset))
-        for node in self.constants.voters:
+        for node in self.constants.nodes:
             yield Move(f"disk of {node} stalls", partial(self.stall, node))
             for rate, words in RATES.items():
                 yield Move(f"clock of {node} {words}", partial(self.set_clock, node, rate))
@@ -348,7 +381,7 @@ class Schedule:
             yield n, Flush()
         for n in self.nodes():
             row = self.rows[n]
-            for keep in range(row.flushed, len(row.log) + 1):
+            for keep in range(self.least_kept(n), len(row.log) + 1):
                 yield n, Crash(keep)
         for n in self.nodes("Down"):
             yield n, Restart()
@@ -356,8 +389,8 @@ class Schedule:
             yield n, Resign()
 
     def _cuts(self) -> Iterator[set[Link]]:
-        for node in self.constants.voters:
-            others = self.constants.others(node)
+        for node in self.constants.nodes:
+            others = [n for n in self.constants.nodes if n != node]
             yield {(node, n) for n in others} | {(n, node) for n in others}
             for n in others:
                 yield {(node, n)}
@@ -384,7 +417,7 @@ class Schedule:
         if again not in self._alive:
             among = (m for m in self.sent if m not in self.waiting) if again else self.waiting
             self._alive[again] = [m for m in among if self.passes(m) and self.lives(m)][::-1]
-        return [m for m in self._alive[again] if isinstance(m, of or MESSAGES)]
+        return [m for m in self._alive[again] if isinstance(m, of or self.messages)]
 
     def timers(self) -> list[tuple[int, Timer]]:
         """Armed timers, the one that is due first at the front."""
@@ -431,7 +464,7 @@ class Schedule:
     def end_faults(self) -> None:
         """Disks and clocks are well again."""
         self.stalled.clear()
-        self.rates = dict.fromkeys(self.constants.voters, TRUE_RATE)
+        self.rates = dict.fromkeys(self.constants.nodes, TRUE_RATE)
         self._note(WELL)
 
     def progress(self) -> str:
@@ -458,7 +491,7 @@ class Schedule:
     def _bound(self) -> int:
         records = max(log.end_offset(row.log) for row in self.rows.values())
         each = MOVES_TO_PROGRESS + MOVES_TO_COPY * records
-        return len(self.waiting) + each * len(self.constants.voters)
+        return len(self.waiting) + each * len(self.constants.nodes)
 
     def _leader(self) -> int | None:
         """Who leads the latest epoch, if all follow."""
@@ -468,7 +501,7 @@ class Schedule:
         return leaders[0] if leaders and followed else None
 
     def _converged(self, wanted: int) -> bool:
-        committed = self.history.committed
+        committed = self.committed()
         return any(e.value == wanted for e in committed) and all(
             row.log == committed and row.high_watermark == log.end_offset(committed)
             for row in self.rows.values()
@@ -478,6 +511,6 @@ class Schedule:
         roles = ", ".join(f"{n} is {row.role} in {row.epoch}" for n, row in self.rows.items())
         if (leader := self._leader()) is None:
             return f"nobody leads the latest epoch and is followed by all ({roles})"
-        if all(e.value != wanted for e in self.history.committed):
+        if all(e.value != wanted for e in self.committed()):
             return f"leader {leader} does not commit a new record"
         return "the logs do not become equal"

@@ -12,18 +12,26 @@ from typing import Any, Final, Protocol
 from reference.kit.log import UNDEFINED
 from reference.quorum.sim.faults import Options
 from reference.quorum.types import Row
-from reference.sim.choices import Stream, chance, pick
+from reference.sim.choices import Chooser, chance, pick, stream_of_option
 from reference.sim.memo import Step
 from reference.snapshots.messages import CleanSnapshots, CreateSnapshot
 from reference.snapshots.sim.changes import number
 from reference.snapshots.sim.machine import voter_of
-from reference.voters.messages import AddVoter, RemoveVoter, VoterChangeTimeout
+from reference.voters.messages import (
+    AddVoter,
+    ChangeListeners,
+    RemoveVoter,
+    UpgradeKraftVersion,
+    VoterChangeTimeout,
+)
 
 REQUEST_US: Final = 2_000_000
 """A request for a change is given up after so long (V15, V16)."""
 FIRST_US: Final = 1_500_000
 """By then most runs have a leader."""
 AGAIN_US: Final = 400_000
+MOVES: Final = 500
+"""Of nodes that start again so many, per mille, come with other listeners."""
 TRIES: Final = 8
 """An administrator asks again where nobody led, or the change was refused."""
 
@@ -53,9 +61,12 @@ class Administrator:
     """Asks for changes of the voters, and has nodes make and clean snapshots."""
 
     def __init__(
-        self, options: Options, may_vote: Sequence[int], stream: Stream, world: World
+        self, options: Options, may_vote: Sequence[int], chooser: Chooser, world: World
     ) -> None:
-        self._options, self._stream, self._world = options, stream, world
+        self._options, self._world = options, world
+        self._stream = chooser.stream("faults")
+        self._upgrades = chooser.stream(stream_of_option("kraft_version"))
+        self._moves = chooser.stream(stream_of_option("listeners_change"))
         self._may_vote = may_vote
         self._over = False
         self.changes = self.snapshots = 0
@@ -70,6 +81,9 @@ class Administrator:
             for _ in range(number(asked)):
                 at = FIRST_US + self._stream.below(max(1, lasts - FIRST_US))
                 self._world.call(at, what, TRIES)
+        if self._options.kraft_version == 0:
+            at = FIRST_US + self._upgrades.below(max(1, (lasts - FIRST_US) // 2))
+            self._world.call(at, self._upgrade, 0)
 
     def end(self) -> None:
         self._over = True
@@ -98,6 +112,21 @@ class Administrator:
             at, epoch = row.change, row.quorum.epoch
             self._world.call(REQUEST_US, lambda _: self._give_up(leader, epoch, at), 0)
         return True
+
+    def _upgrade(self, _: int) -> None:
+        """V23. Asked for until it is done: not every voter may have been heard."""
+        leader = self._world.leader()
+        if self._over:
+            return
+        step = None if leader is None else self._world.give(leader, UpgradeKraftVersion())
+        if step is None or step.ignored:
+            self._world.call(AGAIN_US, self._upgrade, 0)
+
+    def before_start(self, node: int) -> None:
+        """V17. A node that is down may come back with other listeners, once."""
+        moves = self._options.listeners_change is True and not self._over
+        if moves and chance(self._moves, MOVES):
+            self._world.give(node, ChangeListeners())
 
     def _give_up(self, leader: int, epoch: int, change: int) -> None:
         """V19."""

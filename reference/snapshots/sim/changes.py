@@ -8,14 +8,17 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from reference.quorum.protocol import QUORUM
-from reference.quorum.sim.faults import Options
+from reference.quorum.sim.faults import OF_RECORDS, Options
 from reference.quorum.types import Constants
 from reference.snapshots.protocol import SNAPSHOTS
 from reference.snapshots.types import Constants as SnapshotConstants
 from reference.voters.protocol import VOTERS
 from reference.voters.types import Constants as VoterConstants
 
-OF_CHANGES: Final = ("observers", "brokers", "voter_changes", "snapshots", "state_machines")
+OF_CHANGES: Final = (
+    *("observers", "brokers", "voter_changes", "snapshots", "state_machines"),
+    *OF_RECORDS,
+)
 """The options of which any makes a run one of these."""
 
 
@@ -48,6 +51,15 @@ def constants_of(options: Options) -> Constants | VoterConstants:
         return Constants(voters, options.fetch_max_records)
     nodes = tuple(range(len(may_vote(options)) + number(options.brokers)))
     if options.snapshots is UNSET:
-        return VoterConstants(nodes, voters, options.fetch_max_records)
+        observers = may_vote(options)[options.voters :]
+        return VoterConstants(
+            nodes,
+            voters,
+            options.fetch_max_records,
+            kraft_version=1 if options.kraft_version is UNSET else options.kraft_version,
+            auto_join=options.auto_join is True,
+            listeners_change=options.listeners_change is True,
+            unformatted=tuple(observers[len(observers) - number(options.unformatted) :]),
+        )
     machines = options.state_machines is True
     return SnapshotConstants(nodes, voters, options.fetch_max_records, state_machines=machines)

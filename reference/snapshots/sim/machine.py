@@ -13,12 +13,18 @@ from reference.kit.protocol import Outcome
 from reference.protocols import kind_of
 from reference.quorum import messages as quorum
 from reference.quorum.sim.machine import QuorumMemo, notable
-from reference.quorum.timers import Timeouts, initial_timer_effects, timer_effects
+from reference.quorum.timers import (
+    Timeouts,
+    TimerEffect,
+    initial_timer_effects,
+    timer_effects,
+)
 from reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Instruction, Machine, Sent, State, Step
 from reference.snapshots.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from reference.snapshots.types import SnapshotRow
+from reference.voters.messages import AddVoterRequest, UpdateVoterRequest, UpdateVoterResponse
 from reference.voters.types import VoterRow, in_force
 
 
@@ -34,17 +40,50 @@ def as_fetch(message: Any) -> Any:
     if not isinstance(message, FetchSnapshotResponse):
         return message
     error: Any = message.error
+    return _response(message, "NONE" if error == "SNAPSHOT_NOT_FOUND" else error)
+
+
+def as_asked(message: Any) -> Any:
+    """Likewise, of what a node sends: whatever a follower asks its leader for is in place of a
+    fetch (Q22).
+    """
+    if isinstance(message, UpdateVoterRequest | AddVoterRequest):
+        return quorum.FetchRequest(message.source, message.destination, 0, 0, 0)
+    return as_fetch(message)
+
+
+def as_heard(input: Any) -> Any:
+    """Likewise, of what a node hears: where its leader has heard of it, a follower's time begins
+    anew (KafkaRaftClient.handleUpdateVoterResponse).
+    """
+    if isinstance(input, UpdateVoterResponse):
+        return _response(input, input.error)
+    return as_fetch(input)
+
+
+def _response(message: Any, error: Any) -> quorum.FetchResponse:
     return quorum.FetchResponse(
         source=message.source,
         destination=message.destination,
-        error="NONE" if error == "SNAPSHOT_NOT_FOUND" else error,
+        error=error,
         epoch=message.epoch,
         leader=message.leader,
         high_watermark=0,
         diverging=quorum.NO_DIVERGENCE,
         records=(),
-        request=as_fetch(message.request),
+        request=as_asked(message.request),
     )
+
+
+def effects_of(
+    constants: Any, voters: tuple[int, ...], node: int, row: Row, input: Any, outcome: QuorumOutcome
+) -> tuple[TimerEffect, ...]:
+    """What a step does to the timers of a node. voters: by the set that it knew before; row,
+    outcome: its part that is the quorum's, and what was sent.
+    """
+    told = tuple([as_asked(message) for message in outcome.sent])
+    of_quorum = QuorumOutcome(outcome.row, told, outcome.ignored)
+    return timer_effects(in_force(constants, voters), node, row, as_heard(input), of_quorum)
 
 
 class ChangingMachine(Machine):
@@ -81,14 +120,8 @@ class ChangingMachine(Machine):
     ) -> Step:
         node = before.node
         voters = voter_of(before.known.row).history[-1].voters
-        told = tuple([as_fetch(message) for message in outcome.sent])
-        effects = timer_effects(
-            in_force(self.constants, voters),
-            node,
-            before.row,
-            as_fetch(input.value),
-            QuorumOutcome(after.row, told, outcome.ignored),
-        )
+        of_quorum = QuorumOutcome(after.row, outcome.sent, outcome.ignored)
+        effects = effects_of(self.constants, voters, node, before.row, input.value, of_quorum)
         return Step(
             before=before,
             input=input,

@@ -12,7 +12,7 @@ from typing import Any
 from reference.kit.properties import Due
 from reference.kit.protocol import HISTORY
 from reference.protocols import protocol_of
-from reference.quorum.messages import CheckQuorumTimeout, ElectionTimeout, FetchTimeout
+from reference.quorum.messages import CheckQuorumTimeout, ElectionTimeout, FetchTimeout, Restart
 from reference.quorum.sim.clock import DRAW, FIXED
 from reference.quorum.sim.faults import Options
 from reference.quorum.sim.machine import QuorumMemo
@@ -26,7 +26,13 @@ from reference.sim.recorder import Recorder
 from reference.snapshots.sim.administrator import Administrator
 from reference.snapshots.sim.changes import constants_of, may_vote
 from reference.snapshots.sim.machine import voter_of
-from reference.voters.messages import FetchFromBootstrap
+from reference.voters.messages import AutoJoinTimeout, FetchFromBootstrap, UpdateVoterTimeout
+
+
+def asked_unbidden(options: Options) -> tuple[Any, ...]:
+    """What a follower may ask its leader for by itself."""
+    tells = options.kraft_version == 0 or options.listeners_change is True
+    return (*[UpdateVoterTimeout()] * tells, *[AutoJoinTimeout()] * (options.auto_join is True))
 
 
 class ChangingSimulation(Simulation):
@@ -47,9 +53,9 @@ class ChangingSimulation(Simulation):
         self._whole: dict[int, Any] = {s.node: s.known.row for s in self._states}
         self._whole[HISTORY] = None
         self._drawn = chooser.stream("workload")
-        self._administrator = Administrator(
-            options, may_vote(options), chooser.stream("faults"), self
-        )
+        self._administrator = Administrator(options, may_vote(options), chooser, self)
+        self._may_vote = may_vote(options)
+        self._asks = asked_unbidden(options)
 
     def make_constants(self, options: Options) -> Any:
         return constants_of(options)
@@ -57,6 +63,27 @@ class ChangingSimulation(Simulation):
     def begin(self) -> None:
         super().begin()
         self._administrator.start(1000 * max(self._scenario.faulty_ms) * self._stretch)
+        for node in self._may_vote if self._asks else ():
+            self.call(self._asking_us, self._ask, node)
+
+    @property
+    def _asking_us(self) -> int:
+        """How often a follower looks whether it is to ask its leader for something of its own
+        (FollowerState.updateVoterPeriodMs).
+        """
+        return 1000 * self._scenario.timeouts.fetch_timeout
+
+    def _ask(self, node: int) -> None:
+        """V17, V24."""
+        for asks in self._asks:
+            if self.give(node, asks) is not None:
+                break
+        self.call(self._asking_us, self._ask, node)
+
+    def give(self, node: int, input: Any) -> Step | None:
+        if isinstance(input, Restart):
+            self._administrator.before_start(node)
+        return super().give(node, input)
 
     def heal(self) -> tuple[int, ...]:
         self._administrator.end()

@@ -167,3 +167,27 @@ def test_a_run_is_told_with_its_lists() -> None:
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         family("cluster").draw(SeededChooser(1), options)
+
+
+RARE: dict[str, tuple[int, dict[str, Any], str]] = {
+    "Z132": (
+        22,
+        {"min_insync_replicas": 3, "replicas": 3, "brokers": 5},
+        "ReassignmentKeepsMinIsr",
+    ),
+    "Z135": (
+        3,
+        {"replicas": 1, "brokers": 3, "topic_partitions": 1, "crashes": 6, "unclean": False},
+        "ValidControllerState",
+    ),
+}
+"""What few runs meet: the run of seed 5 that does, and its options besides twelve lists."""
+
+
+@pytest.mark.parametrize("bug", RARE)
+def test_a_bug_that_few_runs_meet(bug: str) -> None:
+    run, options, violated = RARE[bug]
+    asked = {"reassignments": 12, **options}
+    found = simulate_run("cluster", 5, run, bug, asked).result
+    assert {each.invariant for each in found.violations} == {violated}
+    assert not simulate_run("cluster", 5, run, None, asked).result.violations

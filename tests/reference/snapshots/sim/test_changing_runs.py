@@ -82,6 +82,49 @@ def test_a_bug_is_found(bug: str, options: Mapping[str, Any], violated: str) -> 
     assert violated in found
 
 
+OF_VOTERS = {
+    "Z123": {"auto_join": True, "observers": 2, "voter_changes": 5},
+    "Z190": {"listeners_change": True, "observers": 1, "voter_changes": 5},
+    "Z191": {"kraft_version": 0, "observers": 1, "voter_changes": 3},
+    "Z192": {"kraft_version": 0, "observers": 1, "voter_changes": 3},
+    "Z201": {"unformatted": 2, "observers": 2, "voter_changes": 4},
+}
+"""Options of voters alone, with a bug that is found under them."""
+HAPPENS = {
+    "auto_join": ("AutoJoinTimeout", "AddVoterRequest", "AddVoterResponse"),
+    "listeners_change": ("ChangeListeners", "UpdateVoterTimeout", "UpdateVoterRequest"),
+    "kraft_version": ("UpgradeKraftVersion", "UpdateVoterRequest", "UpdateVoterResponse"),
+    "unformatted": ("FetchFromBootstrap", "AddVoter"),
+}
+
+
+@pytest.mark.parametrize("bug", ["Z123", "Z190", "Z191", "Z201"])
+def test_what_only_voters_have_happens_and_every_run_makes_progress(bug: str) -> None:
+    options = OF_VOTERS[bug]
+    taken = runs(8, options)
+    assert {run.result.verdict for run in taken} == {PROGRESSED}
+    done = {step.action for run in taken for step in run.steps if not step.ignored}
+    assert {f"Handle{action}" for action in HAPPENS[next(iter(options))]} <= done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", OF_VOTERS)
+def test_a_bug_of_it_is_found_in_a_quorum_and_in_a_cluster(bug: str) -> None:
+    options = OF_VOTERS[bug]
+    in_cluster = {f"quorum_{name}": value for name, value in options.items()}
+    for scenario, asked in (("quorum", options), ("cluster", in_cluster)):
+        taken = (simulate_run(scenario, 7, run, bug, asked).result for run in range(60))
+        assert any(result.violations for result in taken), scenario
+
+
+def test_an_option_of_voters_moves_no_other_draw() -> None:
+    """What begins with the same choices goes on alike until something of it happens."""
+    plain = simulate_run("quorum", 5, 0, None, VOTERS)
+    other = simulate_run("quorum", 5, 0, None, {**VOTERS, "listeners_change": True})
+    first = [step.action for step in plain.steps][:40]
+    assert [step.action for step in other.steps][:40] == first
+
+
 def test_of_two_voters_the_leader_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Z164: nobody leads then, if it resigns too soon."""
     monkeypatch.setattr("reference.snapshots.sim.administrator.leaves_nobody", lambda *asked: False)
@@ -97,6 +140,11 @@ def test_of_two_voters_the_leader_is_not_removed(monkeypatch: pytest.MonkeyPatch
         ({"voter_changes": -1}, "voter_changes is -1"),
         ({"snapshots": "many"}, "Expected `int`"),
         ({"reassignments": 1}, "no option 'reassignments'"),
+        ({"kraft_version": 0, "snapshots": 1}, "kraft_version and snapshots do not go together"),
+        ({"kraft_version": 2}, "kraft_version is 2, not 0 or 1"),
+        ({"auto_join": True}, "auto_join is of observers"),
+        ({"unformatted": 2, "observers": 1}, "unformatted are observers: 2 of 1"),
+        ({"unformatted": 1, "observers": 1, "kraft_version": 0}, "are of kraft_version 1"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], why: str) -> None:

@@ -1,0 +1,1 @@
+"""Controllers whose voters change, told every move (reference/steered)."""

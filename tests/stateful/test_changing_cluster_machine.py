@@ -1,0 +1,151 @@
+"""Searches in a cluster whose replicas move and whose quorum changes; and shows that they find.
+
+As in test_quorum_machine.py: the first test is the search, as hard as the profile says; the others
+hold searcher and schedules to account.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference.runner.scripted import begin, replay
+from reference.steered.moves import Move
+from reference.steered.scripts import Script
+from tests.stateful import searching
+from tests.stateful.cluster_machine import CHANGES, ChangingClusterMachine, changes_with
+from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of
+from tests.stateful.detecting import CHANGING, budget, campaign, search
+from traces.jobs.steered import broken_promise
+
+MOST = 80
+"""Calm moves: a disk that stalls leaves some to make for ever."""
+
+
+@pytest.mark.slow
+def test_the_search_finds_nothing() -> None:
+    searching.search(ChangingClusterMachine)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("id", "number", "violated"),
+    [
+        ("Z130", 2, "IsrElrAreReplicas"),
+        ("Z19", 2, "OneChangeAtATime"),
+        ("Z120", 2, "PrefixKeepsCommitted"),
+    ],
+)
+def test_a_bug_of_what_changes_is_found(id: str, number: int, violated: str) -> None:
+    found = search(CHANGING, id, number, budget(200))
+    assert found.how == violated and found.script is not None
+    assert found.script.machine == "cluster"
+    told = replay(found.script, broken_promise)
+    assert told.failure is not None and told.failure.name == violated
+    unharmed = Script(
+        machine="cluster", options=found.script.options, moves=found.script.moves[:-1]
+    )
+    assert replay(unharmed, broken_promise, skip=True).failure is None
+
+
+@pytest.mark.slow
+def test_a_campaign_beside_it_is_judged_step_by_step() -> None:
+    """Steps of a run that breaks nothing, too, each as one of its own part."""
+    found = campaign(CHANGING, "Z112", 1, 3.0)
+    assert found.tried > 1
+
+
+def test_a_bug_is_drawn_with_what_it_is_of() -> None:
+    assert changes_with(None) == changes_with("Z130") == [*CHANGES]
+    assert all("snapshots" in each for each in changes_with("Z111"))
+    assert all(each and "snapshots" not in each for each in changes_with("Z110"))
+
+
+def calm(schedule: ClusterSchedule) -> ClusterSchedule:
+    for _ in range(MOST):
+        if not schedule.calm():
+            break
+    return schedule
+
+
+def the(moves: list[Move], words: str) -> Move:
+    return next(move for move in moves if words in move.words)
+
+
+def sets(schedule: ClusterSchedule) -> set[tuple[int, ...]]:
+    """Those that nodes of the quorum know."""
+    rows: Any = schedule.voters.named_rows().values()
+    return {getattr(row, "voter", row).history[-1].voters for row in rows}
+
+
+@pytest.mark.parametrize("changes", CHANGES[1:], ids=str)
+def test_a_voter_comes_and_one_goes(changes: dict[str, Any]) -> None:
+    schedule = calm(cluster_of(changes=changes))
+    if "kraft_version" in changes:
+        for voter in (1, 2):
+            the(schedule.changes(), f"{voter} UpdateVoterTimeout").make()
+            calm(schedule)
+        the(schedule.changes(), "0 UpgradeKraftVersion").make()
+        calm(schedule)
+    the(schedule.changes(), "3 FetchFromBootstrap peer=0").make()
+    calm(schedule)
+    asked = "3 AutoJoinTimeout" if "auto_join" in changes else "0 AddVoter voter=3"
+    the(schedule.changes(), asked).make()
+    calm(schedule)
+    assert (0, 1, 2, 3) in sets(schedule)
+    the(schedule.changes(), "0 RemoveVoter voter=1").make()
+    calm(schedule)
+    assert schedule.progress() == ""
+    assert (0, 2, 3) in sets(schedule)
+    again = begin(Script(machine="cluster", moves=(), options=schedule.setting()))
+    for words in schedule.moves:
+        next(move for move in again.possible() if move.words == words).make()
+    assert again.named_rows() == schedule.named_rows()
+
+
+def test_a_voter_that_is_one_already_is_refused() -> None:
+    schedule = calm(cluster_of(changes={"observers": 1}))
+    the(schedule.changes(), "0 AddVoter voter=1").make()
+    assert [*schedule.steps()][-1].ignored == "DUPLICATE_VOTER"
+
+
+def test_a_snapshot_is_made_and_fetched_by_who_has_nothing() -> None:
+    schedule = calm(cluster_of(changes={"observers": 1, "snapshots": 0}))
+    made = [move for move in schedule.changes() if "0 CreateSnapshot" in move.words]
+    made[-1].make()
+    the(schedule.changes(), "0 CleanSnapshots").make()
+    the(schedule.changes(), "3 FetchFromBootstrap peer=0").make()
+    calm(schedule)
+    assert any(step.action == "HandleFetchSnapshotResponse" for step in schedule.steps())
+
+
+def test_of_two_voters_the_leader_is_not_removed() -> None:
+    """As in the simulator: Z164."""
+    schedule = calm(cluster_of(changes={"observers": 1}))
+    the(schedule.changes(), "0 RemoveVoter voter=2").make()
+    calm(schedule)
+    words = [move.words for move in schedule.changes()]
+    assert "quorum: 0 RemoveVoter voter=1" in words
+    assert "quorum: 0 RemoveVoter voter=0" not in words
+
+
+def snapshots_of(schedule: ClusterSchedule, kind: str) -> list[Move]:
+    return [move for move in schedule.changes() if kind in move.words]
+
+
+def test_a_snapshot_that_is_gone_while_it_is_fetched() -> None:
+    """What a search need not reach (reached.py)."""
+    schedule = calm(cluster_of(changes={"observers": 1, "snapshots": 0}))
+    first, *_, last = snapshots_of(schedule, "0 CreateSnapshot")
+    first.make()
+    snapshots_of(schedule, "0 CleanSnapshots")[-1].make()
+    the(schedule.changes(), "3 FetchFromBootstrap peer=0").make()
+    while not any("FetchSnapshotRequest" in move.words for move in schedule.votes()):
+        assert schedule.calm()
+    last.make()
+    snapshots_of(schedule, "0 CleanSnapshots")[-1].make()
+    calm(schedule)
+    sent = [message for step in schedule.steps() for message in step.sent]
+    assert "SNAPSHOT_NOT_FOUND" in {getattr(message, "error", "") for message in sent}
+    assert schedule.progress() == ""
