@@ -94,7 +94,7 @@ TransactionTypeInv ==
        clients[c].status \in {"Off", "Initializing", "Ready", "Open", "Ending", "Fenced",
                               "Failed", "Abortable", "Recovering", "Bumping", "Unusable"}
   /\ \A r \in Readers : \A p \in Partitions :
-       readers[r].shown[p] \subseteq 1..readers[r].positions[p]
+       readers[r].read[p].shown \subseteq 1..readers[r].read[p].position
 
 (* T: what a partition knows of its producer is what its log says.          *)
 ProducerStateIsOfLog ==
@@ -251,31 +251,32 @@ LsoBounds ==
        /\ \A i \in 1..stable :
             kept[i].kind = "Batch" => \E j \in i..Len(kept) : kept[j].kind = "Marker"
 
-(* X18.  Who reads what is committed is shown it, and gets past nothing     *)
-(* that is not decided.                                                     *)
+(* What no change of leaders takes back.                                    *)
 KeptIn(p) == IF HasFollower(p) THEN partitions[p].follower.log ELSE partitions[p].log
 FateIn(records, i) ==
   LET after == {j \in i..Len(records) : records[j].kind = "Marker"}
   IN IF after = {} THEN "None"
      ELSE records[CHOOSE j \in after : \A k \in after : j <= k].decision
 
+(* X18.  Who reads what is committed is shown it, and gets past nothing     *)
+(* that is not decided.                                                     *)
 ReadersSeeCommitted ==
   \A r \in ReadCommitted : \A p \in Partitions :
     LET kept == KeptIn(p)
-        row == readers[r]
-    IN /\ row.positions[p] <= Len(kept)
-       /\ \A i \in 1..row.positions[p] : kept[i].kind = "Batch" =>
+        read == readers[r].read[p]
+    IN /\ read.position <= Len(kept)
+       /\ \A i \in 1..read.position : kept[i].kind = "Batch" =>
             /\ FateIn(kept, i) # "None"
-            /\ i \in row.shown[p] <=> FateIn(kept, i) = "Commit"
+            /\ i \in read.shown <=> FateIn(kept, i) = "Commit"
 
 (* X18.  Other readers are shown all, and nothing that another leader may   *)
 (* not have.                                                                *)
 ReadersSeeAll ==
   \A r \in ReadUncommitted : \A p \in Partitions :
     LET kept == KeptIn(p)
-        row == readers[r]
-    IN /\ row.positions[p] <= Len(kept)
-       /\ \A i \in 1..row.positions[p] : kept[i].kind = "Batch" <=> i \in row.shown[p]
+        read == readers[r].read[p]
+    IN /\ read.position <= Len(kept)
+       /\ \A i \in 1..read.position : kept[i].kind = "Batch" <=> i \in read.shown
 
 -----------------------------------------------------------------------------
 (* Properties of steps.                                                     *)

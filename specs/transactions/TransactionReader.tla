@@ -3,8 +3,8 @@
 (* A consumer that reads every partition from its beginning, with one of    *)
 (* the two isolation levels (X17, X18).                                     *)
 (*                                                                          *)
-(*   positions   how many records of each partition it has got past         *)
-(*   shown       which of them its application has seen; markers never are  *)
+(*   read   for each partition: position, how many records it has got past; *)
+(*          shown, which of them its application has seen: markers never    *)
 (***************************************************************************)
 EXTENDS TransactionRules
 
@@ -15,14 +15,14 @@ CONSTANTS
 Readers == ReadCommitted \cup ReadUncommitted
 Isolation(r) == IF r \in ReadCommitted THEN "read_committed" ELSE "read_uncommitted"
 
-InitialReader ==
-  [positions |-> [p \in Partitions |-> 0], shown |-> [p \in Partitions |-> {}]]
+InitialReader == [read |-> [p \in Partitions |-> [position |-> 0, shown |-> {}]]]
 
 (* m: what the leader of p gave.  An answer that is not about what it reads *)
 (* next is one to an earlier request.                                       *)
 Step_HandleFetched(row, p, m) ==
   LET got == m.offset + 1 .. m.offset + Len(m.records)
       seen == {i \in got : m.records[i - m.offset].kind = "Batch" /\ ~IsDropped(m.aborted, i)}
-  IN IF m.offset # row.positions[p] \/ got = {} THEN {}
-     ELSE {[row EXCEPT !.positions[p] = m.offset + Len(m.records), !.shown[p] = @ \cup seen]}
+  IN IF m.offset # row.read[p].position \/ got = {} THEN {}
+     ELSE {[row EXCEPT !.read[p] = [position |-> m.offset + Len(m.records),
+                                    shown |-> @.shown \cup seen]]}
 =============================================================================

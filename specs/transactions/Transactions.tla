@@ -265,7 +265,7 @@ Initialize(c) == LiftClient(c, Step_Initialize(clients[c]))
 Read(r, p) ==
   /\ p \notin leaderless
   /\ \E row \in Step_HandleFetched(readers[r], p,
-                   Fetched(partitions[p], readers[r].positions[p], Isolation(r))) :
+                   Fetched(partitions[p], readers[r].read[p].position, Isolation(r))) :
        readers' = [readers EXCEPT ![r] = row]
   /\ UNCHANGED <<coordinators, leaderEpoch, log, partitions, leaderless, clients, network>>
 =============================================================================
