@@ -49,6 +49,12 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z84": {"version": 2, "offsets": [12]},
     "Z87": {"version": 2, "offsets": [12], "late": 200, "doubled": 200},
     "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
+    "Z168": {"read_committed": [21]},
+    "Z169": {"replicas": 2, "read_uncommitted": [31]},
+    "Z172": {"ids_expire": True, "expire": 200, "initialize": 300},
+    "Z173": {"recovers": True, "give_up": 200},
+    "Z174": {"version": 1, "recovers": True, "give_up": 200, "late": 200, "doubled": 200},
+    "Z175": {"ids_expire": True, "expire": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},

@@ -19,8 +19,8 @@ from reference.transactions.messages import (
     PRODUCER_INPUTS,
     Abort,
     AddPartitions,
-    BumpEpoch,
     Bumped,
+    BumpEpoch,
     Commit,
     Decision,
     Ended,
@@ -153,7 +153,7 @@ class ClientHandlers:
         if after == "Retry" or not self._constants.recovers:
             return None
         # What is not "Retry" is a status.
-        return Outcome(replace(row, status=after))  # type: ignore[arg-type]
+        return Outcome(replace(row, status=after))
 
     def _after_error(self, row: Client, m: Refused) -> str:
         """What an error makes of the one who asked; nothing, if it has its answer."""
@@ -185,7 +185,7 @@ class ClientHandlers:
         waits = p in row.sent and p not in row.acked and p not in self._constants.offsets
         if not self._constants.recovers or after == "Retry" or row.status != "Open" or not waits:
             return None
-        return Outcome(replace(row, status=after))  # type: ignore[arg-type]
+        return Outcome(replace(row, status=after))
 
     def handle_end_refused(self, c: int, row: Client, m: EndRefused) -> Outcome | None:
         if row.status != "Ending" or m.txn != row.txn or not self._constants.hears_errors:

@@ -29,8 +29,8 @@ from reference.transactions.messages import (
     AddPartitions,
     Allowed,
     AppendTimeout,
-    BumpEpoch,
     Bumped,
+    BumpEpoch,
     Elect,
     Ended,
     EndRefused,
@@ -147,8 +147,8 @@ class CoordinatorHandlers:
         if not c.active:
             return None
         if answer == "Append":
-            of = self.rules.returned_epoch if c.txn.state == "Dead" else self.rules.initialised_epoch
-            epoch = of(c.txn.epoch)
+            rules, is_dead = self.rules, c.txn.state == "Dead"
+            epoch = (rules.returned_epoch if is_dead else rules.initialised_epoch)(c.txn.epoch)
             return self._lifted(row, begin(c, "Empty", epoch, (), m))
         if answer == "Fence":
             return self._lifted(row, Done(fencing(c)))
@@ -361,6 +361,7 @@ class CoordinatorHandlers:
                 return ()
             if _is_for_partition(m):
                 return (NotAllowed(COORDINATOR, m.source, m.epoch, answer.error),)
+            assert not isinstance(m, Verify), "producers verify nothing"
             return (Refused(COORDINATOR, m.source, m, answer.error),)
         if not self.rules.constants.hears_errors or not isinstance(m, EndTxn):
             return ()

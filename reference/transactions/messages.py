@@ -181,7 +181,7 @@ class NotAllowed(Message, frozen=True):
 
 
 class Fetched(Message, frozen=True):
-    """X18. records: behind offset. aborted: transactions that are among them, of committed reads."""
+    """X18. records: behind offset. aborted: of committed reads, the transactions among them."""
 
     offset: int
     records: tuple[LogEntry, ...]

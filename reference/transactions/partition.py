@@ -157,7 +157,8 @@ class PartitionHandlers:
             return self._handled(row, row, "INVALID_PRODUCER_EPOCH", done, m)
         if not self.rules.needs_verification(row.producer, m.epoch):
             error = self.rules.batch_error(row.producer, m, False)
-            return self._handled(row, with_batch(row, m) if error == "NONE" else row, error, done, m)
+            after = with_batch(row, m) if error == "NONE" else row
+            return self._handled(row, after, error, done, m)
         if any(v.request == m and v.guarded for v in row.verifying):
             return None
         others = [v for v in row.verifying if v.request != m]
@@ -215,7 +216,8 @@ class PartitionHandlers:
             return self._handled(row, without, "NONE", done)
         guarded = self.rules.is_guarded(row.guard, v)
         error = self.rules.batch_error(row.producer, m, guarded)
-        return self._handled(row, with_batch(row, m) if error == "NONE" else without, error, done, m)
+        after = with_batch(row, m) if error == "NONE" else without
+        return self._handled(row, after, error, done, m)
 
     def handle_write_txn_markers(
         self, n: int, row: PartitionLeader, m: WriteTxnMarkers

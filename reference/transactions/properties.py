@@ -264,10 +264,10 @@ def transaction_type_inv(old: State, new: State) -> str | None:
             return f"partition {p} has the producer epoch {row.producer.epoch}, guard {row.guard}"
         if row.verifying and any(v.request.partition != p for v in row.verifying):
             return f"partition {p} verifies a batch of another"
-    for r, row in new.readers.items():
-        if row is not old.readers[r] or whole:
-            if any(e.shown and not 1 <= e.shown[0] <= e.shown[-1] <= e.position for e in row.read):
-                return f"reader {r} has seen what it has not got past"
+    for r, reader in new.readers.items():
+        ends = [(e.shown[0], e.shown[-1], e.position) for e in reader.read if e.shown]
+        if any(not 1 <= first <= last <= end for first, last, end in ends):
+            return f"reader {r} has seen what it has not got past"
     wrong = [c for c, row in new.clients.items() if row.status not in STATUSES]
     return f"producer {wrong[0]} is {new.clients[wrong[0]].status}" if wrong else None
 
@@ -662,9 +662,7 @@ def readers_see_all(state: State) -> str | None:
     return None
 
 
-def _read(
-    state: State, r: int
-) -> Iterator[tuple[int, tuple[LogEntry, ...], int, tuple[int, ...]]]:
+def _read(state: State, r: int) -> Iterator[tuple[int, tuple[LogEntry, ...], int, tuple[int, ...]]]:
     """Of each partition, what no change of leaders takes back, how far the reader has got, and
     what it was shown.
     """

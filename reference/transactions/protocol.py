@@ -195,7 +195,7 @@ def _of_coordinators(constants: Constants, row: Coordinators) -> Iterable[Input]
         yield MarkersAgain() if c.to_mark else MarkersDone()
     elif c.txn.state == "Ongoing":
         yield TransactionTimeout()
-    elif constants.ids_expire and c.txn.state != "Dead" and c.pending.state == "None":
+    if constants.ids_expire and c.active and c.pending.state == "None" and c.txn.state != "Dead":
         yield Expire()
     if row.leader_epoch < constants.max_coordinators:
         yield from map(Elect, row.log.tails)
@@ -224,7 +224,7 @@ def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
     if row.status in ("Ending", "Recovering", "Bumping"):
         return (Retry(),)
     if row.status == "Abortable":
-        return (Abort(),)
+        return (Commit(), Abort())
     if row.status not in ("Ready", "Open"):
         return ()
     left = [
