@@ -5,7 +5,7 @@ The batch comes late, and belongs to the next transaction.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
+from reference.bugs.bug import declared
 from reference.transactions.rules import TransactionRules
 
 
@@ -22,6 +22,6 @@ BUG = declared(
     source="X32; KIP-360",
     year=2020,
     nodes=1,
-    detectors=NO_CLIENT,
+    detectors=("tlc", "steps"),
     field="epoch of a producer",
 )
