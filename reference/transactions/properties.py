@@ -246,7 +246,9 @@ def transaction_type_inv(old: State, new: State) -> str | None:
     """
     # Asked are those that a step has changed; all, if it has none.
     log = new.log
-    others = new.partitions == old.partitions and new.clients == old.clients
+    others = all(
+        getattr(new, name) == getattr(old, name) for name in ("partitions", "clients", "readers")
+    )
     for n, c in enumerate(log.coordinators if log is not old.log or others else (), 1):
         if c.txn.state not in TXN_STATES or c.txn.epoch < -1:
             return f"coordinator {n} has the state {c.txn.state} in epoch {c.txn.epoch}"
@@ -695,7 +697,7 @@ def commit_is_whole(old: State, new: State) -> str | None:
 _named = of_state(state_of)
 
 PROPERTIES: Final = (
-    _named("TransactionTypeInv", transaction_type_inv, "log", "partitions", "clients"),
+    _named("TransactionTypeInv", transaction_type_inv, "log", "partitions", "clients", "readers"),
     _named("ProducerStateIsOfLog", producer_state_is_of_log, "partitions"),
     _named("TxnAtomic", txn_atomic, "logs"),
     _named("AckedCommit", acked_commit, "logs", "history"),

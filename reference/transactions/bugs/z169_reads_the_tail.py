@@ -5,7 +5,7 @@ Its readers are shown what is above the high watermark, which another leader may
 
 from __future__ import annotations
 
-from reference.bugs.bug import ALL, declared
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.transactions.messages import Isolation
 from reference.transactions.rules import TransactionRules
 from reference.transactions.types import PartitionLeader
@@ -23,6 +23,6 @@ BUG = declared(
     "ReadersSeeAll",
     source="X17, X18; KIP-101",
     nodes=1,
-    detectors=ALL,
+    detectors=NO_CLIENT,
     field="position of a reader",
 )
