@@ -107,6 +107,18 @@ def _of_epoch(epoch: int) -> Any:
     return replace(NOTHING_PENDING, state="PrepareCommit", logged=True, request=ended)
 
 
+def _of_readers() -> tuple[Plant, ...]:
+    return (
+        _plant("TransactionTypeInv", _reader(21, 1, 2)),
+        _plant("ReadersSeeCommitted", _reader(21, 1)),
+        _plant("ReadersSeeCommitted", _reader(21, 3, 1)),
+        _plant("ReadersSeeCommitted", {**_reader(21, 1, 1), 11: partition(*ABORTED)}),
+        _plant("ReadersSeeCommitted", {**_reader(21, 1, 1), 11: partition(batch(1, 0))}),
+        _plant("ReadersSeeAll", _reader(31, 1)),
+        _plant("ReadersSeeAll", _reader(31, 3, 1)),
+    )
+
+
 def plants() -> tuple[Plant, ...]:
     rows = settled()
     told_abort = frozenset({Told(1, "Abort", 1)})
@@ -133,13 +145,7 @@ def plants() -> tuple[Plant, ...]:
     below = {**rows, 11: replace(whole, follower=replace(fetched, stable=0))}
     ending = {**rows, 1: replace(rows[1], status="Ending", txn=9, sent=(11,), decision="Commit")}
     return (
-        _plant("TransactionTypeInv", _reader(21, 1, 2)),
-        _plant("ReadersSeeCommitted", _reader(21, 1)),
-        _plant("ReadersSeeCommitted", _reader(21, 3, 1)),
-        _plant("ReadersSeeCommitted", {**_reader(21, 1, 1), 11: partition(*ABORTED)}),
-        _plant("ReadersSeeCommitted", {**_reader(21, 1, 1), 11: partition(batch(1, 0))}),
-        _plant("ReadersSeeAll", _reader(31, 1)),
-        _plant("ReadersSeeAll", _reader(31, 3, 1)),
+        *_of_readers(),
         Plant("CommitIsWhole", ending, rows),
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
