@@ -62,7 +62,7 @@ from reference.transactions.messages import (
     WriteTxnMarkers,
 )
 from reference.transactions.partition import PartitionHandlers
-from reference.transactions.promise import TransactionOutcomes, told
+from reference.transactions.promise import OUTCOMES, told
 from reference.transactions.properties import PROPERTIES, history_next
 from reference.transactions.reader import ReaderHandlers
 from reference.transactions.rules import COMPLETED, TransactionRules, prepared
@@ -378,7 +378,7 @@ TRANSACTIONS: Final = Protocol(
         moves=(300, 500),
         history=history_next,
         unpromised=_unpromised,
-        promises=ClientPromise(TransactionOutcomes, told),
+        promises=ClientPromise(lambda: OUTCOMES, told),
         at_once=_at_once,
         disturbances={
             Elect: (0, 100, 300),

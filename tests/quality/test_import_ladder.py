@@ -71,10 +71,6 @@ RULES = {
     "reference.quorum.*": _pure(),
     "reference.partition.*": _pure(),
     "reference.transactions.*": _pure(),
-    # What clients are promised is a model of histories.
-    "reference.transactions.promise": _pure(
-        "reference.transactions", "traces.checkers.models", "traces.history"
-    ),
     "reference.groups.*": _pure(),
     "reference.commits.*": _pure("reference.groups"),
     "reference.classic.*": _pure(),
