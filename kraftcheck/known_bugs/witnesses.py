@@ -84,6 +84,13 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z136": {"topic_deleted": 300, "host_crash": 300},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
+LATER: Mapping[str, dict[str, Any]] = {
+    "transactions": {
+        **{"recovers": False, "ids_expire": False},
+        **{"read_committed": [], "read_uncommitted": []},
+    },
+}
+"""Of a protocol, what its runs have only where a bug asks for it: no other bug needs it."""
 
 
 def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
@@ -92,7 +99,8 @@ def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
     if scenario is None:
         return None
     bug = entry.id if entry.in_scope else None
-    return Hunt(scenario=scenario, bug=bug, seed=seed, options=GROUNDS.get(entry.id, {}))
+    options = {**LATER.get(entry.protocol, {}), **GROUNDS.get(entry.id, {})}
+    return Hunt(scenario=scenario, bug=bug, seed=seed, options=options)
 
 
 class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
