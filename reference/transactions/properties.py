@@ -19,6 +19,7 @@ from reference.kit.properties import of_state
 from reference.kit.protocol import HISTORY
 from reference.transactions.messages import COORDINATOR, AddPartitions, Decision, EndTxn
 from reference.transactions.types import (
+    NOTHING_PENDING,
     Client,
     Constants,
     Coordinators,
@@ -313,7 +314,7 @@ def aborted_invisible(state: State) -> str | None:
     """A reader of committed data never sees a batch of a transaction whose producer was told that
     it is aborted.
 
-    Misses: a batch that is shown before its marker: nobody reads here, fates are judged.
+    Misses: a batch that is shown before its marker, which ReadersSeeCommitted finds.
     """
     return _told_otherwise(state, "Abort", "Commit")
 
@@ -632,6 +633,32 @@ def lso_monotonic(old: State, new: State) -> str | None:
     return None
 
 
+def pending_is_local(state: State) -> str | None:
+    """What a coordinator has begun is what it has written, or will write.
+
+    Misses: what one that was replaced has begun.
+    """
+    log = state.log
+    c = log.coordinators[log.leader_epoch - 1]
+    pending = c.pending
+    if pending.logged:
+        last = log.log.leader[-1] if log.log.leader else log.log.committed
+        begun = (pending.state, pending.epoch, pending.partitions, log.leader_epoch)
+        if (last.state, last.epoch, last.partitions, last.leader_epoch) != begun:
+            return (
+                f"{pending.state} of epoch {pending.epoch} is pending, and the log ends otherwise"
+            )
+        return None
+    completes = pending.state.startswith("Complete")
+    fences = pending.state == "PrepareEpochFence" and c.txn.state == "Ongoing"
+    decided = c.txn.state.startswith("Prepare") and decision_is(c.txn.state) == decision_is(
+        pending.state
+    )
+    if pending == NOTHING_PENDING or fences or (completes and decided):
+        return None
+    return f"{pending.state} is pending in the state {c.txn.state}"
+
+
 def readers_see_committed(state: State) -> str | None:
     """X18. Who reads what is committed is shown it, and gets past nothing that is not decided.
 
@@ -717,6 +744,7 @@ PROPERTIES: Final = (
     _named("EndNotRefused", end_not_refused, "clients"),
     _named("EpochHeldOnce", epoch_held_once, "clients"),
     _named("LsoBounds", lso_bounds, "partitions"),
+    _named("PendingIsLocal", pending_is_local, "log"),
     _named("ReadersSeeCommitted", readers_see_committed, "readers", "partitions"),
     _named("ReadersSeeAll", readers_see_all, "readers", "partitions"),
     _named("EpochMonotonic", epoch_monotonic, "log", "partitions"),

@@ -258,6 +258,18 @@ FateIn(records, i) ==
   IN IF after = {} THEN "None"
      ELSE records[CHOOSE j \in after : \A k \in after : j <= k].decision
 
+(* What a coordinator has begun is what it has written, or will write.      *)
+
+PendingIsLocal ==
+  LET pending == Current.pending IN
+  IF pending.logged
+  THEN LastOf(log) = [state |-> pending.state, epoch |-> pending.epoch,
+                      partitions |-> pending.partitions, leaderEpoch |-> leaderEpoch]
+  ELSE \/ pending = NothingPending
+       \/ pending.state = "PrepareEpochFence" /\ Current.txn.state = "Ongoing"
+       \/ /\ pending.state \in {"CompleteCommit", "CompleteAbort"}
+          /\ Current.txn.state = PrepareOf(DecisionIs(pending.state))
+
 (* X18.  Who reads what is committed is shown it, and gets past nothing     *)
 (* that is not decided.                                                     *)
 ReadersSeeCommitted ==

@@ -107,6 +107,15 @@ def _of_epoch(epoch: int) -> Any:
     return replace(NOTHING_PENDING, state="PrepareCommit", logged=True, request=ended)
 
 
+def _of_pending() -> tuple[Plant, ...]:
+    begun = replace(NOTHING_PENDING, state="Ongoing", epoch=1)
+    return (
+        _plant("PendingIsLocal", _coordinator(pending=begun)),
+        _plant("PendingIsLocal", _coordinator(pending=replace(begun, logged=True))),
+        _plant("PendingIsLocal", _coordinator(pending=replace(begun, state="CompleteAbort"))),
+    )
+
+
 def _of_readers() -> tuple[Plant, ...]:
     return (
         _plant("TransactionTypeInv", _reader(21, 1, 2)),
@@ -146,6 +155,7 @@ def plants() -> tuple[Plant, ...]:
     ending = {**rows, 1: replace(rows[1], status="Ending", txn=9, sent=(11,), decision="Commit")}
     return (
         *_of_readers(),
+        *_of_pending(),
         Plant("CommitIsWhole", ending, rows),
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
