@@ -1,4 +1,4 @@
-"""What becomes of a producer that is told an error: as the table in docs/protocol-rules.md has it."""
+"""What becomes of a producer that is told an error, as docs/protocol-rules.md has it."""
 
 from __future__ import annotations
 
