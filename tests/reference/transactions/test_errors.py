@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from reference.transactions.rules import RETRIABLE, TransactionRules
 from reference.transactions.types import Client, Constants, initial_client
@@ -49,7 +50,9 @@ def test_an_error_that_nobody_knows_ends_a_producers_use() -> None:
 
 def client(status: str, acked: tuple[int, ...]) -> Client:
     row = initial_client(CONSTANTS, "Open")
-    return Client(status, 0, 1, (11, 12), (11, 12), acked, row.sequences, "None")  # type: ignore[arg-type]
+    both = CONSTANTS.partitions
+    # Any status.
+    return replace(row, status=status, txn=1, sent=both, added=both, acked=acked)
 
 
 @pytest.mark.parametrize(
