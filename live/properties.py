@@ -17,7 +17,7 @@ OWN = {
     "acks": "--acks",
     "enable.idempotence": "--idempotent",
     "retries": "--retries",
-    "transactional.id": "--workload txn",
+    "transactional.id": "--workload transactions",
     "group.id": "--workload groups",
     "isolation.level": "nothing: consumers read what is committed",
     "auto.offset.reset": "nothing: consumers begin where the recording does",

@@ -54,7 +54,7 @@ from live.topics import (
 )
 from live.workloads import WORKLOADS
 
-TXN = "txn"
+TRANSACTIONS = "transactions"
 """The workload whose producers write in transactions (WORKLOADS)."""
 TOLD_S = 0.5
 REBALANCE_S = 350.0
@@ -177,7 +177,7 @@ def record(
                 library=library,
                 first_value=first_value(there),
             )
-            watch = txnlog.Watch(cluster) if cluster and plan.workload == TXN else None
+            watch = txnlog.Watch(cluster) if cluster and plan.workload == TRANSACTIONS else None
             with watch or nullcontext(), _observed(bootstrap, plan, journal, folder):
                 nemesis, held = _work(setting, plan, cluster, told)
                 told("waiting until the cluster is at rest")
@@ -234,7 +234,7 @@ def _observed(bootstrap: str, plan: Plan, journal: Journal, folder: Path) -> Ite
     admin = admin_of(bootstrap, plan.properties)
     known = admin.list_topics(plan.topic, timeout=20).brokers.values()
     brokers = {broker.id: (str(broker.host), broker.port) for broker in known}
-    what = (plan.topic, plan.partitions, plan.workload == TXN)
+    what = (plan.topic, plan.partitions, plan.workload == TRANSACTIONS)
     with Poller(journal, folder / ANSWERS, brokers, *what) as poller:
         yield
     if poller.failed is not None:
@@ -313,7 +313,7 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "acks": plan.acks,
         "idempotence": plan.idempotent,
         "retries": plan.retries,
-        "transactions": plan.workload == TXN,
+        "transactions": plan.workload == TRANSACTIONS,
         "min_insync_replicas": plan.min_insync_replicas,
         "replication_factor": plan.replication_factor,
         "elr": facts.eligible_leaders(records),

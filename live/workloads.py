@@ -122,5 +122,5 @@ def _initialised(
 WORKLOADS: Mapping[str, Workload] = {
     "log": Workload(produce, consume),
     "groups": Workload(produce, subscribe),
-    "txn": Workload(transact, consume),
+    "transactions": Workload(transact, consume),
 }

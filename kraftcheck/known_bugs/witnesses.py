@@ -49,6 +49,12 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z84": {"version": 2, "offsets": [12]},
     "Z87": {"version": 2, "offsets": [12], "late": 200, "doubled": 200},
     "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
+    "Z168": {"version": 2, "read_committed": [21], "read_uncommitted": [31]},
+    "Z169": {"version": 2, "replicas": 2, "read_uncommitted": [31], "change_leader": 200},
+    "Z172": {"ids_expire": True, "expire": 200, "initialize": 300},
+    "Z173": {"recovers": True, "give_up": 200},
+    "Z174": {"version": 1, "recovers": True, "give_up": 200},
+    "Z175": {"ids_expire": True, "expire": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
@@ -78,6 +84,13 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z136": {"topic_deleted": 300, "host_crash": 300},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
+LATER: Mapping[str, dict[str, Any]] = {
+    "transactions": {
+        **{"recovers": False, "ids_expire": False},
+        **{"read_committed": [], "read_uncommitted": []},
+    },
+}
+"""Of a protocol, what its runs have only where a bug asks for it: no other bug needs it."""
 
 
 def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
@@ -86,7 +99,8 @@ def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
     if scenario is None:
         return None
     bug = entry.id if entry.in_scope else None
-    return Hunt(scenario=scenario, bug=bug, seed=seed, options=GROUNDS.get(entry.id, {}))
+    options = {**LATER.get(entry.protocol, {}), **GROUNDS.get(entry.id, {})}
+    return Hunt(scenario=scenario, bug=bug, seed=seed, options=options)
 
 
 class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

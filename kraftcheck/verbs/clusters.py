@@ -135,10 +135,11 @@ def cluster_heal(**options: Any) -> int:
 @click.option("--cluster", "folder", metavar="DIR", type=FOLDER, help="A cluster of ours.")
 @click.option(
     "--workload",
-    type=click.Choice(["log", "groups", "txn"]),
+    type=click.Choice(["log", "groups", "transactions"]),
     default="log",
     show_default=True,
-    help="What clients do. log: consumers read all; groups: they share it; txn: transactions.",
+    help="What clients do. log: consumers read all; groups: they share it; transactions: producers "
+    "write in them.",
 )
 @click.option(
     "--client",
@@ -221,8 +222,8 @@ def record(
 
     if plan["min_insync_replicas"] > plan["replication_factor"]:
         raise click.UsageError("--min-insync-replicas is above --replication-factor")
-    if plan["workload"] == "txn" and (plan["acks"] != "all" or not plan["idempotent"]):
-        raise click.UsageError("--workload txn needs --acks all, and idempotence")
+    if plan["workload"] == "transactions" and (plan["acks"] != "all" or not plan["idempotent"]):
+        raise click.UsageError("--workload transactions needs --acks all, and idempotence")
     if plan["acks"] != "all":
         plan["idempotent"] = False
     plan["make_topic"] = not plan.pop("existing_topic")

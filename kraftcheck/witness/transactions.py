@@ -42,6 +42,7 @@ LAST_EPOCH: Final = 32766
 
 METHODS: Final = {
     "HandleInitProducerId": "TransactionCoordinator.handleInitProducerId",
+    "HandleBumpEpoch": "TransactionCoordinator.handleInitProducerId; not driven",
     "HandleAddPartitions": "TransactionCoordinator.handleAddPartitionsToTransaction",
     "HandleVerify": "TransactionCoordinator.handleVerifyPartitionsInTransaction",
     "HandleEndTxn": "TransactionCoordinator.handleEndTransaction",
@@ -52,6 +53,7 @@ METHODS: Final = {
     "HandleMarkersAgain": "TransactionMarkerRequestCompletionHandler.onComplete, disconnected",
     "HandleMarkerReply": "TransactionMarkerRequestCompletionHandler.onComplete",
     "HandleMarkersDone": "TransactionMarkerChannelManager.maybeWriteTxnCompletion",
+    "HandleExpire": "TransactionStateManager.removeExpiredTransactionalIds; not driven",
     "HandleElect": "TransactionCoordinator.onResignation, onElection",
     "HandleLoaded": "TransactionStateManager.loadTransactionsForTxnTopicPartition",
     "HandleLoseLeader": "KRaftMetadataCache.getPartitionLeaderEndpoint",
@@ -172,6 +174,9 @@ class _Coordinators:
         made = msgspec.convert({"watched": False, **options}, options_of(TRANSACTIONS).of)
         if made.max_epoch != LAST_EPOCH:
             raise msgspec.ValidationError(f"max_epoch: Kafka's is {LAST_EPOCH}")
+        for name in ("recovers", "ids_expire"):
+            if getattr(made, name):
+                raise msgspec.ValidationError(f"{name}: the witness is not driven so")
         return made
 
     def constants(self, setting: Any) -> Constants:

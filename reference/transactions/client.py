@@ -4,7 +4,8 @@ Law of this file: a handler is a pure function of the row and the input. A trans
 most one batch to a partition; offsets it may send again, once it is answered. A producer that is
 told an error does nothing more; it differs from one that waits in that no later answer reaches it,
 so errors change nothing here, unless producers hear errors: then one notes those that no producer
-survives when it ends a transaction (X36).
+survives when it ends a transaction (X36); or recover: then one hears them all, gives batches up,
+and goes on where it can.
 """
 
 from __future__ import annotations
@@ -18,22 +19,26 @@ from reference.transactions.messages import (
     PRODUCER_INPUTS,
     Abort,
     AddPartitions,
+    Bumped,
+    BumpEpoch,
     Commit,
     Decision,
     Ended,
     EndRefused,
     EndTxn,
+    GiveUp,
     Initialize,
     Initialized,
     InitProducerId,
     PartitionAdded,
     Produce,
     Produced,
+    Refused,
     Retry,
     Send,
 )
 from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Client, Constants, initial_client
+from reference.transactions.types import Client, Constants, Status, initial_client
 
 
 def produce(c: int, row: Client, p: int, sequence: int) -> Produce:
@@ -42,6 +47,10 @@ def produce(c: int, row: Client, p: int, sequence: int) -> Produce:
 
 def add(c: int, row: Client, p: int) -> AddPartitions:
     return AddPartitions(c, COORDINATOR, c, p, row.epoch, 0)
+
+
+def bump(c: int, row: Client) -> BumpEpoch:
+    return BumpEpoch(c, COORDINATOR, c, row.epoch)
 
 
 def may_send_again(constants: Constants, row: Client, p: int) -> bool:
@@ -98,26 +107,85 @@ class ClientHandlers:
 
     def handle_commit(self, c: int, row: Client, input: Commit) -> Outcome | None:
         """Commit waits for every batch."""
-        return self._ended(c, row, "Commit") if row.acked == row.sent else None
+        return self._ended(c, row, "Commit") if self.rules.may_commit(row) else None
 
     def handle_abort(self, c: int, row: Client, input: Abort) -> Outcome | None:
-        """Abort may come at any time."""
-        return self._ended(c, row, "Abort")
+        return self._ended(c, row, "Abort") if self.rules.may_abort(row) else None
 
     def _ended(self, c: int, row: Client, decision: Decision) -> Outcome | None:
         """Nothing is ended that the coordinator knows nothing of."""
-        if row.status != "Open" or not (self.rules.epoch_per_transaction or row.added):
-            return None
-        after = replace(row, status="Ending", decision=decision)
-        return Outcome(after, (end_of(c, after),))
+        by_epoch = self.rules.epoch_per_transaction
+        survives = row.status == "Abortable" and decision == "Abort" and not by_epoch
+        if row.status in ("Open", "Abortable") and (by_epoch or row.added):
+            status: Status = "Recovering" if survives else "Ending"
+            after = replace(row, status=status, decision=decision)
+            return Outcome(after, (end_of(c, after),))
+        return self._recovered(c, row) if survives else None
 
     def handle_ended(self, c: int, row: Client, m: Ended) -> Outcome | None:
-        if row.status != "Ending" or m.txn != row.txn:
+        if m.txn != row.txn:
             return None
-        ready = replace(initial_client(self._constants, "Ready"), epoch=m.epoch)
-        if not self.rules.epoch_per_transaction:
-            ready = replace(ready, sequences=row.sequences)
-        return Outcome(ready)
+        if row.status == "Recovering":
+            return self._recovered(c, row)
+        return Outcome(self._restarted(row, m.epoch)) if row.status == "Ending" else None
+
+    def _restarted(self, row: Client, epoch: int) -> Client:
+        """It has an epoch, and nothing else."""
+        ready = replace(initial_client(self._constants, "Ready"), epoch=epoch)
+        if self.rules.epoch_per_transaction:
+            return ready
+        return replace(ready, sequences=row.sequences)
+
+    def _recovered(self, c: int, row: Client) -> Outcome:
+        """Of version 1: its transaction was aborted after an error."""
+        if not self.rules.bumps_epoch():
+            return Outcome(self._restarted(row, row.epoch))
+        after = replace(initial_client(self._constants, "Bumping"), epoch=row.epoch)
+        return Outcome(after, (bump(c, after),))
+
+    def handle_bumped(self, c: int, row: Client, m: Bumped) -> Outcome | None:
+        if row.status != "Bumping" or m.was != row.epoch:
+            return None
+        return Outcome(replace(initial_client(self._constants, "Ready"), epoch=m.epoch))
+
+    def handle_refused(self, c: int, row: Client, m: Refused) -> Outcome | None:
+        after = self._after_error(row, m)
+        if after == "Retry" or not self._constants.recovers:
+            return None
+        # What is not "Retry" is a status.
+        return Outcome(replace(row, status=after))
+
+    def _after_error(self, row: Client, m: Refused) -> str:
+        """What an error makes of the one who asked; nothing, if it has its answer."""
+        asked, rules = m.request, self.rules
+        match asked:
+            case InitProducerId() if row.status == "Initializing":
+                return rules.after_init_error(m.error)
+            case BumpEpoch() if row.status == "Bumping" and asked.epoch == row.epoch:
+                return rules.after_init_error(m.error)
+            case EndTxn() if row.status in ("Ending", "Recovering") and asked.txn == row.txn:
+                return rules.after_end_error(asked.decision, m.error)
+            case AddPartitions() if row.status == "Open" and asked.epoch == row.epoch:
+                p = asked.partition
+                waits = p in row.sent and p not in row.added
+                return rules.after_add_error(m.error) if waits else "Retry"
+            case Produce() if row.status == "Open" and asked.txn == row.txn:
+                p = asked.partition
+                waits = p in row.sent and p not in row.acked
+                if not waits or asked.sequence + 1 != row.sequences[self._partitions.index(p)]:
+                    return "Retry"
+                if p in self._constants.offsets:
+                    return rules.after_offsets_error(m.error)
+                return rules.after_batch_error(m.error)
+        return "Retry"
+
+    def handle_give_up(self, c: int, row: Client, input: GiveUp) -> Outcome | None:
+        """X36. It may arrive yet."""
+        p, after = input.partition, self.rules.after_batch_error("TIMED_OUT")
+        waits = p in row.sent and p not in row.acked and p not in self._constants.offsets
+        if not self._constants.recovers or after == "Retry" or row.status != "Open" or not waits:
+            return None
+        return Outcome(replace(row, status=after))
 
     def handle_end_refused(self, c: int, row: Client, m: EndRefused) -> Outcome | None:
         if row.status != "Ending" or m.txn != row.txn or not self._constants.hears_errors:
@@ -127,8 +195,10 @@ class ClientHandlers:
 
     def handle_retry(self, c: int, row: Client, input: Retry) -> Outcome | None:
         """X33."""
-        if row.status == "Ending":
+        if row.status in ("Ending", "Recovering"):
             return Outcome(row, (end_of(c, row),))
+        if row.status == "Bumping":
+            return Outcome(row, (bump(c, row),))
         if row.status != "Open":
             return None
         by_epoch = self.rules.epoch_per_transaction

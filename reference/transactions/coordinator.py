@@ -8,7 +8,7 @@ the end of the log, answers without an error to who asked.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from msgspec.structs import replace
 
@@ -24,14 +24,18 @@ from reference.transactions.log import (
 from reference.transactions.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
+    NO_CLIENT,
     Acknowledged,
     AddPartitions,
     Allowed,
     AppendTimeout,
+    Bumped,
+    BumpEpoch,
     Elect,
     Ended,
     EndRefused,
     EndTxn,
+    Expire,
     Fence,
     FindLeader,
     Initialized,
@@ -42,7 +46,9 @@ from reference.transactions.messages import (
     MarkersAgain,
     MarkersDone,
     Message,
+    NotAllowed,
     PartitionAdded,
+    Refused,
     TransactionTimeout,
     TxnRecord,
     Verify,
@@ -51,6 +57,7 @@ from reference.transactions.messages import (
 from reference.transactions.rules import (
     COMPLETED,
     PREPARING,
+    RETRIABLE,
     TransactionRules,
     completed_as,
     decision_of,
@@ -70,7 +77,7 @@ from reference.transactions.types import (
     txn_of,
 )
 
-Request = InitProducerId | AddPartitions | Verify | EndTxn
+Request = InitProducerId | BumpEpoch | AddPartitions | Verify | EndTxn
 
 
 class Answer(NamedTuple):
@@ -97,7 +104,7 @@ def begin(
     state: Pended,
     epoch: int,
     partitions: tuple[int, ...],
-    request: InitProducerId | AddPartitions | EndTxn | None = None,
+    request: InitProducerId | BumpEpoch | AddPartitions | EndTxn | None = None,
 ) -> Done:
     """The row with a transition begun, and its record in the log."""
     pending = PendingTxn(state, epoch, partitions, True, request or NO_REQUEST)
@@ -128,11 +135,20 @@ class CoordinatorHandlers:
     # --- Requests ---
 
     def handle_init_producer_id(self, row: Coordinators, m: InitProducerId) -> Outcome | None:
-        c, answer = current(row), self.rules.init_producer_id_answer(current(row))
+        return self._initialised(row, m, self.rules.init_producer_id_answer(current(row)))
+
+    def handle_bump_epoch(self, row: Coordinators, m: BumpEpoch) -> Outcome | None:
+        return self._initialised(row, m, self.rules.bump_epoch_answer(current(row), m))
+
+    def _initialised(
+        self, row: Coordinators, m: InitProducerId | BumpEpoch, answer: str
+    ) -> Outcome | None:
+        c = current(row)
         if not c.active:
             return None
         if answer == "Append":
-            epoch = self.rules.initialised_epoch(c.txn.epoch)
+            rules, is_dead = self.rules, c.txn.state == "Dead"
+            epoch = (rules.returned_epoch if is_dead else rules.initialised_epoch)(c.txn.epoch)
             return self._lifted(row, begin(c, "Empty", epoch, (), m))
         if answer == "Fence":
             return self._lifted(row, Done(fencing(c)))
@@ -187,6 +203,15 @@ class CoordinatorHandlers:
         if not self.rules.epoch_per_transaction:
             begun = begun._replace(row=replace(begun.row, txn=replace(c.txn, epoch=epoch)))
         return self._lifted(row, begun)
+
+    def handle_expire(self, row: Coordinators, input: Expire) -> Outcome | None:
+        """X27. A tombstone is written. "Dead" is what its row and record are here, as the next
+        producer id must be a new one.
+        """
+        c = current(row)
+        if not c.active or not self.rules.may_expire(c):
+            return None
+        return self._lifted(row, begin(c, "Dead", c.txn.epoch, ()))
 
     # --- What follows from a record: X1, X21 to X25 ---
 
@@ -326,9 +351,18 @@ class CoordinatorHandlers:
         refused = self._refused(done.answer)
         return Outcome(after, refused, "" if refused else done.answer.error)
 
-    def _refused(self, answer: Answer) -> tuple[EndRefused, ...]:
-        """To a producer that hears errors: those that no producer survives."""
+    def _refused(self, answer: Answer) -> tuple[Message, ...]:
+        """To a producer that hears every error, or at the end of a transaction those that no
+        producer survives.
+        """
         m = answer.request
+        if self.rules.constants.recovers:
+            if answer.error in RETRIABLE:
+                return ()
+            if _is_for_partition(m):
+                return (NotAllowed(COORDINATOR, m.source, m.epoch, answer.error),)
+            assert not isinstance(m, Verify), "producers verify nothing"
+            return (Refused(COORDINATOR, m.source, m, answer.error),)
         if not self.rules.constants.hears_errors or not isinstance(m, EndTxn):
             return ()
         match answer.error:
@@ -342,11 +376,18 @@ class CoordinatorHandlers:
         match m:
             case InitProducerId():
                 return Initialized(COORDINATOR, m.source, answer.epoch)
+            case BumpEpoch():
+                return Bumped(COORDINATOR, m.source, m.epoch, answer.epoch)
             case EndTxn():
                 return Ended(COORDINATOR, m.source, m.txn, answer.epoch)
-            case AddPartitions() if not self.rules.epoch_per_transaction:
+            case AddPartitions() if not _is_for_partition(m):
                 return PartitionAdded(COORDINATOR, m.source, m.partition)
         return Allowed(COORDINATOR, m.source, m.epoch)
+
+
+def _is_for_partition(m: Request) -> TypeGuard[AddPartitions | Verify]:
+    """Whether a partition's leader asks."""
+    return isinstance(m, Verify) or (isinstance(m, AddPartitions) and m.client == NO_CLIENT)
 
 
 def current(row: Coordinators) -> Coordinator:

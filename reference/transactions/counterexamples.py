@@ -15,7 +15,7 @@ from reference.kit.fields import fields_of
 from reference.kit.protocol import HISTORY
 from reference.transactions import properties as transactions
 from reference.transactions.messages import COORDINATOR
-from reference.transactions.types import Client, Constants, Coordinators, PartitionLeader
+from reference.transactions.types import Client, Constants, Coordinators, PartitionLeader, Reader
 from tla_utils import Record, Value, function
 from tla_utils.settings import Settings
 from tla_utils.values import Function, ModelValue
@@ -40,6 +40,12 @@ def _constants(texts: Mapping[str, str]) -> Constants:
         texts["HearsErrors"] == "TRUE",
         2 if settings.number("Replicas") == 2 else 1,
         tuple([FIRST_PARTITION + names.index(each) for each in settings.members("Offsets")]),
+        texts["Recovers"] == "TRUE",
+        texts["IdsExpire"] == "TRUE",
+        *[
+            tuple(sorted(map(int, settings.members(name))))
+            for name in ("ReadCommitted", "ReadUncommitted")
+        ],
     )
 
 
@@ -70,7 +76,7 @@ def _seen(values: Mapping[str, Value]) -> Shown:
     rows: dict[int, Value | None] = {
         COORDINATOR: _shown(Record({name: values[name] for name in of_log}))
     }
-    for name in ("clients", "partitions"):
+    for name in ("clients", "partitions", "readers"):
         entries: Any = _shown(values[name])
         numbered = enumerate(entries, 1) if isinstance(entries, tuple) else entries.items()
         rows |= dict(numbered)
@@ -111,6 +117,7 @@ def asked_with(cfg: Texts, before: Values, after: Values, bug: str | None) -> tu
             HISTORY: history,
             **reader.by_node(PartitionLeader, values["partitions"]),
             **reader.by_node(Client, values["clients"]),
+            **reader.by_node(Reader, values["readers"]),
         }
 
     constants = replace(_constants(cfg), partitions=tuple(reader.nodes))

@@ -24,8 +24,9 @@ NO_CLIENT: Final = 0
 Decision: TypeAlias = Literal["Commit", "Abort"]
 Fatal: TypeAlias = Literal["PRODUCER_FENCED", "INVALID_TXN_STATE"]
 TxnState: TypeAlias = Literal[
-    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"
+    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"
 ]
+Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
 
 
 class Input(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
@@ -44,6 +45,13 @@ class InitProducerId(Message, frozen=True):
     """X6. An instance of the producer asks for an epoch."""
 
     client: int
+
+
+class BumpEpoch(Message, frozen=True):
+    """X7. InitProducerId of a producer that has an epoch, which it names (KIP-360)."""
+
+    client: int
+    epoch: int
 
 
 class AddPartitions(Message, frozen=True):
@@ -97,7 +105,34 @@ class WriteTxnMarkers(Message, frozen=True):
     coordinator_epoch: int
 
 
+class ConsumerFetch(Message, frozen=True):
+    """X18. Of the records behind offset, by a reader."""
+
+    offset: int
+    isolation: Isolation
+
+
 # --- Answers
+
+
+class LogEntry(msgspec.Struct, frozen=True):
+    """A record of a partition's log. sequence: of a batch."""
+
+    kind: Literal["Batch", "Marker"]
+    txn: int
+    client: int
+    epoch: int
+    decision: Literal[Decision, "None"]
+    sequence: int = -1
+
+
+class AbortedTxn(msgspec.Struct, frozen=True, order=True):
+    """An entry of the index of aborted transactions. first, last: which records of the log they
+    are, from 1; the last is the marker.
+    """
+
+    first: int
+    last: int
 
 
 class Initialized(Message, frozen=True):
@@ -122,6 +157,35 @@ class EndRefused(Message, frozen=True):
 
     txn: int
     error: Fatal
+
+
+class Bumped(Message, frozen=True):
+    """was: the epoch that was named."""
+
+    was: int
+    epoch: int
+
+
+class Refused(Message, frozen=True):
+    """X36. To a producer that hears every error, but for those after which it asks again."""
+
+    request: InitProducerId | BumpEpoch | AddPartitions | EndTxn | Produce
+    error: str
+
+
+class NotAllowed(Message, frozen=True):
+    """To a partition's leader: batches of this epoch are refused."""
+
+    epoch: int
+    error: str
+
+
+class Fetched(Message, frozen=True):
+    """X18. records: behind offset. aborted: of committed reads, the transactions among them."""
+
+    offset: int
+    records: tuple[LogEntry, ...]
+    aborted: SetOf[AbortedTxn]
 
 
 class Allowed(Message, frozen=True):
@@ -192,6 +256,10 @@ class Loaded(Input, frozen=True):
     """X4. The new leader has read its log."""
 
 
+class Expire(Input, frozen=True):
+    """X27. The transactional id is forgotten."""
+
+
 class LoseLeader(Input, frozen=True):
     """Of a data partition, as metadata says."""
 
@@ -259,6 +327,18 @@ class Abort(Input, frozen=True):
     pass
 
 
+class GiveUp(Input, frozen=True):
+    """X36. A batch was not answered in time (delivery.timeout.ms)."""
+
+    partition: Node
+
+
+class Poll(Input, frozen=True):
+    """A reader asks for what comes next."""
+
+    partition: Node
+
+
 class Initialize(Input, frozen=True):
     """An instance of the producer starts, or asks for its epoch again."""
 
@@ -267,20 +347,26 @@ class Retry(Input, frozen=True):
     """X33. What nobody has answered is sent again."""
 
 
-ANSWERS: Final = (Initialized, PartitionAdded, Ended, EndRefused, Allowed, Produced, MarkerReply)
+ANSWERS: Final = (
+    *(Initialized, Bumped, PartitionAdded, Ended, EndRefused, Refused, Allowed, NotAllowed),
+    *(Produced, MarkerReply, Fetched),
+)
 MESSAGES: Final = (
-    *(InitProducerId, AddPartitions, Verify, EndTxn, Produce, WriteTxnMarkers),
+    *(InitProducerId, BumpEpoch, AddPartitions, Verify, EndTxn, Produce, WriteTxnMarkers),
+    ConsumerFetch,
     *ANSWERS,
 )
 COORDINATOR_INPUTS: Final = (
-    *(InitProducerId, AddPartitions, Verify, EndTxn, MarkerReply, Acknowledged, AppendTimeout),
-    *(TransactionTimeout, Fence, MarkersAgain, MarkersDone, Elect, Loaded, LoseLeader, FindLeader),
+    *(InitProducerId, BumpEpoch, AddPartitions, Verify, EndTxn, MarkerReply, Acknowledged),
+    *(AppendTimeout, TransactionTimeout, Fence, MarkersAgain, MarkersDone, Expire, Elect, Loaded),
+    *(LoseLeader, FindLeader),
 )
 PARTITION_INPUTS: Final = (
-    *(Produce, Ask, Allowed, Verified, WriteTxnMarkers),
+    *(Produce, Ask, Allowed, NotAllowed, Verified, WriteTxnMarkers, ConsumerFetch),
     *(Replicate, ChangeLeader, Sweep, ApplyMarker),
 )
 PRODUCER_INPUTS: Final = (
-    *(Send, PartitionAdded, Produced, Commit, Abort, Ended, EndRefused, Retry),
-    *(Initialize, Initialized),
+    *(Send, PartitionAdded, Produced, Commit, Abort, Ended, EndRefused, Refused, GiveUp, Retry),
+    *(Initialize, Initialized, Bumped),
 )
+READER_INPUTS: Final = (Poll, Fetched)

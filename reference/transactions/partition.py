@@ -19,16 +19,21 @@ from reference.transactions.messages import (
     COORDINATOR,
     NO_CLIENT,
     PARTITION_INPUTS,
+    AbortedTxn,
     AddPartitions,
     Allowed,
     ApplyMarker,
     Ask,
     ChangeLeader,
+    ConsumerFetch,
     Decision,
+    Fetched,
     MarkerReply,
     Message,
+    NotAllowed,
     Produce,
     Produced,
+    Refused,
     Replicate,
     Sweep,
     Verification,
@@ -111,6 +116,19 @@ def with_batch(row: PartitionLeader, m: Produce) -> PartitionLeader:
     )
 
 
+def aborted_in(records: tuple[LogEntry, ...]) -> tuple[AbortedTxn, ...]:
+    """X18. The index: of each aborted transaction its first batch, and its marker."""
+    found, first = [], 0
+    for at, entry in enumerate(records, 1):
+        if entry.kind == "Batch":
+            first = first or at
+            continue
+        if first and entry.decision == "Abort":
+            found.append(AbortedTxn(first, at))
+        first = 0
+    return tuple(found)
+
+
 def without_refused(row: PartitionLeader) -> PartitionLeader:
     """What will be refused for ever, as epochs only grow, is forgotten."""
     left = tuple([v for v in row.verifying if v.request.epoch >= row.producer.epoch])
@@ -136,10 +154,11 @@ class PartitionHandlers:
         if self.rules.is_duplicate_batch(row.producer, m):
             return self._handled(row, row, "NONE", done)
         if m.epoch < row.producer.epoch:
-            return self._handled(row, row, "INVALID_PRODUCER_EPOCH", done)
+            return self._handled(row, row, "INVALID_PRODUCER_EPOCH", done, m)
         if not self.rules.needs_verification(row.producer, m.epoch):
             error = self.rules.batch_error(row.producer, m, False)
-            return self._handled(row, with_batch(row, m) if error == "NONE" else row, error, done)
+            after = with_batch(row, m) if error == "NONE" else row
+            return self._handled(row, after, error, done, m)
         if any(v.request == m and v.guarded for v in row.verifying):
             return None
         others = [v for v in row.verifying if v.request != m]
@@ -166,6 +185,26 @@ class PartitionHandlers:
         }
         return self._handled(row, replace(row, verifying=tuple(sorted(allowed))), "WAIT", m)
 
+    def handle_not_allowed(self, n: int, row: PartitionLeader, m: NotAllowed) -> Outcome | None:
+        """X11b: it does not, whatever happens: they are refused."""
+        waiting = [v for v in row.verifying if v.request.epoch == m.epoch and not v.answered]
+        if not waiting:
+            return None
+        left = tuple([v for v in row.verifying if v not in waiting])
+        error = self.rules.passed_on(m.error)
+        told = tuple([Refused(n, v.request.source, v.request, error) for v in waiting])
+        return Outcome(without_refused(self._showing(replace(row, verifying=left))), told)
+
+    def handle_consumer_fetch(
+        self, n: int, row: PartitionLeader, m: ConsumerFetch
+    ) -> Outcome | None:
+        """X18."""
+        end = self.rules.read_up_to(row, m.isolation)
+        aborted: tuple[AbortedTxn, ...] = ()
+        if m.isolation == "read_committed":
+            aborted = self.rules.aborted_among(aborted_in(row.log), m.offset, end)
+        return Outcome(row, (Fetched(n, m.source, m.offset, row.log[m.offset : end], aborted),))
+
     def handle_verified(self, n: int, row: PartitionLeader, input: Verified) -> Outcome | None:
         """X11c, X13: a verified batch is appended, or refused after all."""
         v, m = input.verification, input.verification.request
@@ -177,7 +216,8 @@ class PartitionHandlers:
             return self._handled(row, without, "NONE", done)
         guarded = self.rules.is_guarded(row.guard, v)
         error = self.rules.batch_error(row.producer, m, guarded)
-        return self._handled(row, with_batch(row, m) if error == "NONE" else without, error, done)
+        after = with_batch(row, m) if error == "NONE" else without
+        return self._handled(row, after, error, done, m)
 
     def handle_write_txn_markers(
         self, n: int, row: PartitionLeader, m: WriteTxnMarkers
@@ -264,10 +304,19 @@ class PartitionHandlers:
         return Outcome(without_refused(self._showing(after)))
 
     def _handled(
-        self, row: PartitionLeader, after: PartitionLeader, error: str, done: Message
+        self,
+        row: PartitionLeader,
+        after: PartitionLeader,
+        error: str,
+        done: Message,
+        asked: Produce | None = None,
     ) -> Outcome:
-        """done: what is sent of what was written, and is on every replica."""
+        """done: what is sent of what was written, and is on every replica. asked: the batch, whose
+        producer may hear why it is refused.
+        """
         after = without_refused(self._showing(after))
         if error == "NONE":
             return Outcome(after, (done,) if is_replicated(after) else ())
+        if asked is not None and self.rules.constants.recovers and error != "WAIT":
+            return Outcome(after, (Refused(done.source, asked.source, asked, error),))
         return Outcome(after, ignored=error if error != "WAIT" and after == row else "")

@@ -19,6 +19,7 @@ from reference.kit.properties import of_state
 from reference.kit.protocol import HISTORY
 from reference.transactions.messages import COORDINATOR, AddPartitions, Decision, EndTxn
 from reference.transactions.types import (
+    NOTHING_PENDING,
     Client,
     Constants,
     Coordinators,
@@ -26,6 +27,7 @@ from reference.transactions.types import (
     LogEntry,
     NoOffsets,
     PartitionLeader,
+    Reader,
     committed,
 )
 
@@ -34,9 +36,13 @@ NOTHING: Final = (0, -1)
 
 TXN_STATES: Final = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
+    "Dead",
 )
 PENDING_STATES: Final = (*TXN_STATES, "None", "PrepareEpochFence")
-STATUSES: Final = ("Off", "Initializing", "Ready", "Open", "Ending", "Fenced", "Failed")
+STATUSES: Final = (
+    *("Off", "Initializing", "Ready", "Open", "Ending", "Abortable", "Recovering", "Bumping"),
+    *("Fenced", "Failed", "Unusable"),
+)
 
 
 class Decided(NamedTuple):
@@ -79,6 +85,7 @@ class State(msgspec.Struct):
     log: Coordinators
     partitions: Mapping[int, PartitionLeader]
     clients: Mapping[int, Client]
+    readers: Mapping[int, Reader]
     history: History
     logs: Mapping[int, tuple[LogEntry, ...]]
     found: frozenset[tuple[int, str, int]] | None = None
@@ -91,6 +98,7 @@ def state_of(constants: Constants, rows: Rows) -> State:
         rows[COORDINATOR],
         partitions,
         {c: rows[c] for c in constants.clients},
+        {r: rows[r] for r in (*constants.read_committed, *constants.read_uncommitted)},
         rows.get(HISTORY) or History(),
         {p: row.log for p, row in partitions.items()},
     )
@@ -109,19 +117,19 @@ def history_next(constants: Constants, before: Rows, after: Rows) -> History:
     for c in constants.clients:
         was, now = before[c], after[c]
         moved = was.status, now.status
-        if moved == ("Initializing", "Ready"):
+        if moved in (("Initializing", "Ready"), ("Bumping", "Ready")):
             handed_out = now.epoch
-        elif moved == ("Ending", "Ready"):
+        elif was.status in ("Ending", "Recovering") and now.status in ("Ready", "Bumping"):
             told.add(Told(was.txn, was.decision, now.epoch))
-        elif moved == ("Open", "Ending") and now.decision == "Commit":
+        elif was.decision == "None" and now.decision == "Commit":
             asked.add(now.txn)
-        elif moved == ("Open", "Ending"):
+        elif was.decision == "None" and now.decision == "Abort":
             aborts.add(now.epoch)
     records = newly_committed(before[COORDINATOR], after[COORDINATOR])
     decided = {
         Decided(r.state, r.epoch, r.partitions)
         for r in records
-        if r.state not in ("Empty", "Ongoing")
+        if r.state not in ("Empty", "Ongoing", "Dead")
     }
     late = {
         (p, entry.txn)
@@ -239,7 +247,9 @@ def transaction_type_inv(old: State, new: State) -> str | None:
     """
     # Asked are those that a step has changed; all, if it has none.
     log = new.log
-    others = new.partitions == old.partitions and new.clients == old.clients
+    others = all(
+        getattr(new, name) == getattr(old, name) for name in ("partitions", "clients", "readers")
+    )
     for n, c in enumerate(log.coordinators if log is not old.log or others else (), 1):
         if c.txn.state not in TXN_STATES or c.txn.epoch < -1:
             return f"coordinator {n} has the state {c.txn.state} in epoch {c.txn.epoch}"
@@ -257,6 +267,10 @@ def transaction_type_inv(old: State, new: State) -> str | None:
             return f"partition {p} has the producer epoch {row.producer.epoch}, guard {row.guard}"
         if row.verifying and any(v.request.partition != p for v in row.verifying):
             return f"partition {p} verifies a batch of another"
+    for r, reader in new.readers.items():
+        ends = [(e.shown[0], e.shown[-1], e.position) for e in reader.read if e.shown]
+        if any(not 1 <= first <= last <= end for first, last, end in ends):
+            return f"reader {r} has seen what it has not got past"
     wrong = [c for c, row in new.clients.items() if row.status not in STATUSES]
     return f"producer {wrong[0]} is {new.clients[wrong[0]].status}" if wrong else None
 
@@ -300,7 +314,7 @@ def aborted_invisible(state: State) -> str | None:
     """A reader of committed data never sees a batch of a transaction whose producer was told that
     it is aborted.
 
-    Misses: a batch that is shown before its marker: nobody reads here, fates are judged.
+    Misses: a batch that is shown before its marker, which ReadersSeeCommitted finds.
     """
     return _told_otherwise(state, "Abort", "Commit")
 
@@ -619,10 +633,98 @@ def lso_monotonic(old: State, new: State) -> str | None:
     return None
 
 
+def pending_is_local(state: State) -> str | None:
+    """What a coordinator has begun is what it has written, or will write.
+
+    Misses: what one that was replaced has begun.
+    """
+    log = state.log
+    c = log.coordinators[log.leader_epoch - 1]
+    pending = c.pending
+    if pending.logged:
+        last = log.log.leader[-1] if log.log.leader else log.log.committed
+        begun = (pending.state, pending.epoch, pending.partitions, log.leader_epoch)
+        if (last.state, last.epoch, last.partitions, last.leader_epoch) != begun:
+            return (
+                f"{pending.state} of epoch {pending.epoch} is pending, and the log ends otherwise"
+            )
+        return None
+    completes = pending.state.startswith("Complete")
+    fences = pending.state == "PrepareEpochFence" and c.txn.state == "Ongoing"
+    decided = c.txn.state.startswith("Prepare") and decision_is(c.txn.state) == decision_is(
+        pending.state
+    )
+    if pending == NOTHING_PENDING or fences or (completes and decided):
+        return None
+    return f"{pending.state} is pending in the state {c.txn.state}"
+
+
+def readers_see_committed(state: State) -> str | None:
+    """X18. Who reads what is committed is shown it, and gets past nothing that is not decided.
+
+    Misses: a batch whose fate is another one in another partition.
+    """
+    for r in state.constants.read_committed:
+        for p, kept, end, shown in _read(state, r):
+            if end > len(kept):
+                return f"reader {r} is past the high watermark of partition {p}"
+            for at, fate in _numbered(kept, end):
+                if fate == "None":
+                    return f"reader {r} is past what is not decided in partition {p}"
+                if (at in shown) != (fate == "Commit"):
+                    told = "was shown" if at in shown else "was not shown"
+                    return f"reader {r} {told} record {at} of partition {p}: its marker is {fate}"
+    return None
+
+
+def readers_see_all(state: State) -> str | None:
+    """X18. Other readers are shown all, and nothing that another leader may not have.
+
+    Misses: partitions with one replica, whose log is committed as it is written.
+    """
+    for r in state.constants.read_uncommitted:
+        for p, kept, end, shown in _read(state, r):
+            if end > len(kept):
+                return f"reader {r} is past the high watermark of partition {p}"
+            if tuple([at for at, _ in _numbered(kept, end)]) != shown:
+                return f"reader {r} was shown {[*shown]} of partition {p}, not each of its batches"
+    return None
+
+
+def _read(state: State, r: int) -> Iterator[tuple[int, tuple[LogEntry, ...], int, tuple[int, ...]]]:
+    """Of each partition, what no change of leaders takes back, how far the reader has got, and
+    what it was shown.
+    """
+    for p, read in zip(state.constants.partitions, state.readers[r].read, strict=True):
+        yield p, committed(state.partitions[p]).log, read.position, read.shown
+
+
+@lru_cache(maxsize=4096)
+def _numbered(log: tuple[LogEntry, ...], end: int) -> tuple[tuple[int, str], ...]:
+    """Number and fate of every batch of a log, up to end."""
+    ats = [at for at, entry in enumerate(log, 1) if entry.kind == "Batch"]
+    both = zip(ats, _batches_with_fates(log), strict=True)
+    return tuple([(at, fate) for at, (_, fate) in both if at <= end])
+
+
+def commit_is_whole(old: State, new: State) -> str | None:
+    """X32. What a producer is told is committed is all that it sent.
+
+    Misses: of several offsets that a transaction has sent, any but one.
+    """
+    for c, row in old.clients.items():
+        if row.status != "Ending" or row.decision != "Commit" or new.clients[c].status != "Ready":
+            continue
+        for p in row.sent:
+            if not any(e.txn == row.txn for e in batches(old.logs[p])):
+                return f"transaction {row.txn} is committed, and partition {p} has nothing of it"
+    return None
+
+
 _named = of_state(state_of)
 
 PROPERTIES: Final = (
-    _named("TransactionTypeInv", transaction_type_inv, "log", "partitions", "clients"),
+    _named("TransactionTypeInv", transaction_type_inv, "log", "partitions", "clients", "readers"),
     _named("ProducerStateIsOfLog", producer_state_is_of_log, "partitions"),
     _named("TxnAtomic", txn_atomic, "logs"),
     _named("AckedCommit", acked_commit, "logs", "history"),
@@ -642,8 +744,12 @@ PROPERTIES: Final = (
     _named("EndNotRefused", end_not_refused, "clients"),
     _named("EpochHeldOnce", epoch_held_once, "clients"),
     _named("LsoBounds", lso_bounds, "partitions"),
+    _named("PendingIsLocal", pending_is_local, "log"),
+    _named("ReadersSeeCommitted", readers_see_committed, "readers", "partitions"),
+    _named("ReadersSeeAll", readers_see_all, "readers", "partitions"),
     _named("EpochMonotonic", epoch_monotonic, "log", "partitions"),
     _named("ZombieFenced", zombie_fenced, "log"),
     _named("GuardKept", guard_kept, "partitions"),
     _named("LsoMonotonic", lso_monotonic, "partitions"),
+    _named("CommitIsWhole", commit_is_whole, "clients"),
 )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from reference.kit.protocol import (
     Calm,
+    ClientPromise,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -25,18 +26,22 @@ from reference.transactions.messages import (
     NO_CLIENT,
     PARTITION_INPUTS,
     PRODUCER_INPUTS,
+    READER_INPUTS,
     Abort,
     Acknowledged,
     AddPartitions,
     AppendTimeout,
     ApplyMarker,
     Ask,
+    BumpEpoch,
     ChangeLeader,
     Commit,
     Elect,
     EndTxn,
+    Expire,
     Fence,
     FindLeader,
+    GiveUp,
     Initialize,
     InitProducerId,
     Input,
@@ -45,6 +50,7 @@ from reference.transactions.messages import (
     MarkersAgain,
     MarkersDone,
     Message,
+    Poll,
     Produce,
     Replicate,
     Retry,
@@ -56,7 +62,9 @@ from reference.transactions.messages import (
     WriteTxnMarkers,
 )
 from reference.transactions.partition import PartitionHandlers
+from reference.transactions.promise import OUTCOMES, told
 from reference.transactions.properties import PROPERTIES, history_next
+from reference.transactions.reader import ReaderHandlers
 from reference.transactions.rules import COMPLETED, TransactionRules, prepared
 from reference.transactions.sometimes import sometimes
 from reference.transactions.story import transactions_told
@@ -67,10 +75,12 @@ from reference.transactions.types import (
     Follower,
     NoOffsets,
     PartitionLeader,
+    Reader,
     initial_client,
     initial_coordinators,
     initial_offsets_partition,
     initial_partition,
+    initial_reader,
     is_replicated,
 )
 
@@ -116,11 +126,27 @@ INSTANCE_KIND: Final = PRODUCER_KIND._replace(
     initial=lambda constants: initial_client(constants, "Off"),
     first_row="FurtherProducer",
 )
+READER_KIND: Final = NodeKind(
+    name="transaction-reader",
+    module="TransactionNodes",
+    row=Reader,
+    inputs=READER_INPUTS,
+    initial=initial_reader,
+    first_row="InitialReader",
+    role=lambda row: "Reader",
+    operators="Node_",
+)
+
+
+def readers(constants: Constants) -> tuple[int, ...]:
+    return (*constants.read_committed, *constants.read_uncommitted)
 
 
 def _kind_of(constants: Constants, node: int) -> NodeKind:
     if node == COORDINATOR:
         return COORDINATOR_KIND
+    if node in readers(constants):
+        return READER_KIND
     if node in constants.partitions:
         return OFFSETS_KIND if node in constants.offsets else PARTITION_KIND
     return PRODUCER_KIND if node == constants.clients[0] else INSTANCE_KIND
@@ -129,12 +155,17 @@ def _kind_of(constants: Constants, node: int) -> NodeKind:
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: TransactionRules = of(TransactionRules)(constants)
     coordinators, partitions = CoordinatorHandlers(rules), PartitionHandlers(rules)
-    clients = ClientHandlers(rules)
+    clients, reading = ClientHandlers(rules), ReaderHandlers(rules)
+    of_node: dict[int, Any] = {
+        **dict.fromkeys(constants.partitions, partitions),
+        **dict.fromkeys(constants.clients, clients),
+        **dict.fromkeys(readers(constants), reading),
+    }
 
     def step(n: int, row: Any, input: Any) -> Any:
         if n == COORDINATOR:
             return coordinators.step(row, input)
-        return (partitions if n in constants.partitions else clients).step(n, row, input)
+        return of_node[n].step(n, row, input)
 
     return step
 
@@ -145,6 +176,8 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
 def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
     if node == COORDINATOR:
         return _of_coordinators(constants, row)
+    if node in readers(constants):
+        return map(Poll, constants.partitions)
     return (
         _of_partition(constants, row)
         if node in constants.partitions
@@ -164,6 +197,8 @@ def _of_coordinators(constants: Constants, row: Coordinators) -> Iterable[Input]
         yield MarkersAgain() if c.to_mark else MarkersDone()
     elif c.txn.state == "Ongoing":
         yield TransactionTimeout()
+    if constants.ids_expire and c.active and c.pending.state == "None" and c.txn.state != "Dead":
+        yield Expire()
     if row.leader_epoch < constants.max_coordinators:
         yield from map(Elect, row.log.tails)
     yield from map(FindLeader, row.leaderless)
@@ -188,8 +223,10 @@ def _of_partition(constants: Constants, row: PartitionLeader) -> Iterable[Input]
 def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
     if row.status in ("Off", "Initializing"):
         return (Initialize(),)
-    if row.status == "Ending":
+    if row.status in ("Ending", "Recovering", "Bumping"):
         return (Retry(),)
+    if row.status == "Abortable":
+        return (Commit(), Abort())
     if row.status not in ("Ready", "Open"):
         return ()
     left = [
@@ -200,12 +237,20 @@ def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
     if row.status == "Open":
         ends = (Commit(),) if row.acked == row.sent else (Retry(),)
         ends = (*ends, Abort())
+        if constants.recovers:
+            ends = (*ends, *[GiveUp(p) for p in row.sent if p not in row.acked])
     return (*[Send(p, txn) for p in left], *ends)
 
 
 def next_txn(constants: Constants, c: int, row: Client) -> int:
     """A number that no other transaction has, and no earlier one of its producer is above."""
-    return (row.epoch + sum(row.sequences)) * len(constants.clients) + c
+    # An epoch that a producer asked for itself begins with no sequences.
+    epoch = row.epoch * BATCHES_OF_EPOCH if constants.recovers else row.epoch
+    return (epoch + sum(row.sequences)) * len(constants.clients) + c
+
+
+BATCHES_OF_EPOCH: Final = 1000
+"""More than a run sends in an epoch."""
 
 
 # --- Runs
@@ -221,7 +266,11 @@ def _awaited(constants: Constants, rows: Mapping[int, Any], node: int, input: In
             said = (row.status, row.txn, row.sequences[at])
             return bool(said == ("Open", input.txn, input.sequence + 1))
         case EndTxn():
-            return (rows[input.client].status, rows[input.client].txn) == ("Ending", input.txn)
+            row = rows[input.client]
+            return row.status in ("Ending", "Recovering") and bool(row.txn == input.txn)
+        case BumpEpoch():
+            row = rows[input.client]
+            return (row.status, row.epoch) == ("Bumping", input.epoch)
         case InitProducerId():
             return bool(rows[input.client].status == "Initializing")
         case AddPartitions() if input.client != NO_CLIENT:
@@ -262,7 +311,7 @@ def _missing(constants: Constants, rows: Mapping[int, Any]) -> str:
     c = current(rows[COORDINATOR])
     if not c.active:
         return "the coordinator has not loaded its log"
-    if c.txn.state not in ("Empty", *COMPLETED):
+    if c.txn.state not in ("Empty", "Dead", *COMPLETED):
         return f"the transaction stays in {c.txn.state}"
     for p in constants.partitions:
         row = rows[p]
@@ -287,11 +336,17 @@ TRANSACTIONS: Final = Protocol(
     name="transactions",
     sentence="a producer writes to partitions all or nothing, as coordinators decide",
     constants=Constants,
-    kinds=(COORDINATOR_KIND, PARTITION_KIND, OFFSETS_KIND, PRODUCER_KIND, INSTANCE_KIND),
+    kinds=(
+        *(COORDINATOR_KIND, PARTITION_KIND, OFFSETS_KIND, PRODUCER_KIND, INSTANCE_KIND),
+        READER_KIND,
+    ),
     messages=MESSAGES,
     alike="partitions",
     peers=lambda constants: constants.partitions,
-    nodes=lambda constants: (COORDINATOR, *constants.clients, *constants.partitions),
+    nodes=lambda constants: (
+        *(COORDINATOR, *constants.clients, *constants.partitions),
+        *readers(constants),
+    ),
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(TransactionRules,),
@@ -313,12 +368,17 @@ TRANSACTIONS: Final = Protocol(
             "hears_errors": (False, True),
             "replicas": (1, 2),
             "offsets": ((), (12,)),
+            "recovers": (False, True),
+            "ids_expire": (False, True),
+            "read_committed": ((), (21,)),
+            "read_uncommitted": ((), (31,)),
         },
         local=_local,
         properties=PROPERTIES,
         moves=(300, 500),
         history=history_next,
         unpromised=_unpromised,
+        promises=ClientPromise(lambda: OUTCOMES, told),
         at_once=_at_once,
         disturbances={
             Elect: (0, 100, 300),
@@ -331,6 +391,9 @@ TRANSACTIONS: Final = Protocol(
             Ask: (300, 600),
             Abort: (20, 100),
             Retry: (50, 200),
+            Expire: (50, 200),
+            GiveUp: (50, 200),
+            Poll: (100, 300),
         },
         awaited=_awaited,
         calm=CALM,

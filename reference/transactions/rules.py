@@ -17,9 +17,12 @@ from __future__ import annotations
 from typing import Final
 
 from reference.transactions.messages import (
+    AbortedTxn,
     AddPartitions,
+    BumpEpoch,
     Decision,
     EndTxn,
+    Isolation,
     Produce,
     TxnState,
     Verification,
@@ -28,6 +31,7 @@ from reference.transactions.messages import (
 )
 from reference.transactions.types import (
     UNKNOWN,
+    Client,
     Constants,
     Coordinator,
     KeptOffsets,
@@ -39,6 +43,16 @@ from reference.transactions.types import (
 
 PREPARING: Final = ("PrepareCommit", "PrepareAbort")
 COMPLETED: Final = ("CompleteCommit", "CompleteAbort")
+RETRIABLE: Final = frozenset(
+    [
+        *("CONCURRENT_TRANSACTIONS", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"),
+        *("NOT_COORDINATOR", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"),
+        *("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION", "REQUEST_TIMED_OUT"),
+        *("NETWORK_EXCEPTION", "KAFKA_STORAGE_ERROR"),
+    ]
+)
+FENCING_ERRORS: Final = frozenset(["PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"])
+DENIED: Final = frozenset(["TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"])
 
 
 def prepared(decision: Decision) -> TxnState:
@@ -116,16 +130,35 @@ class TransactionRules:
         """
         return self.completed_epoch(epoch)
 
+    def returned_epoch(self, epoch: int) -> int:
+        """X27. An id that was forgotten comes back with a producer id of its own."""
+        return self.next_producer_id(epoch)
+
+    def may_expire(self, row: Coordinator) -> bool:
+        """X27. An id is forgotten that has nothing under way."""
+        rests = row.txn.state == "Empty" or row.txn.state in COMPLETED
+        return self.constants.ids_expire and row.pending.state == "None" and rests
+
     def init_producer_id_answer(self, row: Coordinator) -> str:
         """X6. An error, "Append" or "Fence"."""
         if row.pending.state != "None" or row.txn.state in PREPARING:
             return "CONCURRENT_TRANSACTIONS"
         return "Fence" if row.txn.state == "Ongoing" else "Append"
 
+    def bump_epoch_answer(self, row: Coordinator, m: BumpEpoch) -> str:
+        """X7. A producer that has an epoch names it (KIP-360): nobody has the id since, or nobody
+        has it any more.
+        """
+        if row.pending.state == "None" and row.txn.state != "Dead" and m.epoch != row.txn.epoch:
+            return "PRODUCER_FENCED"
+        return self.init_producer_id_answer(row)
+
     def add_partitions_answer(self, row: Coordinator, m: AddPartitions) -> str:
         """X9. Pending comes before everything else (KAFKA-18660)."""
         if row.pending.state != "None":
             return "CONCURRENT_TRANSACTIONS"
+        if row.txn.state == "Dead":
+            return "INVALID_PRODUCER_ID_MAPPING"
         if m.epoch != row.txn.epoch:
             return "PRODUCER_FENCED"
         if row.txn.state in PREPARING:
@@ -136,6 +169,8 @@ class TransactionRules:
 
     def verify_answer(self, row: Coordinator, m: Verify) -> str:
         """X10. Pending is not looked at (KAFKA-14904): the guard makes up for it."""
+        if row.txn.state == "Dead":
+            return "INVALID_PRODUCER_ID_MAPPING"
         if m.epoch != row.txn.epoch:
             return "INVALID_PRODUCER_EPOCH"
         if row.txn.state in PREPARING:
@@ -153,6 +188,8 @@ class TransactionRules:
 
     def end_txn_answer_v1(self, row: Coordinator, m: EndTxn) -> str:
         """X19. A repeat, and the end of the next transaction, look the same."""
+        if row.txn.state == "Dead":
+            return "INVALID_PRODUCER_ID_MAPPING"
         if m.epoch != row.txn.epoch:
             return "PRODUCER_FENCED"
         if self.is_end_pending(row):
@@ -174,6 +211,8 @@ class TransactionRules:
         state, aborts = row.txn.state, m.decision == "Abort"
         if self.is_end_pending(row):
             return "CONCURRENT_TRANSACTIONS"
+        if state == "Dead":
+            return "INVALID_PRODUCER_ID_MAPPING"
         if not is_retry and not is_current:
             return "PRODUCER_FENCED"
         if state == "Ongoing":
@@ -299,14 +338,125 @@ class TransactionRules:
 
     # --- Partition: what is shown and what is forgotten, X16, X17 ---
 
+    def high_watermark(self, row: PartitionLeader) -> int:
+        """Where the other replica's log ends, if there is one."""
+        return len(committed(row).log)
+
     def last_stable_offset(self, row: PartitionLeader) -> int:
-        """X17. Up to the high watermark, which is where the other replica's log ends, but not past
-        the first batch that has no marker below it.
+        """X17. Up to the high watermark, but not past the first batch that has no marker below
+        it.
         """
-        return decided_up_to(row.log[: len(committed(row).log)])
+        return decided_up_to(row.log[: self.high_watermark(row)])
+
+    def read_up_to(self, row: PartitionLeader, isolation: Isolation) -> int:
+        """X17, X18. How far readers of this isolation level are let."""
+        committed_only = isolation == "read_committed"
+        return self.last_stable_offset(row) if committed_only else self.high_watermark(row)
+
+    def aborted_among(
+        self, aborted: tuple[AbortedTxn, ...], offset: int, end: int
+    ) -> tuple[AbortedTxn, ...]:
+        """X18. Of the index of aborted transactions, what a reader of offset + 1 to end is told."""
+        return tuple([t for t in aborted if t.last > offset and t.first <= end])
+
+    def is_dropped(self, aborted: tuple[AbortedTxn, ...], at: int) -> bool:
+        """X18. What a reader of committed records drops."""
+        return any(t.first <= at <= t.last for t in aborted)
 
     def is_producer_expired(self, producer: Producer) -> bool:
         """X16. A producer is forgotten a day after its last batch, by the clock of the broker:
         later than anything here comes.
         """
         return False
+
+    # --- Producers: errors, X32, X36
+
+    # What becomes of one that is told an error: "Retry", it asks again; "Abortable", its
+    # transaction can only be aborted; or it is unusable: "Fenced", another has its id; "Failed", it
+    # asked for what the state of its transaction does not allow; "Unusable", for any other reason.
+
+    def after_init_error(self, error: str) -> str:
+        if error in RETRIABLE:
+            return "Retry"
+        if error in FENCING_ERRORS:
+            return "Fenced"
+        abortable = error in DENIED or error == "TRANSACTION_ABORTABLE"
+        return "Abortable" if abortable else "Unusable"
+
+    def after_add_error(self, error: str) -> str:
+        if error in RETRIABLE:
+            return "Retry"
+        if error in FENCING_ERRORS:
+            return "Fenced"
+        match error:
+            case "INVALID_TXN_STATE":
+                return "Failed"
+            case "UNKNOWN_PRODUCER_ID" | "TRANSACTION_ABORTABLE":
+                return "Abortable"
+            case "TOPIC_AUTHORIZATION_FAILED" | "GROUP_AUTHORIZATION_FAILED":
+                return "Abortable"
+        return "Unusable"
+
+    def after_batch_error(self, error: str) -> str:
+        """An older epoch here says nothing of other instances: the coordinator may have aborted
+        the transaction.
+        """
+        if error in RETRIABLE:
+            return "Retry"
+        if error == "PRODUCER_FENCED":
+            return "Fenced"
+        lost = error in ("INVALID_PRODUCER_ID_MAPPING", "UNSUPPORTED_VERSION")
+        return "Unusable" if lost or error in DENIED else "Abortable"
+
+    def after_offsets_error(self, error: str) -> str:
+        """X29."""
+        if error in RETRIABLE:
+            return "Retry"
+        if error in FENCING_ERRORS:
+            return "Fenced"
+        match error:
+            case "INVALID_TXN_STATE":
+                return "Failed"
+            case "TRANSACTION_ABORTABLE" | "GROUP_AUTHORIZATION_FAILED" | "ILLEGAL_GENERATION":
+                return "Abortable"
+            case "UNKNOWN_MEMBER_ID" | "FENCED_INSTANCE_ID" | "STALE_MEMBER_EPOCH":
+                return "Abortable"
+        return "Unusable"
+
+    def after_end_error(self, decision: Decision, error: str) -> str:
+        if error in RETRIABLE:
+            return "Retry"
+        if error in FENCING_ERRORS:
+            return "Fenced"
+        match error:
+            case "INVALID_TXN_STATE":
+                return "Failed"
+            case "UNKNOWN_PRODUCER_ID":
+                return "Abortable"
+            case "TRANSACTION_ABORTABLE" if decision == "Commit":
+                return "Abortable"
+        return "Unusable"
+
+    def passed_on(self, error: str) -> str:
+        """X11. What a producer is told of its batch when the coordinator refuses."""
+        return "INVALID_PRODUCER_EPOCH" if error == "PRODUCER_FENCED" else error
+
+    def may_commit(self, client: Client) -> bool:
+        """X32. Only what is whole is committed: no batch is unanswered, and none was refused or
+        given up.
+        """
+        return client.status == "Open" and client.acked == client.sent
+
+    def may_abort(self, client: Client) -> bool:
+        """X32. With version 1 the end waits for what is under way, unless there is an error: then
+        an epoch stands between.
+        """
+        if not self.constants.recovers or self.epoch_per_transaction:
+            return True
+        return client.status == "Abortable" or client.acked == client.sent
+
+    def bumps_epoch(self) -> bool:
+        """X32. With version 1 a producer asks for another epoch after an error that it has
+        survived, so that what is still under way comes too late (KIP-360).
+        """
+        return not self.epoch_per_transaction

@@ -12,9 +12,11 @@ import msgspec
 from reference.kit.fields import AtLeastOne, ByNode, Node, SetOf
 from reference.transactions.messages import (
     AddPartitions,
+    BumpEpoch,
     Decision,
     EndTxn,
     InitProducerId,
+    LogEntry as LogEntry,  # a record of a partition's row
     Tail,
     TxnRecord,
     TxnState,
@@ -25,15 +27,30 @@ UNKNOWN: Final = -1
 """No epoch, no sequence: Kafka's own sentinel."""
 
 Pended: TypeAlias = Literal[TxnState, "None", "PrepareEpochFence"]
-Status: TypeAlias = Literal["Off", "Initializing", "Ready", "Open", "Ending", "Fenced", "Failed"]
+Status: TypeAlias = Literal[
+    "Off",
+    "Initializing",
+    "Ready",
+    "Open",
+    "Ending",
+    "Abortable",
+    "Recovering",
+    "Bumping",
+    "Fenced",
+    "Failed",
+    "Unusable",
+]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="protocol"):
     """partitions, clients: their nodes, all above 0. version: 2 has an epoch for each transaction
     (KIP-890, part 2); 1: before it. max_coordinators: how many epochs the transaction log has.
     max_epoch: the last epoch that a producer is given. hears_errors: whether producers note what
-    ends their use. replicas: of each partition; with one its log is committed as it is written.
-    offsets: the partitions that keep the offsets of groups, of which there may be fewer.
+    ends their use, at the end of a transaction; recovers: whether they hear every error, and go on
+    where they can (X36). replicas: of each partition; with one its log is committed as it is
+    written. offsets: the partitions that keep the offsets of groups, of which there may be fewer.
+    ids_expire: whether the transactional id is forgotten when nobody uses it (X27).
+    read_committed, read_uncommitted: the nodes of consumers, by their isolation level.
     """
 
     partitions: SetOf[int]
@@ -44,6 +61,10 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     hears_errors: bool = False
     replicas: Literal[1, 2] = 1
     offsets: SetOf[Node] = ()
+    recovers: bool = False
+    ids_expire: bool = False
+    read_committed: SetOf[int] = ()
+    read_uncommitted: SetOf[int] = ()
 
 
 # --- The transaction log and its coordinators
@@ -68,7 +89,7 @@ class PendingTxn(msgspec.Struct, frozen=True):
     epoch: int
     partitions: SetOf[Node]
     logged: bool
-    request: InitProducerId | AddPartitions | EndTxn | NobodyAsks
+    request: InitProducerId | BumpEpoch | AddPartitions | EndTxn | NobodyAsks
 
 
 class Coordinator(msgspec.Struct, frozen=True):
@@ -127,17 +148,6 @@ def initial_coordinators(constants: Constants) -> Coordinators:
 
 
 # --- A data partition
-
-
-class LogEntry(msgspec.Struct, frozen=True):
-    """A record of a partition's log. sequence: of a batch."""
-
-    kind: Literal["Batch", "Marker"]
-    txn: int
-    client: int
-    epoch: int
-    decision: Literal[Decision, "None"]
-    sequence: int = UNKNOWN
 
 
 class Producer(msgspec.Struct, frozen=True):
@@ -247,3 +257,25 @@ class Client(msgspec.Struct, frozen=True):
 
 def initial_client(constants: Constants, status: Status) -> Client:
     return Client(status, 0, 0, (), (), (), (0,) * len(constants.partitions), "None")
+
+
+# --- A reader
+
+
+class Read(msgspec.Struct, frozen=True):
+    """position: how many records of a partition a reader has got past. shown: which of them, from
+    1, its application has seen.
+    """
+
+    position: int
+    shown: SetOf[int]
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """A consumer (specs/transactions/TransactionReader.tla)."""
+
+    read: ByNode[Read]
+
+
+def initial_reader(constants: Constants) -> Reader:
+    return Reader((Read(0, ()),) * len(constants.partitions))

@@ -5,7 +5,10 @@
 (* may send again, once it is answered.                                     *)
 (*                                                                          *)
 (*   status      "Off", "Initializing", "Ready", "Open", "Ending";          *)
-(*               "Fenced", "Failed": it was told so, and does nothing more  *)
+(*               "Fenced", "Failed", "Unusable": it was told so, and does   *)
+(*               nothing more; "Abortable": it can only abort; "Recovering",*)
+(*               "Bumping": it has asked for that, and asks for another     *)
+(*               epoch then (version 1)                                     *)
 (*   epoch       the producer epoch that it was given                       *)
 (*   txn         the number of its transaction, known to properties only    *)
 (*   sent        the partitions of its batches; with version 1 those that   *)
@@ -18,11 +21,12 @@
 (* A producer that is told an error does nothing more: it differs from one  *)
 (* that waits in that it cannot be answered by a later copy.  So errors     *)
 (* change nothing here, unless HearsErrors: then it notes those that no     *)
-(* producer survives when it ends a transaction (X36).                      *)
+(* producer survives when it ends a transaction (X36); or Recovers: then it *)
+(* hears them all, gives batches up, and goes on where it can.              *)
 (***************************************************************************)
 EXTENDS TransactionRules
 
-CONSTANT HearsErrors   \* whether a producer notes what it was told last
+CONSTANT HearsErrors   \* whether a producer notes what ends its use, at the end of a transaction
 
 NoSequences == [p \in Partitions |-> 0]
 
@@ -41,6 +45,8 @@ Add(c, row, p) == [type |-> "AddPartitions", client |-> c, partition |-> p, epoc
 EndOf(c, row) ==
   [type |-> "EndTxn", client |-> c, epoch |-> row.epoch, decision |-> row.decision,
    txn |-> row.txn]
+
+Bump(c, row) == [type |-> "BumpEpoch", client |-> c, epoch |-> row.epoch]
 
 MaySendAgain(row, p) == p \in Offsets /\ p \in row.acked
 
@@ -65,28 +71,73 @@ Step_HandleProduced(row, m) ==
   THEN Doing([row EXCEPT !.acked = @ \cup {m.partition}], {}) ELSE {}
 
 (* Nothing is ended that the coordinator knows nothing of.                  *)
-HasBegun(row) == row.status = "Open" /\ (EpochPerTransaction \/ row.added # {})
+HasBegun(row) ==
+  row.status \in {"Open", "Abortable"} /\ (EpochPerTransaction \/ row.added # {})
 
-(* Commit waits for every batch; abort may come at any time.                *)
+(* It has an epoch, and nothing else.                                       *)
+Restarted(row, epoch) ==
+  [InitialClient("Ready") EXCEPT
+     !.epoch = epoch,
+     !.sequences = IF EpochPerTransaction THEN NoSequences ELSE row.sequences]
+
+Bumping(c, row) ==
+  LET bumping == [InitialClient("Bumping") EXCEPT !.epoch = row.epoch]
+  IN Doing(bumping, {Bump(c, bumping)})
+
+Recovered(c, row) == IF BumpsEpoch THEN Bumping(c, row) ELSE Doing(Restarted(row, row.epoch), {})
+
 Step_End(c, row, decision) ==
-  LET ending == [row EXCEPT !.status = "Ending", !.decision = decision]
-  IN IF HasBegun(row) /\ (decision = "Commit" => row.acked = row.sent)
-     THEN Doing(ending, {EndOf(c, ending)}) ELSE {}
+  LET survives == row.status = "Abortable" /\ decision = "Abort" /\ ~EpochPerTransaction
+      ending == [row EXCEPT !.status = IF survives THEN "Recovering" ELSE "Ending",
+                            !.decision = decision]
+  IN CASE ~(IF decision = "Commit" THEN MayCommit(row) ELSE MayAbort(row)) -> {}
+       [] HasBegun(row) -> Doing(ending, {EndOf(c, ending)})
+       [] survives -> Recovered(c, row)
+       [] OTHER -> {}
 
-Step_HandleEnded(row, m, epoch) ==
-  IF row.status = "Ending" /\ m.txn = row.txn
-  THEN Doing([InitialClient("Ready") EXCEPT
-                !.epoch = epoch,
-                !.sequences = IF EpochPerTransaction THEN NoSequences ELSE row.sequences], {})
-  ELSE {}
+Step_HandleEnded(c, row, m, epoch) ==
+  CASE m.txn # row.txn -> {}
+    [] row.status = "Ending" -> Doing(Restarted(row, epoch), {})
+    [] row.status = "Recovering" -> Recovered(c, row)
+    [] OTHER -> {}
 
-(* X36.  After these a producer is unusable.                                *)
+Step_HandleBumped(row, m, epoch) ==
+  IF row.status = "Bumping" /\ m.epoch = row.epoch
+  THEN Doing([InitialClient("Ready") EXCEPT !.epoch = epoch], {}) ELSE {}
+
+(* X36.  After these a producer is unusable, that hears no others.          *)
 Fatal == {"PRODUCER_FENCED", "INVALID_TXN_STATE"}
 
 Step_HandleEndRefused(row, m, error) ==
   IF HearsErrors /\ error \in Fatal /\ row.status = "Ending" /\ m.txn = row.txn
   THEN Doing([row EXCEPT !.status = IF error = "PRODUCER_FENCED" THEN "Fenced" ELSE "Failed"], {})
   ELSE {}
+
+(* What an error makes of the one who asked; nothing, if it has its answer. *)
+AfterError(row, m, error) ==
+  CASE m.type = "InitProducerId" /\ row.status = "Initializing" -> AfterInitError(error)
+    [] m.type = "BumpEpoch" /\ row.status = "Bumping" /\ m.epoch = row.epoch ->
+         AfterInitError(error)
+    [] m.type = "EndTxn" /\ row.status \in {"Ending", "Recovering"} /\ m.txn = row.txn ->
+         AfterEndError(m.decision, error)
+    [] /\ m.type = "AddPartitions" /\ row.status = "Open" /\ m.epoch = row.epoch
+       /\ m.partition \in row.sent \ row.added -> AfterAddError(error)
+    [] /\ m.type = "Produce" /\ row.status = "Open" /\ m.txn = row.txn
+       /\ m.partition \in row.sent \ row.acked /\ m.sequence + 1 = row.sequences[m.partition] ->
+         IF m.partition \in Offsets THEN AfterOffsetsError(error) ELSE AfterBatchError(error)
+    [] OTHER -> "Retry"
+
+Step_HandleRefused(row, m, error) ==
+  LET after == AfterError(row, m, error)
+  IN IF Recovers /\ after # "Retry" THEN Doing([row EXCEPT !.status = after], {}) ELSE {}
+
+(* X36.  A batch is given up that was not answered in time                  *)
+(* (delivery.timeout.ms); it may arrive yet.                                *)
+Step_GiveUp(row, p) ==
+  LET after == AfterBatchError("TIMED_OUT")
+  IN IF /\ Recovers /\ after # "Retry" /\ row.status = "Open"
+        /\ p \in row.sent \ row.acked /\ p \notin Offsets
+     THEN Doing([row EXCEPT !.status = after], {}) ELSE {}
 
 Step_Initialize(row) ==
   IF row.status = "Off" THEN Doing(InitialClient("Initializing"), {}) ELSE {}

@@ -64,11 +64,17 @@ Step_HandleInitProducerId(row, m) ==
   LET answer == InitProducerIdAnswer(row) IN
   CASE ~row.active -> {}
     [] answer = "Append" ->
-         LET epoch == InitialisedEpoch(row.txn.epoch)
+         LET epoch == IF row.txn.state = "Dead" THEN ReturnedEpoch(row.txn.epoch)
+                      ELSE InitialisedEpoch(row.txn.epoch)
          IN {Begin(row, "Empty", epoch, {}, m)}
     [] answer = "Fence" ->
          {Outcome(Fencing(row), <<>>, {}, {Answer(m, "CONCURRENT_TRANSACTIONS", Unknown)})}
     [] OTHER -> Refusal(row, m, answer)
+
+Step_HandleBumpEpoch(row, m) ==
+  LET answer == BumpEpochAnswer(row, m)
+  IN IF answer = "PRODUCER_FENCED" /\ row.active THEN Refusal(row, m, answer)
+     ELSE Step_HandleInitProducerId(row, m)
 
 (* From a client (version 1), or from a partition's leader (version 2).     *)
 Step_HandleAddPartitions(row, m) ==
@@ -104,6 +110,12 @@ Step_HandleFence(row) ==
       begun == Begin(row, "PrepareAbort", epoch, row.txn.partitions, NoRequest)
   IN IF row.pending.state # "PrepareEpochFence" THEN {}
      ELSE {IF EpochPerTransaction THEN begun ELSE [begun EXCEPT !.row.txn.epoch = epoch]}
+
+-----------------------------------------------------------------------------
+(* X27.  A tombstone is written.  "Dead" is what its row and record are     *)
+(* here, as the next producer id must be a new one.                         *)
+Step_HandleExpire(row) ==
+  IF row.active /\ MayExpire(row) THEN {Begin(row, "Dead", row.txn.epoch, {}, NoRequest)} ELSE {}
 
 -----------------------------------------------------------------------------
 (* What follows from a record: X1, X21 to X25.                              *)

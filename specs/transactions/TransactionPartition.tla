@@ -143,6 +143,13 @@ Step_HandleAllowed(row, epoch) ==
   Taken([row EXCEPT !.verifying =
            {[v EXCEPT !.answered = @ \/ v.request.epoch = epoch] : v \in @}], "WAIT")
 
+(* X11b: it does not, whatever happens: they are refused.                   *)
+Waiting(row, epoch) == {v \in row.verifying : v.request.epoch = epoch /\ ~v.answered}
+
+Step_HandleNotAllowed(row, epoch) ==
+  IF Waiting(row, epoch) = {} THEN {}
+  ELSE Taken([row EXCEPT !.verifying = @ \ Waiting(row, epoch)], "WAIT")
+
 (* X11c, X13: a verified batch is appended, or refused after all.           *)
 Step_HandleVerified(row, v) ==
   LET error == BatchError(row.producer, v.request, IsGuarded(row.guard, v))
@@ -169,6 +176,22 @@ Step_HandleMarker(row, m) ==
           !.verifying = IF clears THEN Outdated(@) ELSE @,
           !.offsets = WithMarker(@, m.decision)]),
        "NONE")
+
+(* X18.  What a reader is given of the records behind offset: first and     *)
+(* last of each aborted transaction are those of its batches and its marker.*)
+AbortedIn(records) ==
+  LET isMarker(i) == records[i].kind = "Marker"
+      begins(i) == ~isMarker(i) /\ (i = 1 \/ isMarker(i - 1))
+  IN {[first |-> i, last |-> j] :
+        <<i, j>> \in {<<i, j>> \in (1..Len(records)) \X (1..Len(records)) :
+          /\ i < j /\ begins(i) /\ records[j].decision = "Abort"
+          /\ \A k \in i..(j - 1) : ~isMarker(k)}}
+
+Fetched(row, offset, isolation) ==
+  LET end == ReadUpTo(row, isolation)
+  IN [offset |-> offset, records |-> SubSeq(row.log, offset + 1, end),
+      aborted |-> IF isolation = "read_committed"
+                  THEN AbortedAmong(AbortedIn(row.log), offset, end) ELSE {}]
 
 (* The other replica fetches all that it has not.                           *)
 Step_HandleReplicate(row) ==

@@ -14,7 +14,7 @@ VARIABLES
   handedOut,   \* the largest epoch that InitProducerId was answered with
   late         \* <<partition, txn>> of batches appended below that epoch
 
-vars == <<coordinators, leaderEpoch, log, partitions, leaderless, clients, network,
+vars == <<coordinators, leaderEpoch, log, partitions, leaderless, clients, network, readers,
           decided, told, handedOut, late>>
 
 HistoryInit == decided = {} /\ told = {} /\ handedOut = 0 /\ late = {}
@@ -28,11 +28,13 @@ NewlyCommitted == IF log'.committed = log.committed THEN {} ELSE RecordsIn(log.l
 
 ToldNow ==
   {[txn |-> clients[c].txn, decision |-> clients[c].decision, epoch |-> clients'[c].epoch] :
-     c \in {c \in Clients : clients[c].status = "Ending" /\ clients'[c].status = "Ready"}}
+     c \in {c \in Clients : /\ clients[c].status \in {"Ending", "Recovering"}
+                            /\ clients'[c].status \in {"Ready", "Bumping"}}}
 
 HandedOutNow ==
   {clients'[c].epoch :
-     c \in {c \in Clients : clients[c].status = "Initializing" /\ clients'[c].status = "Ready"}}
+     c \in {c \in Clients : /\ clients[c].status \in {"Initializing", "Bumping"}
+                            /\ clients'[c].status = "Ready"}}
 
 AppendedTo(p) == Len(partitions'[p].log) > Len(partitions[p].log)
 LastIn(p) == partitions'[p].log[Len(partitions'[p].log)]
@@ -75,7 +77,7 @@ DecisionIs(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "Comm
 
 Epochs == -1..20
 TxnStates == {"Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit",
-              "CompleteAbort"}
+              "CompleteAbort", "Dead"}
 
 TransactionTypeInv ==
   /\ \A n \in 1..MaxCoordinators :
@@ -90,7 +92,9 @@ TransactionTypeInv ==
        /\ \A v \in partitions[p].verifying : v.request.partition = p
   /\ \A c \in Clients :
        clients[c].status \in {"Off", "Initializing", "Ready", "Open", "Ending", "Fenced",
-                              "Failed"}
+                              "Failed", "Abortable", "Recovering", "Bumping", "Unusable"}
+  /\ \A r \in Readers : \A p \in Partitions :
+       readers[r].read[p].shown \subseteq 1..readers[r].read[p].position
 
 (* T: what a partition knows of its producer is what its log says.          *)
 ProducerStateIsOfLog ==
@@ -234,7 +238,8 @@ EndNotRefused == \A c \in Clients : Version = 2 => clients[c].status # "Failed"
 EpochHeldOnce ==
   \A c, d \in Clients :
     (/\ c # d
-     /\ {clients[c].status, clients[d].status} \subseteq {"Ready", "Open", "Ending"})
+     /\ {clients[c].status, clients[d].status} \subseteq
+          {"Ready", "Open", "Ending", "Abortable", "Recovering"})
       => clients[c].epoch # clients[d].epoch
 
 (* X17.  What is shown is committed, and decided by what is committed.      *)
@@ -245,6 +250,45 @@ LsoBounds ==
     IN /\ stable <= Len(kept)
        /\ \A i \in 1..stable :
             kept[i].kind = "Batch" => \E j \in i..Len(kept) : kept[j].kind = "Marker"
+
+(* What no change of leaders takes back.                                    *)
+KeptIn(p) == IF HasFollower(p) THEN partitions[p].follower.log ELSE partitions[p].log
+FateIn(records, i) ==
+  LET after == {j \in i..Len(records) : records[j].kind = "Marker"}
+  IN IF after = {} THEN "None"
+     ELSE records[CHOOSE j \in after : \A k \in after : j <= k].decision
+
+(* What a coordinator has begun is what it has written, or will write.      *)
+
+PendingIsLocal ==
+  LET pending == Current.pending IN
+  IF pending.logged
+  THEN LastOf(log) = [state |-> pending.state, epoch |-> pending.epoch,
+                      partitions |-> pending.partitions, leaderEpoch |-> leaderEpoch]
+  ELSE \/ pending = NothingPending
+       \/ pending.state = "PrepareEpochFence" /\ Current.txn.state = "Ongoing"
+       \/ /\ pending.state \in {"CompleteCommit", "CompleteAbort"}
+          /\ Current.txn.state = PrepareOf(DecisionIs(pending.state))
+
+(* X18.  Who reads what is committed is shown it, and gets past nothing     *)
+(* that is not decided.                                                     *)
+ReadersSeeCommitted ==
+  \A r \in ReadCommitted : \A p \in Partitions :
+    LET kept == KeptIn(p)
+        read == readers[r].read[p]
+    IN /\ read.position <= Len(kept)
+       /\ \A i \in 1..read.position : kept[i].kind = "Batch" =>
+            /\ FateIn(kept, i) # "None"
+            /\ i \in read.shown <=> FateIn(kept, i) = "Commit"
+
+(* X18.  Other readers are shown all, and nothing that another leader may   *)
+(* not have.                                                                *)
+ReadersSeeAll ==
+  \A r \in ReadUncommitted : \A p \in Partitions :
+    LET kept == KeptIn(p)
+        read == readers[r].read[p]
+    IN /\ read.position <= Len(kept)
+       /\ \A i \in 1..read.position : kept[i].kind = "Batch" <=> i \in read.shown
 
 -----------------------------------------------------------------------------
 (* Properties of steps.                                                     *)
@@ -285,4 +329,13 @@ LsoMonotonicStep ==
   \A p \in {p \in Partitions : HasFollower(p)} :
     partitions'[p].follower.stable >= partitions[p].follower.stable
 LsoMonotonic == [][LsoMonotonicStep]_vars
+
+(* X32.  What a producer is told is committed is all that it sent.          *)
+CommitIsWholeStep ==
+  \A c \in Clients :
+    (/\ clients[c].status = "Ending" /\ clients[c].decision = "Commit"
+     /\ clients'[c].status = "Ready") =>
+      \A p \in clients[c].sent : \E i \in Batches(p) :
+        partitions[p].log[i].txn = clients[c].txn
+CommitIsWhole == [][CommitIsWholeStep]_vars
 =============================================================================

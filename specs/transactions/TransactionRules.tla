@@ -22,7 +22,9 @@ CONSTANTS
   Offsets,      \* those of them that keep the offsets of groups (__consumer_offsets)
   Version,      \* 2: an epoch for each transaction (KIP-890, part 2); 1: before it
   MaxEpoch,     \* the last epoch that a producer is given; Kafka: 32766
-  Replicas      \* of each partition: 1, whose log is committed as it is written, or 2
+  Replicas,     \* of each partition: 1, whose log is committed as it is written, or 2
+  IdsExpire,    \* whether the transactional id is forgotten when nobody has used it for long
+  Recovers      \* whether producers hear every error, and do what there is to do (X36)
 
 Unknown == -1   \* no epoch, no sequence: Kafka's own sentinel
 
@@ -81,6 +83,13 @@ CompletedEpoch(epoch) ==
 (* have (KAFKA-18660).                                                      *)
 EndAnsweredEpoch(epoch) == CompletedEpoch(epoch)
 
+(* X27.  An id that was forgotten comes back with a producer id of its own. *)
+ReturnedEpoch(epoch) == NextProducerId(epoch)
+
+(* X27.  An id is forgotten that has nothing under way.                     *)
+MayExpire(row) ==
+  IdsExpire /\ row.pending.state = "None" /\ row.txn.state \in Completed \cup {"Empty"}
+
 (* X6.                                                                      *)
 InitProducerIdAnswer(row) ==
   CASE row.pending.state # "None" -> "CONCURRENT_TRANSACTIONS"
@@ -88,9 +97,16 @@ InitProducerIdAnswer(row) ==
     [] row.txn.state = "Ongoing" -> "Fence"
     [] OTHER -> "Append"
 
+(* X7.  A producer that has an epoch names it (KIP-360): nobody has the id  *)
+(* since, or nobody has it any more.                                        *)
+BumpEpochAnswer(row, m) ==
+  IF row.pending.state = "None" /\ row.txn.state # "Dead" /\ m.epoch # row.txn.epoch
+  THEN "PRODUCER_FENCED" ELSE InitProducerIdAnswer(row)
+
 (* X9.  Pending comes before everything else (KAFKA-18660).                 *)
 AddPartitionsAnswer(row, m) ==
   CASE row.pending.state # "None" -> "CONCURRENT_TRANSACTIONS"
+    [] row.txn.state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
     [] m.epoch # row.txn.epoch -> "PRODUCER_FENCED"
     [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
     [] row.txn.state = "Ongoing" /\ m.partition \in row.txn.partitions -> "NONE"
@@ -98,7 +114,8 @@ AddPartitionsAnswer(row, m) ==
 
 (* X10.  Pending is not looked at (KAFKA-14904): the guard makes up for it. *)
 VerifyAnswer(row, m) ==
-  CASE m.epoch # row.txn.epoch -> "INVALID_PRODUCER_EPOCH"
+  CASE row.txn.state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
+    [] m.epoch # row.txn.epoch -> "INVALID_PRODUCER_EPOCH"
     [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
     [] m.partition \in row.txn.partitions -> "NONE"
     [] OTHER -> "TRANSACTION_ABORTABLE"
@@ -111,7 +128,8 @@ IsEndPending(row) == row.pending.state \notin {"None", "PrepareEpochFence"}
 
 (* X19.  A repeat, and the end of the next transaction, look the same.      *)
 EndTxnAnswerV1(row, m) ==
-  CASE m.epoch # row.txn.epoch -> "PRODUCER_FENCED"
+  CASE row.txn.state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
+    [] m.epoch # row.txn.epoch -> "PRODUCER_FENCED"
     [] IsEndPending(row) -> "CONCURRENT_TRANSACTIONS"
     [] row.txn.state = "Ongoing" -> "Append"
     [] row.txn.state = CompletedAs(m.decision) -> "NONE"
@@ -125,6 +143,7 @@ EndTxnAnswerV2(row, m) ==
       isCurrent == row.txn.epoch = m.epoch
       state == row.txn.state
   IN CASE IsEndPending(row) -> "CONCURRENT_TRANSACTIONS"
+       [] state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
        [] ~isRetry /\ ~isCurrent -> "PRODUCER_FENCED"
        [] state = "Ongoing" -> IF isCurrent THEN "Append" ELSE "PRODUCER_FENCED"
        [] state = "Empty" -> IF isRetry THEN "PRODUCER_FENCED"
@@ -224,12 +243,96 @@ IsAppliedAtOnce(offsets) == TRUE
 -----------------------------------------------------------------------------
 (* Partition: what is shown and what is forgotten, X16, X17.                *)
 
-(* X17.  The last stable offset: up to the high watermark, which is where   *)
-(* the other replica's log ends, but not past the first batch that has no   *)
-(* marker below it.                                                         *)
-LastStableOffset(row) == DecidedUpTo(SubSeq(row.log, 1, Len(row.follower.log)))
+(* The high watermark: where the other replica's log ends, if there is one. *)
+HighWatermark(row) == Len(IF row.follower.type = "None" THEN row.log ELSE row.follower.log)
+
+(* X17.  The last stable offset: up to the high watermark, but not past the *)
+(* first batch that has no marker below it.                                 *)
+LastStableOffset(row) == DecidedUpTo(SubSeq(row.log, 1, HighWatermark(row)))
+
+(* X17, X18.  How far readers of this isolation level are let.              *)
+ReadUpTo(row, isolation) ==
+  IF isolation = "read_committed" THEN LastStableOffset(row) ELSE HighWatermark(row)
+
+(* X18.  Of the index of aborted transactions, what a reader of offset+1 to *)
+(* end is told.                                                             *)
+AbortedAmong(aborted, offset, end) == {t \in aborted : t.last > offset /\ t.first <= end}
+
+(* X18.  What a reader of committed records drops.                          *)
+IsDropped(aborted, at) == \E t \in aborted : t.first <= at /\ at <= t.last
 
 (* X16.  A producer is forgotten a day after its last batch, by the clock of *)
 (* the broker: later than anything here comes.                              *)
 IsProducerExpired(producer) == FALSE
+
+-----------------------------------------------------------------------------
+(* Producers: errors, X32, X36.  What becomes of one that is told an error: *)
+(* "Retry", it asks again; "Abortable", its transaction can only be         *)
+(* aborted; or it is unusable: "Fenced", another has its id; "Failed", it   *)
+(* asked for what the state of its transaction does not allow; "Unusable",  *)
+(* for any other reason.                                                    *)
+
+Retriable ==
+  {"CONCURRENT_TRANSACTIONS", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE",
+   "NOT_COORDINATOR", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+   "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION", "REQUEST_TIMED_OUT",
+   "NETWORK_EXCEPTION", "KAFKA_STORAGE_ERROR"}
+FencingErrors == {"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}
+Denied == {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"}
+
+AfterInitError(error) ==
+  CASE error \in Retriable -> "Retry"
+    [] error \in FencingErrors -> "Fenced"
+    [] error \in Denied \cup {"TRANSACTION_ABORTABLE"} -> "Abortable"
+    [] OTHER -> "Unusable"
+
+AfterAddError(error) ==
+  CASE error \in Retriable -> "Retry"
+    [] error \in FencingErrors -> "Fenced"
+    [] error = "INVALID_TXN_STATE" -> "Failed"
+    [] error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE", "TOPIC_AUTHORIZATION_FAILED",
+                  "GROUP_AUTHORIZATION_FAILED"} -> "Abortable"
+    [] OTHER -> "Unusable"
+
+(* An older epoch here says nothing of other instances: the coordinator may *)
+(* have aborted the transaction.                                            *)
+AfterBatchError(error) ==
+  CASE error \in Retriable -> "Retry"
+    [] error = "PRODUCER_FENCED" -> "Fenced"
+    [] error \in Denied \cup {"INVALID_PRODUCER_ID_MAPPING", "UNSUPPORTED_VERSION"} -> "Unusable"
+    [] OTHER -> "Abortable"
+
+(* X29.                                                                     *)
+AfterOffsetsError(error) ==
+  CASE error \in Retriable -> "Retry"
+    [] error \in FencingErrors -> "Fenced"
+    [] error = "INVALID_TXN_STATE" -> "Failed"
+    [] error \in {"TRANSACTION_ABORTABLE", "GROUP_AUTHORIZATION_FAILED", "ILLEGAL_GENERATION",
+                  "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH"} -> "Abortable"
+    [] OTHER -> "Unusable"
+
+AfterEndError(decision, error) ==
+  CASE error \in Retriable -> "Retry"
+    [] error \in FencingErrors -> "Fenced"
+    [] error = "INVALID_TXN_STATE" -> "Failed"
+    [] error = "UNKNOWN_PRODUCER_ID" -> "Abortable"
+    [] error = "TRANSACTION_ABORTABLE" /\ decision = "Commit" -> "Abortable"
+    [] OTHER -> "Unusable"
+
+(* X11.  What a producer is told of its batch when the coordinator refuses. *)
+PassedOn(error) == IF error = "PRODUCER_FENCED" THEN "INVALID_PRODUCER_EPOCH" ELSE error
+
+(* X32.  Only what is whole is committed: no batch is unanswered, and none  *)
+(* was refused or given up.                                                 *)
+MayCommit(client) == client.status = "Open" /\ client.acked = client.sent
+
+(* X32.  With version 1 the end waits for what is under way, unless there   *)
+(* is an error: then an epoch stands between.                               *)
+MayAbort(client) ==
+  Recovers /\ ~EpochPerTransaction => client.status = "Abortable" \/ client.acked = client.sent
+
+(* X32.  With version 1 a producer asks for another epoch after an error    *)
+(* that it has survived, so that what is still under way comes too late     *)
+(* (KIP-360).                                                               *)
+BumpsEpoch == ~EpochPerTransaction
 =============================================================================

@@ -15,7 +15,8 @@
 (*  3. A message that its receiver refuses now and for ever, since epochs   *)
 (*     only grow, is forgotten.                                             *)
 (***************************************************************************)
-EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, LoadedLog
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TransactionReader,
+        LoadedLog
 
 CONSTANTS
   Clients,           \* numbers of the producer's instances, from 1
@@ -28,7 +29,8 @@ VARIABLES
   partitions,     \* partitions[p]: the row of p's leader
   leaderless,     \* the partitions that have no leader just now
   clients,        \* clients[c]: the row of instance c
-  network         \* requests that were sent and may arrive, again and again
+  network,        \* requests that were sent and may arrive, again and again
+  readers         \* readers[r]: the row of a consumer; no other action changes it
 
 Init ==
   /\ coordinators = [n \in 1..MaxCoordinators |->
@@ -40,6 +42,7 @@ Init ==
   /\ leaderless = {}
   /\ clients = [c \in Clients |-> InitialClient(IF c = 1 THEN "Ready" ELSE "Off")]
   /\ network = {}
+  /\ readers = [r \in Readers |-> InitialReader]
 
 -----------------------------------------------------------------------------
 (* Lifting.                                                                 *)
@@ -53,11 +56,13 @@ Remaining(messages, newPartitions) == {m \in messages : MayArrive(m, newPartitio
 (* Who is told an answer, and what it does.                                 *)
 ClientStep(a) ==
   LET m == a.request IN
-  CASE a.error # "NONE" /\ m.type = "EndTxn" ->
+  CASE a.error # "NONE" /\ Recovers -> Step_HandleRefused(clients[m.client], m, a.error)
+    [] a.error # "NONE" /\ m.type = "EndTxn" ->
          Step_HandleEndRefused(clients[m.client], m, a.error)
     [] a.error # "NONE" -> {}
     [] m.type = "InitProducerId" -> Step_HandleInitialized(clients[m.client], a.epoch)
-    [] m.type = "EndTxn" -> Step_HandleEnded(clients[m.client], m, a.epoch)
+    [] m.type = "BumpEpoch" -> Step_HandleBumped(clients[m.client], m, a.epoch)
+    [] m.type = "EndTxn" -> Step_HandleEnded(m.client, clients[m.client], m, a.epoch)
     [] m.type = "AddPartitions" /\ ~EpochPerTransaction ->
          Step_HandlePartitionAdded(m.client, clients[m.client], m.partition)
     [] OTHER -> {}
@@ -65,13 +70,27 @@ ClientStep(a) ==
 IsForPartition(m) ==
   m.type = "Verify" \/ (m.type = "AddPartitions" /\ EpochPerTransaction)
 
+IsNotAllowed(a) == Recovers /\ a.error \notin Retriable \cup {"NONE"}
+
 PartitionStep(a) ==
-  IF a.error = "NONE" /\ IsForPartition(a.request)
-  THEN Step_HandleAllowed(partitions[a.request.partition], a.request.epoch) ELSE {}
+  LET row == partitions[a.request.partition]
+  IN CASE ~IsForPartition(a.request) -> {}
+       [] a.error = "NONE" -> Step_HandleAllowed(row, a.request.epoch)
+       [] IsNotAllowed(a) -> Step_HandleNotAllowed(row, a.request.epoch)
+       [] OTHER -> {}
+
+(* Producers hear what becomes of their batches.                            *)
+RefusedBatches(a) ==
+  IF ~(IsForPartition(a.request) /\ IsNotAllowed(a)) THEN {}
+  ELSE UNION {{<<v.request.client, o>> :
+                 o \in Step_HandleRefused(clients[v.request.client], v.request,
+                                          PassedOn(a.error))} :
+              v \in Waiting(partitions[a.request.partition], a.request.epoch)}
 
 Hear(answers, sent) ==
   LET hearing == UNION {{<<a.request.client, o>> : o \in ClientStep(a)} :
                        a \in {a \in answers : ~IsForPartition(a.request)}}
+                 \cup UNION {RefusedBatches(a) : a \in answers}
       allowed == UNION {{<<a.request.partition, o>> : o \in PartitionStep(a)} : a \in answers}
   IN /\ clients' = [c \in Clients |->
                       IF \E t \in hearing : t[1] = c
@@ -107,8 +126,11 @@ LiftClient(c, outcomes) ==
 LiftBatch(p, m, outcomes) ==
   \E outcome \in outcomes :
     LET after == [partitions EXCEPT ![p] = WithoutRefused(outcome.row)]
-        hearing == IF outcome.error = "NONE" /\ IsReplicated(outcome.row)
-                   THEN Step_HandleProduced(clients[m.client], m) ELSE {}
+        hearing == CASE outcome.error = "NONE" /\ IsReplicated(outcome.row) ->
+                          Step_HandleProduced(clients[m.client], m)
+                     [] outcome.error \notin {"NONE", "WAIT"} ->
+                          Step_HandleRefused(clients[m.client], m, outcome.error)
+                     [] OTHER -> {}
     IN /\ partitions' = after
        /\ clients' = IF hearing = {} THEN clients
                      ELSE [clients EXCEPT ![m.client] = (CHOOSE t \in hearing : TRUE).row]
@@ -122,6 +144,10 @@ InitProducerId(c) ==
   /\ clients[c].status = "Initializing"
   /\ Lift(leaderEpoch, Step_HandleInitProducerId(coordinators[leaderEpoch],
                                 [type |-> "InitProducerId", client |-> c]))
+
+BumpEpoch(m) ==
+  /\ m.type = "BumpEpoch"
+  /\ Lift(leaderEpoch, Step_HandleBumpEpoch(coordinators[leaderEpoch], m))
 
 (* Version 1: from the producer.                                            *)
 AddPartitions(m) ==
@@ -160,6 +186,7 @@ TransactionTimeout == Lift(leaderEpoch, Step_HandleTransactionTimeout(Current))
 Fence == Lift(leaderEpoch, Step_HandleFence(Current))
 MarkersAgain == Lift(leaderEpoch, Step_HandleMarkersAgain(Current, leaderless))
 MarkersDone == Lift(leaderEpoch, Step_HandleMarkersDone(Current))
+Expire == Lift(leaderEpoch, Step_HandleExpire(Current))
 
 (* Another replica is elected, whose log is one that can be; it loads it    *)
 (* later.  X5: the old leader forgets its rows, unless they may answer yet. *)
@@ -229,5 +256,16 @@ FindLeader(p) ==
 
 Send(c, p, txn) == LiftClient(c, Step_Send(c, clients[c], p, txn))
 End(c, decision) == LiftClient(c, Step_End(c, clients[c], decision))
+GiveUp(c, p) == LiftClient(c, Step_GiveUp(clients[c], p))
 Initialize(c) == LiftClient(c, Step_Initialize(clients[c]))
+
+-----------------------------------------------------------------------------
+(* Readers.  A fetch and its answer are one step.                           *)
+
+Read(r, p) ==
+  /\ p \notin leaderless
+  /\ \E row \in Step_HandleFetched(readers[r], p,
+                   Fetched(partitions[p], readers[r].read[p].position, Isolation(r))) :
+       readers' = [readers EXCEPT ![r] = row]
+  /\ UNCHANGED <<coordinators, leaderEpoch, log, partitions, leaderless, clients, network>>
 =============================================================================

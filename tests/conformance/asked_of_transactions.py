@@ -11,22 +11,27 @@ from msgspec.structs import replace
 from reference.kit.protocol import HISTORY
 from reference.transactions.messages import (
     COORDINATOR,
+    AbortedTxn,
     AddPartitions,
+    BumpEpoch,
     EndTxn,
     Produce,
     Verification,
     Verify,
     WriteTxnMarkers,
 )
+from reference.transactions.rules import DENIED, FENCING_ERRORS, RETRIABLE
 from reference.transactions.types import (
     INITIAL_OFFSETS,
     NOTHING_PENDING,
     UNKNOWN_PRODUCER,
+    Client,
     Coordinator,
     Follower,
     PartitionLeader,
     Producer,
     Txn,
+    initial_client,
 )
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
@@ -50,6 +55,7 @@ def variables(rows: Rows) -> Variables:
         "partitions": function((p, form(rows[p])) for p in TWO.partitions),
         "leaderless": whole["leaderless"],
         "clients": function((c, form(rows[c])) for c in TWO.clients),
+        "readers": function((r, form(rows[r])) for r in (21, 31)),
         "network": frozenset(form(each) for each in asked),
         "decided": frozenset(
             Record(state=d.state, epoch=d.epoch, partitions=frozenset(d.partitions))
@@ -61,7 +67,10 @@ def variables(rows: Rows) -> Variables:
     }
 
 
-STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
+STATES = (
+    *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
+    "Dead",
+)
 PENDED = ("None", "PrepareEpochFence", "Ongoing", "CompleteAbort")
 
 
@@ -88,6 +97,42 @@ def leaders() -> Iterator[PartitionLeader]:
                 yield PartitionLeader(records, UNKNOWN_PRODUCER, -1, (), other)
 
 
+ERRORS = (
+    *sorted(RETRIABLE | FENCING_ERRORS | DENIED),
+    *("INVALID_TXN_STATE", "INVALID_PRODUCER_ID_MAPPING", "UNKNOWN_PRODUCER_ID"),
+    *("TRANSACTION_ABORTABLE", "OUT_OF_ORDER_SEQUENCE_NUMBER", "TIMED_OUT"),
+    *("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "ILLEGAL_GENERATION"),
+    *("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH", "UNSUPPORTED_VERSION"),
+    "UNKNOWN_SERVER_ERROR",
+)
+
+
+def clients() -> Iterator[Client]:
+    for status in ("Open", "Abortable"):
+        for acked in ((), (11,), (11, 12)):
+            yield replace(initial_client(TWO, status), sent=(11, 12), acked=acked)
+
+
+def of_readers() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    index = (AbortedTxn(1, 2), AbortedTxn(4, 6))
+    for row in leaders():
+        yield ("HighWatermark", (row,))
+        yield from (("ReadUpTo", (row, f"read_{each}")) for each in ("committed", "uncommitted"))
+    for aborted in ((), index[:1], index):
+        yield from (("AbortedAmong", (aborted, o, e)) for o in range(6) for e in range(o, 7))
+        yield from (("IsDropped", (aborted, at)) for at in range(1, 8))
+
+
+def of_producers() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield ("BumpsEpoch", ())
+    yield from ((rule, (row,)) for row in clients() for rule in ("MayCommit", "MayAbort"))
+    for error in ERRORS:
+        for of in ("Init", "Add", "Batch", "Offsets"):
+            yield (f"After{of}Error", (error,))
+        yield from (("AfterEndError", (decision, error)) for decision in ("Commit", "Abort"))
+        yield ("PassedOn", (error,))
+
+
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(rule, arguments)."""
     yield from (("ActsOnCommittedOnly", ()), ("AnswersWhenDeposed", ()), ("ReadsWholeLog", ()))
@@ -95,7 +140,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         (rule, (epoch,))
         for rule in (
             *("IsExhausted", "NextProducerId", "InitialisedEpoch", "FencedEpoch", "EndedEpoch"),
-            *("CompletedEpoch", "EndAnsweredEpoch"),
+            *("CompletedEpoch", "EndAnsweredEpoch", "ReturnedEpoch"),
         )
         for epoch in (0, 1, 2, 3)
     )
@@ -113,10 +158,11 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     ]
     batches = [Produce(1, 11, 1, 11, e, 1, s) for e in (0, 1, 2, 3) for s in (0, 1, 2)]
     for row in rows_of_coordinators():
-        of_row = ("InitProducerIdAnswer", "IsEndPending", "IsCompletionSeen")
+        of_row = ("InitProducerIdAnswer", "IsEndPending", "IsCompletionSeen", "MayExpire")
         yield from ((rule, (row,)) for rule in of_row)
         yield from (("AddPartitionsAnswer", (row, m)) for m in adds)
         yield from (("VerifyAnswer", (row, m)) for m in verifies)
+        yield from (("BumpEpochAnswer", (row, BumpEpoch(1, 0, 1, epoch))) for epoch in (1, 2))
         for rule in ("EndTxnAnswerV1", "EndTxnAnswerV2", "EndTxnAnswer"):
             yield from ((rule, (row, m)) for m in ends)
         for rule in ("MarkedBy", "IsMarkerReplyCurrent"):
@@ -132,14 +178,16 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for rule in ("MarkerEpochOk", "MarkerRepeatOk", "IsCoordinatorFenced", "MarkerError"):
             yield from ((rule, (producer, m)) for m in markers)
     yield from (("MarkerClearsGuard", (guard, m)) for guard in (-1, 1, 2) for m in markers)
+    yield from of_readers()
+    yield from of_producers()
 
 
 PLAIN: Final = Plain(
     PLANTED,
     "TransactionProperties",
-    ("EpochMonotonic", "ZombieFenced", "GuardKept", "LsoMonotonic"),
+    ("EpochMonotonic", "ZombieFenced", "GuardKept", "LsoMonotonic", "CommitIsWhole"),
     variables,
     questions,
-    (replace(TWO, version=1), TWO, replace(TWO, max_epoch=1)),
+    (replace(TWO, version=1, recovers=True, ids_expire=True), TWO, replace(TWO, max_epoch=1)),
     ("Z73", {"MarkerEpochOk", "MarkerError"}),
 )

@@ -60,14 +60,16 @@ ROUGH = ("kill", "pause", "partition")
 SAMPLES = {
     **{f"healthy-{kind}": Sample(plan(f"healthy-{kind}", faults=(kind,))) for kind in FAULTS},
     **{
-        f"txn-{kind}": Sample(plan(f"txn-{kind}", workload="txn", partitions=2, faults=(kind,)))
+        f"txn-{kind}": Sample(
+            plan(f"txn-{kind}", workload="transactions", partitions=2, faults=(kind,))
+        )
         for kind in ROUGH
     },
     "txn-observed": Sample(
         plan(
             "txn-observed",
             40.0,
-            workload="txn",
+            workload="transactions",
             partitions=2,
             observe=True,
             faults=("kill", "partition"),

@@ -145,7 +145,14 @@ def test_transactions_are_all_or_nothing(
     commit is asked for, if somebody polls just then.
     """
     topic = f"txn-{len(anomalies)}"
-    plan = Plan(workload="txn", aborts=aborts, seconds=0.8, rate=40, topic=topic, make_topic=False)
+    plan = Plan(
+        workload="transactions",
+        aborts=aborts,
+        seconds=0.8,
+        rate=40,
+        topic=topic,
+        make_topic=False,
+    )
     recording = record(bootstrap, plan, tmp_path)
     history = jsonlines.read(tmp_path / HISTORY)
     ends = {o.argument for o in history.operations if o.f == "end" and o.outcome == "ok"}

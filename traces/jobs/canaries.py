@@ -26,11 +26,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from reference.kit.protocol import NodeKind
-from tla_utils import Record, StepReport
+from tla_utils import Record, StepReport, function
 from tla_utils.errors import ToolError
+from tla_utils.values import Function
 from traces.jobs.protocols import decoder_of
 
 SPACING: Final = 47
@@ -57,10 +59,29 @@ def canaries_of(steps: int) -> int:
 
 
 def wrong_number(row: Any) -> Any:
-    """The row, a struct or a record of the spec, with NUMBER for its first number."""
+    """The row, a struct or a record of the spec, with NUMBER for its first number: one of its own,
+    or else of what it holds.
+    """
     fields = dict(row) if isinstance(row, Record) else asdict(row)
-    name = next(name for name, value in fields.items() if type(value) is int)
-    return type(row)(**{**fields, name: NUMBER})
+    for wrong in (_as_number, _within):
+        for name, value in fields.items():
+            if (changed := wrong(value)) is not None:
+                return type(row)(**{**fields, name: changed})
+    raise AssertionError(f"a {type(row).__name__} has no number")
+
+
+def _as_number(value: Any) -> int | None:
+    return NUMBER if type(value) is int else None
+
+
+def _within(value: Any) -> Any | None:
+    """Of entries by node: the first of them is wrong."""
+    if isinstance(value, tuple) and value and isinstance(value[0], Struct | Record):
+        return (wrong_number(value[0]), *value[1:])
+    if isinstance(value, Function):
+        (node, entry), *others = value.items()
+        return function([(node, wrong_number(entry)), *others])
+    return None
 
 
 def planted(steps: pa.Table, kind: NodeKind) -> Planted:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from reference.clients.promises import Configuration, Promise, promised
 from reference.runner.scenarios import family
 from traces.checkers.models import Model
+from traces.checkers.outcomes import TransactionOutcomes
 from traces.checkers.search import NO_LIMITS, Limits, check
 from traces.checkers.verdict import Verdict
 from traces.history import History
@@ -23,6 +24,9 @@ from traces.schema import TraceError
 
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
 """The statistics of a run that a promise depends on."""
+
+OBJECTS: Final = {each.name: each for each in (TransactionOutcomes,)}
+"""Models that protocols call by their names, as they know no checker."""
 
 MEMO: Final = 1 << 16
 
@@ -36,7 +40,7 @@ def objects_seen(scenario: str) -> list[Model | None] | None:
     """What clients of each component see, where it is no log; None there: nothing is promised to
     any. None for all: they see a log."""
     make = family(scenario).log.objects
-    return None if make is None else [*make()]
+    return None if make is None else [OBJECTS[m]() if m in OBJECTS else m for m in make()]
 
 
 def has_clients(scenario: str) -> bool:

@@ -74,17 +74,4 @@ OutcomesRefined ==
   [][/\ decided' # decided => Outcomes!Decide
      /\ Logs' # Logs => Outcomes!Write /\ Outcomes!Read
      /\ told' # told => Outcomes!Tell]_<<decided, told, partitions>>
-
------------------------------------------------------------------------------
-(* What a coordinator has begun is what it has written, or will write.      *)
-
-PendingIsLocal ==
-  LET pending == Current.pending IN
-  IF pending.logged
-  THEN LastOf(log) = [state |-> pending.state, epoch |-> pending.epoch,
-                      partitions |-> pending.partitions, leaderEpoch |-> leaderEpoch]
-  ELSE \/ pending = NothingPending
-       \/ pending.state = "PrepareEpochFence" /\ Current.txn.state = "Ongoing"
-       \/ /\ pending.state \in {"CompleteCommit", "CompleteAbort"}
-          /\ Current.txn.state = PrepareOf(DecisionIs(pending.state))
 =============================================================================

@@ -64,4 +64,24 @@ NoNextProducerIdProbe == \A c \in Clients : clients[c].epoch < EpochsOfId
 (* A marker waits for a leader.                                             *)
 NoWaitingMarkerProbe ==
   \A n \in 1..MaxCoordinators : coordinators[n].toMark \cap leaderless = {}
+
+(* A producer has another epoch after an error (version 1).                 *)
+NoBumpProbe ==
+  [][\A c \in Clients : ~(clients[c].status = "Bumping" /\ clients'[c].status = "Ready")]_mcVars
+
+(* A producer commits after a transaction of which it gave up a batch.      *)
+NoRecoveredProbe ==
+  \A t \in CommitsTold : spent.givenUp = 0 \/ ~\E u \in told : u.decision = "Abort" /\ u.txn < t.txn
+
+(* An id comes back after it was forgotten; no producer id is exhausted.    *)
+NoReturnProbe == \A c \in Clients : clients[c].epoch < EpochsOfId
+
+(* A producer learns that its id was forgotten.                             *)
+NoExpiredProbe == \A c \in Clients : clients[c].status # "Unusable"
+
+(* A reader of committed records drops one.                                 *)
+NoDroppedProbe ==
+  \A r \in ReadCommitted : \A p \in Partitions :
+    \A i \in 1..readers[r].read[p].position :
+      partitions[p].log[i].kind = "Batch" => i \in readers[r].read[p].shown
 =============================================================================

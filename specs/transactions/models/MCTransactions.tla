@@ -13,6 +13,7 @@ CONSTANTS
   MaxLeaderless,       \* how often a partition loses its leader
   MaxLeaderChanges,    \* how often another replica leads a partition
   MaxMoreOffsets,      \* offsets that are sent after others of their transaction
+  MaxGivenUp,          \* batches that a producer gives up
   Late                 \* kinds of requests that may arrive late
 
 VARIABLE spent
@@ -24,7 +25,7 @@ Symmetry == Permutations(Partitions)
 MCInit ==
   /\ Init /\ HistoryInit
   /\ spent = [transactions |-> 0, timeouts |-> 0, appendTimeouts |-> 0, leaderless |-> 0,
-              leaderChanges |-> 0, moreOffsets |-> 0]
+              leaderChanges |-> 0, moreOffsets |-> 0, givenUp |-> 0]
 
 IsAwaited(m) ==
   \/ m.type \in Late
@@ -32,7 +33,10 @@ IsAwaited(m) ==
             /\ clients[m.client].status = "Open" /\ clients[m.client].txn = m.txn
             /\ clients[m.client].sequences[m.partition] = m.sequence + 1
        [] m.type = "EndTxn" ->
-            clients[m.client].status = "Ending" /\ clients[m.client].txn = m.txn
+            /\ clients[m.client].status \in {"Ending", "Recovering"}
+            /\ clients[m.client].txn = m.txn
+       [] m.type = "BumpEpoch" ->
+            clients[m.client].status = "Bumping" /\ clients[m.client].epoch = m.epoch
        [] m.type = "AddPartitions" ->
             /\ clients[m.client].status = "Open" /\ clients[m.client].epoch = m.epoch
             /\ m.partition \in clients[m.client].sent \ clients[m.client].added
@@ -40,9 +44,9 @@ IsAwaited(m) ==
             /\ m.partition \in Current.toMark
             /\ m = Marker(Current, Current.txn, m.partition)
 
-Free(Action) == Action /\ UNCHANGED spent
+Free(Action) == Action /\ UNCHANGED <<spent, readers>>
 Paid(what, most, Action) ==
-  spent[what] < most /\ Action /\ spent' = [spent EXCEPT ![what] = @ + 1]
+  spent[what] < most /\ Action /\ spent' = [spent EXCEPT ![what] = @ + 1] /\ UNCHANGED readers
 
 (* A transaction begins with its first batch.                               *)
 BeginsAt(c) == clients[c].status = "Ready"
@@ -55,11 +59,12 @@ ClientActions(c) ==
               Paid("moreOffsets", MaxMoreOffsets, Send(c, p, clients[c].txn))
          [] OTHER -> Free(Send(c, p, clients[c].txn))
   \/ \E decision \in {"Commit", "Abort"} : Free(End(c, decision))
+  \/ \E p \in Partitions : Paid("givenUp", MaxGivenUp, GiveUp(c, p))
   \/ Free(Initialize(c))
   \/ Free(InitProducerId(c))
 
 CoordinatorActions ==
-  \/ Free(Acknowledged) \/ Free(Fence) \/ Free(MarkersDone) \/ Free(Loaded)
+  \/ Free(Acknowledged) \/ Free(Fence) \/ Free(MarkersDone) \/ Free(Loaded) \/ Free(Expire)
   \/ Paid("timeouts", MaxTimeouts, TransactionTimeout)
   \/ Paid("appendTimeouts", MaxAppendTimeouts, AppendTimeout)
   \/ MaxLeaderless > 0 /\ Free(MarkersAgain)
@@ -68,7 +73,7 @@ CoordinatorActions ==
 MessageActions ==
   \E m \in network :
     /\ IsAwaited(m)
-    /\ Free(AddPartitions(m) \/ EndTxn(m) \/ HandleProduce(m) \/ HandleMarker(m))
+    /\ Free(BumpEpoch(m) \/ AddPartitions(m) \/ EndTxn(m) \/ HandleProduce(m) \/ HandleMarker(m))
 
 PartitionActions(p) ==
   \/ \E v \in partitions[p].verifying :
@@ -86,6 +91,7 @@ MCNext ==
      \/ CoordinatorActions
      \/ MessageActions
      \/ \E p \in Partitions : PartitionActions(p)
+     \/ \E r \in Readers, p \in Partitions : Read(r, p) /\ UNCHANGED spent
   /\ HistoryNext
 
 MCSpec == MCInit /\ [][MCNext]_mcVars

@@ -8,10 +8,12 @@
 (* The transaction log with the coordinators that lead it is one node, as   *)
 (* receiving and appending are one step: coordinators (by leader epoch),    *)
 (* leaderEpoch, log, and leaderless: what their metadata says.  Each        *)
-(* partition's leader is a node, and each instance of the producer.  An     *)
+(* partition's leader is a node, each instance of the producer, and each    *)
+(* reader.  An                                                              *)
 (* answer without an error is a message, an error is why a step is ignored. *)
 (***************************************************************************)
-EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, LoadedLog, TLC
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TransactionReader,
+        LoadedLog, TLC
 
 CONSTANTS Clients, MaxCoordinators
 
@@ -44,14 +46,23 @@ FurtherProducer == InitialClient("Off")
 
 Current(row) == row.coordinators[row.leaderEpoch]
 
+IsForPartition(m) ==
+  m.type = "Verify" \/ (m.type = "AddPartitions" /\ m.client = NoClient)
+
 (* Who hears an answer, and of what.                                        *)
 Told(a) ==
   LET m == a.request
       told(content) == {From(CoordinatorNode, m.source, content)}
-  IN CASE HearsErrors /\ m.type = "EndTxn" /\ a.error \in Fatal ->
+  IN CASE Recovers /\ a.error \in Retriable -> {}
+       [] Recovers /\ a.error # "NONE" ->
+            told(IF IsForPartition(m)
+                 THEN [type |-> "NotAllowed", epoch |-> m.epoch, error |-> a.error]
+                 ELSE [type |-> "Refused", request |-> m, error |-> a.error])
+       [] HearsErrors /\ m.type = "EndTxn" /\ a.error \in Fatal ->
             told([type |-> "EndRefused", txn |-> m.txn, error |-> a.error])
        [] a.error # "NONE" -> {}
        [] m.type = "InitProducerId" -> told([type |-> "Initialized", epoch |-> a.epoch])
+       [] m.type = "BumpEpoch" -> told([type |-> "Bumped", was |-> m.epoch, epoch |-> a.epoch])
        [] m.type = "EndTxn" -> told([type |-> "Ended", txn |-> m.txn, epoch |-> a.epoch])
        [] m.type = "AddPartitions" /\ ~EpochPerTransaction ->
             told([type |-> "PartitionAdded", partition |-> m.partition])
@@ -74,6 +85,12 @@ Answering(row, k, outcomes) ==
   IF \/ k = row.leaderEpoch
      \/ AnswersWhenDeposed /\ \A o \in outcomes : o.records = <<>> /\ o.row = row.coordinators[k]
   THEN Lifted(row, k, outcomes) ELSE Disabled
+
+Node_HandleBumpEpoch(n, row, m) ==
+  Lifted(row, row.leaderEpoch, Step_HandleBumpEpoch(Current(row), m))
+
+Node_HandleExpire(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleExpire(Current(row)))
 
 (* A request says how many epochs its sender's metadata is behind.          *)
 Asked(row, m) == row.leaderEpoch - m.behind
@@ -142,6 +159,17 @@ Inputs_FindLeader(n, row) == {[type |-> "FindLeader", partition |-> p] : p \in P
 -----------------------------------------------------------------------------
 (* Partitions.                                                              *)
 
+(* Why a batch is refused, to a producer that hears every error.            *)
+Refusing(n, m, error) == From(n, m.source, [type |-> "Refused", request |-> m, error |-> error])
+
+HandledBatch(n, row, m, outcomes, done) ==
+  {LET after == WithoutRefused(o.row)
+       sent == CASE o.error = "NONE" /\ IsReplicated(o.row) -> {done}
+                 [] Recovers /\ o.error \notin {"NONE", "WAIT"} -> {Refusing(n, m, o.error)}
+                 [] OTHER -> {}
+   IN [row |-> after, sent |-> sent, ignored |-> Reason(row, after, sent, o.error)] :
+     o \in outcomes}
+
 (* As LiftBatch and HandleMarker.  done: what is sent of what was written.  *)
 Handled(row, outcomes, done) ==
   {LET after == WithoutRefused(o.row)
@@ -153,7 +181,16 @@ Produced(n, m) ==
   From(n, m.source, [type |-> "Produced", txn |-> m.txn, partition |-> m.partition,
                      sequence |-> m.sequence])
 
-Node_HandleProduce(n, row, m) == Handled(row, Step_HandleProduce(row, m), Produced(n, m))
+Node_HandleProduce(n, row, m) ==
+  HandledBatch(n, row, m, Step_HandleProduce(row, m), Produced(n, m))
+
+Node_HandleNotAllowed(n, row, m) ==
+  {[row |-> WithoutRefused(Showing(o.row)), ignored |-> "",
+    sent |-> {Refusing(n, v.request, PassedOn(m.error)) : v \in Waiting(row, m.epoch)}] :
+     o \in Step_HandleNotAllowed(row, m.epoch)}
+
+Node_HandleConsumerFetch(n, row, m) ==
+  Result(row, {From(n, m.source, [type |-> "Fetched"] @@ Fetched(row, m.offset, m.isolation))})
 
 Node_HandleAsk(n, row, input) ==
   LET asked == [type |-> "Verify", partition |-> n, epoch |-> input.verification.request.epoch,
@@ -169,7 +206,7 @@ Node_HandleAllowed(n, row, m) == Handled(row, Step_HandleAllowed(row, m.epoch), 
 Node_HandleVerified(n, row, input) ==
   LET v == input.verification
   IN IF v \notin row.verifying THEN Disabled
-     ELSE Handled(row, Step_HandleVerified(row, v), Produced(n, v.request))
+     ELSE HandledBatch(n, row, v.request, Step_HandleVerified(row, v), Produced(n, v.request))
 
 Node_HandleWriteTxnMarkers(n, row, m) ==
   Handled(row, Step_HandleMarker(row, m),
@@ -204,7 +241,11 @@ Node_HandlePartitionAdded(n, row, m) == Did(n, Step_HandlePartitionAdded(n, row,
 Node_HandleProduced(n, row, m) == Did(n, Step_HandleProduced(row, m))
 Node_HandleCommit(n, row, input) == Did(n, Step_End(n, row, "Commit"))
 Node_HandleAbort(n, row, input) == Did(n, Step_End(n, row, "Abort"))
-Node_HandleEnded(n, row, m) == Did(n, Step_HandleEnded(row, m, m.epoch))
+Node_HandleEnded(n, row, m) == Did(n, Step_HandleEnded(n, row, m, m.epoch))
+Node_HandleBumped(n, row, m) ==
+  Did(n, Step_HandleBumped(row, [epoch |-> m.was], m.epoch))
+Node_HandleRefused(n, row, m) == Did(n, Step_HandleRefused(row, m.request, m.error))
+Node_HandleGiveUp(n, row, input) == Did(n, Step_GiveUp(row, input.partition))
 Node_HandleEndRefused(n, row, m) == Did(n, Step_HandleEndRefused(row, m, m.error))
 
 (* It asks for an epoch, and again as long as it has none.                  *)
@@ -223,7 +264,8 @@ Unanswered(n, row) ==
   IN CASE row.status = "Open" ->
             {Produce(n, before, p) : p \in batched \ row.acked}
               \cup {Add(n, row, p) : p \in adds}
-       [] row.status = "Ending" -> {EndOf(n, row)}
+       [] row.status \in {"Ending", "Recovering"} -> {EndOf(n, row)}
+       [] row.status = "Bumping" -> {Bump(n, row)}
        [] OTHER -> {}
 
 Node_HandleRetry(n, row, input) ==
@@ -233,15 +275,31 @@ Node_HandleRetry(n, row, input) ==
 Node_HandleInitialized(n, row, m) == Did(n, Step_HandleInitialized(row, m.epoch))
 
 (* A number that no other transaction has, and no earlier one of its        *)
-(* producer is above.                                                       *)
+(* producer is above.  BatchesOfEpoch: more than a run sends in an epoch.   *)
+BatchesOfEpoch == 1000
 RECURSIVE Total(_, _)
 Total(counts, over) ==
   IF over = {} THEN 0
   ELSE LET p == CHOOSE p \in over : TRUE IN counts[p] + Total(counts, over \ {p})
 NextTxn(n, row) ==
   IF row.status = "Open" THEN row.txn
-  ELSE (row.epoch + Total(row.sequences, Partitions)) * Cardinality(Clients) + n
+  ELSE ((IF Recovers THEN row.epoch * BatchesOfEpoch ELSE row.epoch)
+          + Total(row.sequences, Partitions)) * Cardinality(Clients) + n
 
 Inputs_Send(n, row) ==
   {[type |-> "Send", partition |-> p, txn |-> NextTxn(n, row)] : p \in Partitions}
+Inputs_GiveUp(n, row) == {[type |-> "GiveUp", partition |-> p] : p \in Partitions}
+
+-----------------------------------------------------------------------------
+(* Readers.                                                                 *)
+
+Node_HandlePoll(n, row, input) ==
+  Result(row, {From(n, input.partition,
+                    [type |-> "ConsumerFetch", offset |-> row.read[input.partition].position,
+                     isolation |-> Isolation(n)])})
+
+Node_HandleFetched(n, row, m) ==
+  {[row |-> r, sent |-> {}, ignored |-> ""] : r \in Step_HandleFetched(row, m.source, m)}
+
+Inputs_Poll(n, row) == {[type |-> "Poll", partition |-> p] : p \in Partitions}
 =============================================================================

@@ -140,7 +140,7 @@ def test_history_and_verdict_follow() -> None:
 def test_of_runs_that_never_heal_no_progress_is_claimed() -> None:
     told = list(narrate(simulate_run("groups", 1, 0)))[-1]
     assert told.endswith("no invariant broken; progress is not asked of it")
-    told = list(narrate(simulate_run("transactions", 1, 0, bug="Z85")))[-1]
+    told = list(narrate(simulate_run("transactions", 1, 6, bug="Z85")))[-1]
     assert told.endswith("s: the transaction stays in PrepareCommit")
     assert ending("no leader", heals=True) == "no leader"
 

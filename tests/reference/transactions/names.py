@@ -12,6 +12,7 @@ from reference.transactions.coordinator import CoordinatorHandlers
 from reference.transactions.partition import PartitionHandlers
 from reference.transactions.properties import PROPERTIES, History
 from reference.transactions.protocol import TRANSACTIONS
+from reference.transactions.reader import ReaderHandlers
 from reference.transactions.rules import TransactionRules
 from tests.reference.vocabulary import (
     Compared,
@@ -26,15 +27,18 @@ from tests.reference.vocabulary import (
 )
 
 FUNCTIONS = ("Prepared", "CompletedAs", "DecisionOf", "DecidedUpTo")
-WORDS = ("Unknown", "Preparing", "Completed", *FUNCTIONS)
-MODULES = ("TransactionCoordinator", "TransactionPartition", "TransactionClient")
+WORDS = ("Unknown", "Preparing", "Completed", "Retriable", "FencingErrors", "Denied", *FUNCTIONS)
+MODULES = (
+    *("TransactionCoordinator", "TransactionPartition", "TransactionClient"),
+    "TransactionReader",
+)
 # What a message is called, of which the spec's handler says what is done with it.
 CALLED = {"HandleMarker": "HandleWriteTxnMarkers", "Send": "HandleSend"}
-CALLED |= {"Initialize": "HandleInitialize"}
+CALLED |= {"Initialize": "HandleInitialize", "GiveUp": "HandleGiveUp"}
 # Step_End is two inputs; a Retry the spec's network does by itself; a tail is elected, and metadata
-# changes, in Transactions.tla.
+# changes, in Transactions.tla; there a fetch and its answer are one step.
 BESIDE = {"HandleCommit", "HandleAbort", "HandleRetry", "HandleElect", "HandleAsk"}
-BESIDE |= {"HandleLoseLeader", "HandleFindLeader"}
+BESIDE |= {"HandleLoseLeader", "HandleFindLeader", "HandlePoll", "HandleConsumerFetch"}
 
 
 def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
@@ -67,7 +71,8 @@ def lifted(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def methods(specs_dir: Path) -> tuple[list[str], list[str]]:
-    return methods_of(TRANSACTIONS, (CoordinatorHandlers, PartitionHandlers, ClientHandlers))
+    classes = (CoordinatorHandlers, PartitionHandlers, ClientHandlers, ReaderHandlers)
+    return methods_of(TRANSACTIONS, classes)
 
 
 def properties(specs_dir: Path) -> tuple[list[str], list[str]]:

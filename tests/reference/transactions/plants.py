@@ -18,13 +18,17 @@ from reference.transactions.types import (
     LogEntry,
     PartitionLeader,
     Producer,
+    Read,
+    Reader,
     SentOffsets,
     Txn,
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
-TWO: Final = Constants((11, 12, 13), 2, (1, 2), 3, offsets=(13,))
-"""Of data, and one of offsets."""
+TWO: Final = Constants(
+    (11, 12, 13), 2, (1, 2), 3, offsets=(13,), read_committed=(21,), read_uncommitted=(31,)
+)
+"""Of data, and one of offsets; a reader of each isolation level."""
 
 
 def first_rows() -> Rows:
@@ -87,6 +91,11 @@ def _plant(violates: str, changed: Rows, **history: Any) -> Plant:
     return Plant(violates, before, {**before, **changed, HISTORY: past})
 
 
+def _reader(r: int, position: int, *shown: int) -> Rows:
+    """It has got as far in the first partition."""
+    return {r: Reader((Read(position, shown), *settled()[r].read[1:]))}
+
+
 def _coordinator(**fields: Any) -> Rows:
     log = settled()[COORDINATOR]
     own = replace(log.coordinators[0], **fields)
@@ -96,6 +105,27 @@ def _coordinator(**fields: Any) -> Rows:
 def _of_epoch(epoch: int) -> Any:
     ended = EndTxn(1, COORDINATOR, 1, epoch, "Commit", 1)
     return replace(NOTHING_PENDING, state="PrepareCommit", logged=True, request=ended)
+
+
+def _of_pending() -> tuple[Plant, ...]:
+    begun = replace(NOTHING_PENDING, state="Ongoing", epoch=1)
+    return (
+        _plant("PendingIsLocal", _coordinator(pending=begun)),
+        _plant("PendingIsLocal", _coordinator(pending=replace(begun, logged=True))),
+        _plant("PendingIsLocal", _coordinator(pending=replace(begun, state="CompleteAbort"))),
+    )
+
+
+def _of_readers() -> tuple[Plant, ...]:
+    return (
+        _plant("TransactionTypeInv", _reader(21, 1, 2)),
+        _plant("ReadersSeeCommitted", _reader(21, 1)),
+        _plant("ReadersSeeCommitted", _reader(21, 3, 1)),
+        _plant("ReadersSeeCommitted", {**_reader(21, 1, 1), 11: partition(*ABORTED)}),
+        _plant("ReadersSeeCommitted", {**_reader(21, 1, 1), 11: partition(batch(1, 0))}),
+        _plant("ReadersSeeAll", _reader(31, 1)),
+        _plant("ReadersSeeAll", _reader(31, 3, 1)),
+    )
 
 
 def plants() -> tuple[Plant, ...]:
@@ -122,7 +152,11 @@ def plants() -> tuple[Plant, ...]:
     lagging = replace(fetched, log=whole.log[:1], producer=partition(*whole.log[:1]).producer)
     told = (sent(1, 0), sent(1, 1), marker("Commit", 1))
     below = {**rows, 11: replace(whole, follower=replace(fetched, stable=0))}
+    ending = {**rows, 1: replace(rows[1], status="Ending", txn=9, sent=(11,), decision="Commit")}
     return (
+        *_of_readers(),
+        *_of_pending(),
+        Plant("CommitIsWhole", ending, rows),
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
             "TransactionTypeInv",

@@ -17,10 +17,14 @@ from traces.jobs.steered import broken_promise
 
 
 def disturbed(number: int, bug: str | None) -> PlainSchedule:
-    """A run of moves drawn by chance, messages lost, doubled and late, under whatever constants."""
+    """A run of moves drawn by chance, messages lost, doubled and late, under whatever constants. No
+    id is forgotten: a tombstone that was given up, and elected, is an older epoch
+    (transactions-older-epoch).
+    """
     draw, world = random.Random(number), TRANSACTIONS.world
     assert world is not None
     setting = {name: draw.choice(values) for name, values in world.constants.items()}
+    setting["ids_expire"] = False
     schedule = begun(TRANSACTIONS, {**setting, "late": draw.choice((0, 1))}, bug)
     for _ in range(draw.choice((20, 60, 150))):
         own, mail, held = schedule.own(), schedule.mail(), schedule.held()

@@ -274,8 +274,23 @@ def test_offsets_that_a_commit_left_behind(tmp_path: Path) -> None:
 # -- What Jepsen found, by its own form of histories
 
 JEPSEN = {
-    # Redpanda 21.10.1 (2022): an aborted read, a circle, a lost write; Bufstream 0.1.0 (2024), and
-    # Kafka with it: a torn transaction, by an end that arrives during the next one (KAFKA-17754).
+    # Redpanda 21.10.1 (2022): an aborted read, a circle, a lost write, a record twice, two of them
+    # at one offset, one that consumers go past; Bufstream 0.1.0 (2024), and Kafka with it: a torn
+    # transaction, by an end that arrives during the next one (KAFKA-17754).
+    "duplicate": Told()
+    .op(0, "txn", "[[:send 0 1]]", "[[:send 0 [0 1]]]")
+    .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1] [1 1]]}]]"),
+    "inconsistent-offsets": Told()
+    .op(0, "txn", "[[:send 0 1]]", "[[:send 0 [0 1]]]")
+    .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 2]]}]]")
+    .op(2, "txn", "[[:send 0 2]]", "[[:send 0 [0 2]]]"),
+    "poll-skip": Told()
+    .op(0, "txn", "[[:send 0 1]]", "[[:send 0 [0 1]]]")
+    .op(0, "txn", "[[:send 0 2]]", "[[:send 0 [1 2]]]")
+    .op(0, "txn", "[[:send 0 3]]", "[[:send 0 [2 3]]]")
+    .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]")
+    .op(1, "poll", "[[:poll]]", "[[:poll {0 [[2 3]]}]]")
+    .op(2, "poll", "[[:poll]]", "[[:poll {0 [[0 1] [1 2] [2 3]]}]]"),
     "G1a": Told()
     .op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="fail")
     .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]"),

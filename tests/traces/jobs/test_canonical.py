@@ -60,7 +60,7 @@ NUMBERS = {
     *("partition_epoch", "offset", "required", "producer", "producer_epoch", "sequence"),
     *("first", "last", "client", "acks"),
     # Of transactions; their clients are told apart, and no two of their transactions are alike.
-    *("coordinator_epoch", "behind", "guard", "txn", "sequences", "stable"),
+    *("coordinator_epoch", "behind", "guard", "txn", "sequences", "stable", "was", "shown"),
     # Of groups: of epochs two are compared, and counted on; partitions stand for nobody.
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
     *("held", "owned", "current", "reconciling", "partition", "position"),

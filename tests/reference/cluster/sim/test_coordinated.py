@@ -96,7 +96,9 @@ def test_a_log_that_promises_too_much_is_found(monkeypatch: pytest.MonkeyPatch) 
         "_is_committed",
         lambda self, row, before, after: row.high_watermark == len(row.log),
     )
-    run = simulate_run("transactions-on-cluster", 1, FOUND_IN)
+    plain = {"recovers": False, "ids_expire": False, "read_committed": (), "read_uncommitted": ()}
+    options = {f"coordinator_{name}": value for name, value in plain.items()}
+    run = simulate_run("transactions-on-cluster", 1, FOUND_IN, options=options)
     assert run.result.verdict == STOPPED
     [violation] = run.result.violations
     assert violation.invariant == "TailLogRefined"

@@ -1,0 +1,28 @@
+-------------------------- MODULE TransactionReader --------------------------
+(***************************************************************************)
+(* A consumer that reads every partition from its beginning, with one of    *)
+(* the two isolation levels (X17, X18).                                     *)
+(*                                                                          *)
+(*   read   for each partition: position, how many records it has got past; *)
+(*          shown, which of them its application has seen: markers never    *)
+(***************************************************************************)
+EXTENDS TransactionRules
+
+CONSTANTS
+  ReadCommitted,     \* the readers with isolation.level=read_committed
+  ReadUncommitted    \* those with read_uncommitted
+
+Readers == ReadCommitted \cup ReadUncommitted
+Isolation(r) == IF r \in ReadCommitted THEN "read_committed" ELSE "read_uncommitted"
+
+InitialReader == [read |-> [p \in Partitions |-> [position |-> 0, shown |-> {}]]]
+
+(* m: what the leader of p gave.  An answer that is not about what it reads *)
+(* next is one to an earlier request.                                       *)
+Step_HandleFetched(row, p, m) ==
+  LET got == m.offset + 1 .. m.offset + Len(m.records)
+      seen == {i \in got : m.records[i - m.offset].kind = "Batch" /\ ~IsDropped(m.aborted, i)}
+  IN IF m.offset # row.read[p].position \/ got = {} THEN {}
+     ELSE {[row EXCEPT !.read[p] = [position |-> m.offset + Len(m.records),
+                                    shown |-> @.shown \cup seen]]}
+=============================================================================
