@@ -1,0 +1,123 @@
+"""Z160 on a real cluster: a broker leads what is on a disk that it has reported as failed.
+
+    .venv/bin/python -m experiments.failed_unfenced [--control] [--repeat N]
+
+A heartbeat of a broker may say two things at once: that it is ready to serve, and that a directory
+of it has failed. The controller makes records for both from the same state: the broker is elected
+where nobody leads, and what is in that directory is looked for among what somebody leads.
+
+1. b1 has two log directories, each a disk of its own; t-0, on b1 and b2, is in the second one, and
+   has ten acknowledged records. b2 is stopped, then b1, both as an operator stops them. Either may
+   lead again: both are eligible (KIP-966).
+2. b1 is started, and registers. The controller stands still for some seconds, with the heartbeat on
+   the way that says that b1 has read all metadata. Meanwhile b1's second disk fails; b1 notices as
+   it writes down its high watermarks, every five seconds.
+3. The controller goes on, and answers. b1 is ready, and its next heartbeat says both.
+4. b2 is started. It has all ten records.
+
+The control: the controller does not stand still, all else is the same.
+
+All settings are Kafka's own. So that the controller stands still at the right moment, b1 does for a
+fifth of a second before. The disk is a loop device with ext4 that is had to go down (power.py).
+Needs root.
+
+Ends with 1 if b1 leads and nobody is served though b2 is there, with 0 if b2 leads, with 3 if it
+could not be tried.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.offline_replica import B1, B2, B3, FAILED, RECORDS, SECOND, with_second
+from experiments.power import fail
+from experiments.tools import TOPIC, Partition
+from experiments.uncommitted_decision import until
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster, ClusterError
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
+
+CONTROLLER = "c1"
+REGISTERED = "Successfully registered broker"
+PAUSED_S, SENT_S = 0.2, 0.5
+"""So long b1 is paused, and has for its heartbeat."""
+SERVED_S = 30
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether b1 leads, and nobody is served, though b2 is there."""
+    partition = with_second(cluster, min_insync=2)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        greet(setting, {}, RECORDS)
+        for host in (B2, B1):
+            journal.moment("start-stop", host)
+            cluster.stop(host)
+        partition.say(f"b2 and b1 are stopped: {partition.describe(B3)}")
+        cluster.start(B1, wait=False)
+        at_once(cluster, REGISTERED)
+        cluster.pause(B1)
+        time.sleep(PAUSED_S)
+        if not control:
+            cluster.pause(CONTROLLER)
+        cluster.resume(B1)
+        time.sleep(SENT_S)
+        fail(cluster.directory / SECOND)
+        until(lambda: FAILED in cluster.log(B1), "b1 notices that its disk has failed")
+        if not control:
+            cluster.resume(CONTROLLER)
+        until(lambda: "Kafka Server started" in cluster.log(B1), "b1 has started")
+        journal.moment("stop-stop", B1)
+        partition.say(f"b1 is started, its disk has failed: {partition.describe(B3)}")
+        cluster.start(B2)
+        journal.moment("stop-stop", B2)
+        stuck = not served(partition)
+        if stuck:
+            cluster.stop(B1)
+            partition.await_leader(B2, asking=B3)
+            partition.say(f"b1 is stopped; records that are read: {len(partition.read(B3))}")
+        read_all(setting, {})
+    evidence.write(cluster, folder, Configuration(one_client=False, min_insync_replicas=2))
+    return stuck
+
+
+def served(partition: Partition) -> bool:
+    """Whether b2 leads within half a minute."""
+    try:
+        said = partition.await_leader(B2, asking=B3, seconds=SERVED_S)
+    except ClusterError as error:
+        partition.say(f"b2 is started: {error}; {partition.describe(B3)}")
+        producer = partition.produce(B3, acks=1)
+        acked = partition.await_acked(producer, 20)
+        click.echo(f"         a producer writes for 20 s: {acked or 'nothing is taken'}")
+        return bool(acked)
+    partition.say(f"b2 is started: {said}")
+    return True
+
+
+def at_once(cluster: Cluster, line: str) -> None:
+    """Waits for it in b1's log, looking more often than `until`. Raises ClusterError."""
+    deadline = time.monotonic() + 60
+    while line not in cluster.log(B1):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"b1 does not say: {line}")
+        time.sleep(0.002)
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a broker leads what is on a disk that it has reported as failed.",
+    control="The controller does not stand still.",
+    disks=(SECOND,),
+    shown="b1 leads, and nobody is served",
+    otherwise="b2 leads",
+)
+
+
+if __name__ == "__main__":
+    main()
