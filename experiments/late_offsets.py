@@ -65,18 +65,17 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.ask("TopicCommand", LEADER, *words, "--config", "min.insync.replicas=1")
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {}, PART * PARTS)
         with Application(cluster, setting, "m", "consumer", CLIENT) as m:
-            m.poll(f"read {PART}")
+            read(setting, m, PART)
             partition.elect([LEADER, OTHER], asking=[LEADER], topic=STATES)
             partition.elect([COORDINATOR, OTHER], asking=[LEADER], topic=OFFSETS)
             m.write()
             told = [m.place()]
-            m.poll(f"read {PART * (2 if control else 1)}")
+            read(setting, m, PART * (2 if control else 1))
             m.write(more=True)
             told.append(late(cluster, partition, m, journal))
             if not control:
-                m.poll(f"read {PART}")
+                read(setting, m, PART)
                 m.write(more=True)
                 told.append(m.place())
             before = size(cluster, COORDINATOR, OFFSETS)
@@ -98,6 +97,12 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     copied = partition.read(LEADER, "read_committed", COPIES)
     click.echo(f"{PART * PARTS} records; {len(copied)} copies: {' '.join(copied)}")
     return len(copied) > len(set(copied))
+
+
+def read(setting: Setting, of: Application, records: int) -> None:
+    """It reads so many that are written to the topic."""
+    greet(setting, {}, records)
+    of.poll(f"read {records}")
 
 
 def late(cluster: Cluster, partition: Partition, of: Application, journal: Journal) -> str:
