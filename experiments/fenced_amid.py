@@ -30,7 +30,7 @@ import click
 
 from experiments import evidence
 from experiments.by_request import Connections, Producer, await_log
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.transact import ID
 from experiments.uncommitted_decision import STATES
 from live.cluster import Cluster

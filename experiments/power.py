@@ -78,7 +78,7 @@ def cut_power(at: Path) -> None:
 
 
 def fail(at: Path) -> None:
-    """Whatever is asked of that ext4 or xfs from now on is an error, as of a disk that is broken."""
+    """Whatever is asked of that ext4 or xfs from now on is an error: the disk is broken."""
     folder = os.open(at, os.O_RDONLY)
     try:
         fcntl.ioctl(folder, _SHUTDOWN, struct.pack("I", _WITHOUT_FLUSH))

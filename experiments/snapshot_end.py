@@ -6,8 +6,8 @@ A snapshot ends with the record before the offset that names it. A standby contr
 takes that offset for the last one that it has. If it leads and is deposed before anything else is
 committed, it goes back to where it thinks it was, and lacks the record at that offset.
 
-1. Three controllers. X, which does not lead, stands still, while the others make snapshots, and what
-   X lacks of the metadata log is removed.
+1. Three controllers. X, which does not lead, stands still, while the others make snapshots, and
+   what X lacks of the metadata log is removed.
 2. X goes on, and loads the last snapshot, which ends where the log does.
 3. A topic is deleted: one record, at that offset.
 4. Leaders stand still one after the other, until X leads; then X, so that it is deposed.
