@@ -78,9 +78,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return stuck
 
 
-def with_second(cluster: Cluster, **how: int) -> Partition:
+def with_second(cluster: Cluster, min_insync: int = 1) -> Partition:
     """Gives b1 a second directory, and makes t-0 on b1, which leads, and b2: it is in that, as the
-    first one has a log. how: as `Partition.create`.
+    first one has a log.
     """
     partition = Partition(cluster, B1, B1, (B1, B2))
     partition.ask("TopicCommand", B1, "--create", "--topic", "first", "--replica-assignment", "1")
@@ -92,7 +92,7 @@ def with_second(cluster: Cluster, **how: int) -> Partition:
     format = ("format", "-t", CLUSTER_ID, "-c", str(properties), "--ignore-formatted")
     cluster.run_tool(B1, "kafka.tools.StorageTool", *format)
     cluster.start(B1)
-    partition.create(asking=B2, **({"min_insync": 1} | how))
+    partition.create(asking=B2, min_insync=min_insync)
     if not (second / f"{TOPIC}-0").exists():
         raise ClusterError("t-0 is not in the second directory")
     partition.elect((B1, B2), asking=(B2,))

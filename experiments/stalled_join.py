@@ -48,12 +48,17 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.elect(HOSTS, asking=HOSTS, topic=OFFSETS)
     for host in FOLLOWERS:
         cluster.pause(host)
-    timer = threading.Timer(STALLED_S, lambda: [cluster.resume(host) for host in FOLLOWERS])
+    timer = threading.Timer(STALLED_S, go_on, [cluster])
     timer.start()
     told, fatal = joins(cluster, GROUP, {} if control else {"group.instance.id": "i"})
     timer.join()
     partition.say(f"the followers stood still for {STALLED_S:.0f} s; {told}")
     return fatal
+
+
+def go_on(cluster: Cluster) -> None:
+    for host in FOLLOWERS:
+        cluster.resume(host)
 
 
 def joins(cluster: Cluster, group: str, options: dict[str, str]) -> tuple[str, bool]:
