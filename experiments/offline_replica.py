@@ -69,7 +69,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         click.echo(f"         b1: {refused[-1][:300] if refused else 'nothing is refused'}")
         stuck = took >= SECONDS
         if stuck:
-            cluster.stop(B1)
+            cluster.kill(B1)
             cluster.start(B1)
             partition.await_isr((B1, B2), asking=B2)
             partition.say("b1 was started anew, and is a replica")
