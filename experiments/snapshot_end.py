@@ -24,6 +24,7 @@ not be tried.
 
 from __future__ import annotations
 
+import re
 import time
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,7 @@ from confluent_kafka.cimpl import NewTopic
 from experiments import evidence
 from experiments.controllers import METADATA, VOTERS, Quorum
 from experiments.left_in_snapshot import REASONS, SHORT, await_that
-from experiments.tools import TOPIC
+from experiments.tools import TOPIC, Partition
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
 
@@ -91,8 +92,20 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         told = make(admin, GONE)
     except KafkaException as error:
         told = error.args[0].name()
+    told_of(cluster, leader, int(last.partition("-")[0]))
     say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
     return GONE not in topics and told == "TOPIC_ALREADY_EXISTS"
+
+
+def told_of(cluster: Cluster, name: str, end: int) -> None:
+    """Prints what its metadata log has behind the snapshot."""
+    words = ("*.log", "--cluster-metadata-decoder")
+    for line in Partition(cluster, name, name, ()).dump(name, *words, topic=METADATA[:-2]):
+        found = re.search(
+            r"offset: (\d+).*?(?:payload: |endType|controlType|LeaderChange)(.*)", line
+        )
+        if found and int(found[1]) >= end:
+            say(f"at {found[1]}: {found[2][:100]}")
 
 
 def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
