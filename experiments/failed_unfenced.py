@@ -17,9 +17,10 @@ where nobody leads, and what is in that directory is looked for among what someb
 
 The control: the answer arrives before the disk fails, all else is the same.
 
-All settings are Kafka's own. Answers are held up by a proxy between b1 and the controller; one that
-has much to do, or is replaced, answers as late. The disk is a loop device with ext4 that is had to
-go down (power.py). Needs root, also for network namespaces.
+All settings are Kafka's own, but for controller.quorum.request.timeout.ms=60000 (two seconds by
+default): what is held up is not asked for anew. Answers are held up by a proxy between b1 and the
+controller; one that has much to do, or is replaced, answers as late. The disk is a loop device with
+ext4 that is had to go down (power.py). Needs root, also for network namespaces.
 
 Ends with 1 if b1 leads and nobody is served though b2 is there, with 0 if b2 leads, with 3 if it
 could not be tried.
@@ -28,6 +29,7 @@ could not be tried.
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import click
@@ -38,18 +40,25 @@ from experiments.power import fail
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import until
 from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
+from live.cluster import STARTED, Cluster, ClusterError
 from live.interpose import Interposer
 from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 CONTROLLER, ADMIN = "c1", "admin"
 REGISTERED = "Successfully registered broker"
+LOADED = "[ShareCoordinator id=1] Startup complete"
+"""The last line about what it does with the first metadata."""
 HEARTBEAT = 63
 """Kafka's API key."""
 ANSWERED_S = 2.0
 """Until b1 has read all metadata, and until it has asked again."""
 SERVED_S = 30
+SETTINGS = {"controller.quorum.request.timeout.ms": "60000"}
+REASONS = (
+    "controller.quorum.request.timeout.ms=60000: what is held up is not asked for anew (after two "
+    "seconds by default, so that the answer may be late by no more)",
+)
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -65,7 +74,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         between = Interposer(cluster, B1, CONTROLLER)
         between.hold_answers(HEARTBEAT)
         cluster.start(B1, wait=False)
-        until(lambda: REGISTERED in cluster.log(B1), "b1 registers")
+        for line in (REGISTERED, LOADED):
+            until(partial(logged, cluster, line), f"b1 says: {line}")
         time.sleep(ANSWERED_S)
         between.let_go(HEARTBEAT)  # b1 had not read its registration when it asked
         between.hold_answers(HEARTBEAT)
@@ -73,9 +83,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         if control:
             between.let_go(HEARTBEAT)
         fail(cluster.directory / SECOND)
-        until(lambda: FAILED in cluster.log(B1), "b1 notices that its disk has failed")
+        until(partial(logged, cluster, FAILED), "b1 notices that its disk has failed")
         between.let_go(HEARTBEAT)
-        until(lambda: "Kafka Server started" in cluster.log(B1), "b1 has started")
+        until(partial(logged, cluster, STARTED), "b1 has started")
         journal.moment("stop-stop", B1)
         partition.say(f"b1 is started, its disk has failed: {partition.describe(B3)}")
         cluster.start(B2)
@@ -91,6 +101,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         between.close()
     evidence.write(cluster, folder, Configuration(one_client=False, min_insync_replicas=2))
     return stuck
+
+
+def logged(cluster: Cluster, line: str) -> bool:
+    """Whether b1 has written so."""
+    return line in cluster.log(B1)
 
 
 def served(partition: Partition) -> bool:
@@ -111,6 +126,8 @@ main = evidence.experiment(
     run,
     "Try whether a broker leads what is on a disk that it has reported as failed.",
     control="The controller does not stand still.",
+    settings=SETTINGS,
+    reasons=REASONS,
     guests=(ADMIN,),
     disks=(SECOND,),
     shown="b1 leads, and nobody is served",
