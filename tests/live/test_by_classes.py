@@ -47,7 +47,9 @@ def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_commi
 def test_what_a_snapshot_comes_to() -> None:
     """Z125, Z126, Z128, Z111, Z110, Z112 and Z122, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in from_snapshots()}
-    assert found == dict(zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3), (3, 2), (0, 2), (0, 1)], strict=True))
+    assert found == dict(
+        zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3), (3, 2), (0, 2), (0, 1)], strict=True)
+    )
 
 
 def test_a_topic_that_is_known_is_not_new_in_a_snapshot(tmp_path: Path) -> None:
