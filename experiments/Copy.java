@@ -5,8 +5,10 @@
 //     read N     polls until it was given N records more
 //     poll MS    polls once, for so long at most
 //     write      begins a transaction, and writes what it was given
+//     more       writes in that what it was given since
 //     place      says in the transaction how far it has read
 //     commit     ends it; whatever was refused before has aborted it
+//     anew       leaves its group, and subscribes again
 //
 // With "slow", it is told when to go on with the partitions that it is assigned, as if it had to
 // load what belongs to them, and where it goes on: "assigned" is its answer, and after the next line
@@ -54,6 +56,7 @@ public class Copy {
             Map.of("bootstrap.servers", args[0], "transactional.id", args[3]);
         var given = new ArrayList<ConsumerRecord<String, String>>();
         var told = new ArrayList<String>();
+        int written = 0;
         var input = new BufferedReader(new InputStreamReader(System.in));
         var text = new StringSerializer();
         try (var consumer = new KafkaConsumer<>(
@@ -83,18 +86,26 @@ public class Copy {
                             consumer.poll(time).forEach(given::add);
                             tell(given, told);
                         }
-                        case "write" -> {
-                            producer.beginTransaction();
+                        case "write", "more" -> {
+                            if (words[0].equals("write")) {
+                                producer.beginTransaction();
+                                written = 0;
+                            }
                             told.clear();
-                            for (var record : given) {
+                            for (var record : given.subList(written, given.size())) {
                                 var copy = new ProducerRecord<String, String>(args[2], record.value());
                                 told.add("[%d,%s]".formatted(
                                     producer.send(copy).get().offset(), record.value()));
                             }
+                            written = given.size();
                         }
                         case "place" -> producer.sendOffsetsToTransaction(
                             places(given), consumer.groupMetadata());
                         case "commit" -> producer.commitTransaction();
+                        case "anew" -> {
+                            consumer.unsubscribe();
+                            consumer.subscribe(List.of(args[1]));
+                        }
                     }
                 } catch (KafkaException refused) {
                     error = refused.getClass().getSimpleName();

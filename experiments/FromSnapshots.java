@@ -8,11 +8,14 @@
 // controller has led for a moment (OffsetControlManager; Z128). voters: a set of voters right behind
 // a snapshot, which is cut away (KRaftControlRecordStateMachine; Z111). tail: a set of voters below
 // the end of a tail that was cut (the same; Z110). held: a set of voters that is appended while the
-// controller has prepared records and not let them go (BatchAccumulator; Z112).
+// controller has prepared records and not let them go (BatchAccumulator; Z112). parted: a snapshot
+// that ends behind the log, whose last record is of a later epoch than the snapshot (KafkaRaftLog;
+// Z122).
 
 import java.lang.reflect.AccessibleObject;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +23,7 @@ import java.util.stream.Stream;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.memory.MemoryPool;
 import org.apache.kafka.common.message.KRaftVersionRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
@@ -29,6 +33,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
@@ -41,14 +46,17 @@ import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.metadata.MetadataRecordSerde;
 import org.apache.kafka.raft.Batch;
 import org.apache.kafka.raft.LogOffsetMetadata;
+import org.apache.kafka.raft.MetadataLogConfig;
 import org.apache.kafka.raft.MockLog;
 import org.apache.kafka.raft.VoterSet;
 import org.apache.kafka.raft.internals.BatchAccumulator;
 import org.apache.kafka.raft.internals.KRaftControlRecordStateMachine;
+import org.apache.kafka.raft.internals.KafkaRaftLog;
 import org.apache.kafka.raft.internals.KafkaRaftMetrics;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.common.OffsetAndEpoch;
+import org.apache.kafka.server.util.KafkaScheduler;
 import org.apache.kafka.timeline.SnapshotRegistry;
 import org.apache.kafka.timeline.TimelineInteger;
 
@@ -76,6 +84,7 @@ public class FromSnapshots {
         say("voters", voters(true), voters(false));
         say("tail", behind(0), behind(3));
         say("held", held(false), held(true));
+        say("parted", parted(1), parted(2));
         System.exit(0);
     }
 
@@ -179,6 +188,25 @@ public class FromSnapshots {
         accumulator.append(1, List.of(new ApiMessageAndVersion(topic("t", LEFT), (short) 0)), prepared);
         accumulator.appendVotersRecord(set(3).toVotersRecord((short) 0), 0);
         return accumulator.drain().size();
+    }
+
+    /** Whether a log whose last record is of that epoch begins where a downloaded snapshot of epoch 1
+     *  ends (1: it does). If it does not, KafkaRaftClient throws, and the process ends. */
+    private static int parted(int epoch) throws Exception {
+        var folder = Files.createTempDirectory("kraftcheck").resolve("__cluster_metadata-0").toFile();
+        var config = new MetadataLogConfig(
+            new AbstractConfig(MetadataLogConfig.CONFIG_DEF, Map.of(), false));
+        var scheduler = new KafkaScheduler(1);
+        scheduler.startup();
+        var log = KafkaRaftLog.createLog(
+            new TopicPartition("__cluster_metadata", 0), Uuid.METADATA_TOPIC_ID, folder, Time.SYSTEM,
+            scheduler, config, 1);
+        for (int of : new int[] {1, epoch}) {
+            log.appendAsLeader(MemoryRecords.withRecords(
+                log.endOffset().offset(), Compression.NONE, of, new SimpleRecord("x".getBytes())), of);
+        }
+        log.createNewSnapshotUnchecked(new OffsetAndEpoch(10, 1)).orElseThrow().freeze();
+        return log.truncateToLatestSnapshot() ? 1 : 0;
     }
 
     private static MockLog log() {

@@ -45,6 +45,7 @@ class Application(Program):
         self._event = partial(setting.journal.event, setting.processes.next())
         self._txn = {"txn": setting.transactions.next()}
         self._tells = tells
+        self._written = 0
         self.read: list[tuple[int, int, int]] = []
         """What it was given: partition, offset and value of each."""
         self.has: list[int] = []
@@ -99,27 +100,38 @@ class Application(Program):
         self.write()
         return self.finish()
 
-    def write(self) -> None:
-        asked = [["send", f"{COPIES}-0", value] for _, _, value in self.read]
-        self._event("invoke", "begin", None, **self._txn)
-        self._event("ok", "begin", None, **self._txn)
+    def write(self, *, more: bool = False) -> None:
+        """Begins a transaction; more: goes on in it with what it has read since."""
+        if not more:
+            self._written = 0
+            self._event("invoke", "begin", None, **self._txn)
+            self._event("ok", "begin", None, **self._txn)
+        asked = [["send", f"{COPIES}-0", value] for _, _, value in self.read[self._written :]]
+        self._written = len(self.read)
         self._event("invoke", "send", asked, **self._txn)
-        written = self.do("write")
+        written = self.do("more" if more else "write")
         sent = [["send", f"{COPIES}-0", record] for record in written["records"]]
         self._event("ok", "send", sent, **self._txn)
 
-    def finish(self) -> str:
-        """Returns as `copy` does."""
+    def place(self) -> str:
+        """Says how far it has read. Returns as `copy` does."""
         ends = {at: offset + 1 for at, offset, _ in sorted(self.read)}
         place = ["g", [[f"{TOPIC}-{at}", end] for at, end in ends.items()]]
         self._event("invoke", "send-offsets", place, **self._txn)
         error = str(self.do("place")["error"])
         self._event("fail" if error else "ok", "send-offsets", place, **self._txn)
-        wanted = "abort" if error else "commit"
-        self._event("invoke", "end", wanted, **self._txn)
         if error:  # which has aborted it
-            self._event("ok", "end", wanted, **self._txn)
-            return error
-        error = str(self.do("commit")["error"])
-        self._event("fail" if error else "ok", "end", wanted, **self._txn)
+            self._event("invoke", "end", "abort", **self._txn)
+            self._event("ok", "end", "abort", **self._txn)
         return error
+
+    def commit(self) -> str:
+        """Returns as `copy` does."""
+        self._event("invoke", "end", "commit", **self._txn)
+        error = str(self.do("commit")["error"])
+        self._event("fail" if error else "ok", "end", "commit", **self._txn)
+        return error
+
+    def finish(self) -> str:
+        """Returns as `copy` does."""
+        return self.place() or self.commit()

@@ -68,17 +68,22 @@ def cut_power(at: Path) -> None:
     if image.suffix == ".btrfs":
         _keep_what_was_given(image)
     else:
-        folder = os.open(at, os.O_RDONLY)
-        try:
-            fcntl.ioctl(folder, _SHUTDOWN, struct.pack("I", _WITHOUT_FLUSH))
-        finally:
-            os.close(folder)
+        fail(at)
     _run("umount", str(at))
     _await_released(image)
     kept = _kept(image)
     if kept.exists():
         kept.replace(image)
     _mount(image, at)
+
+
+def fail(at: Path) -> None:
+    """Whatever is asked of that ext4 or xfs from now on is an error: the disk is broken."""
+    folder = os.open(at, os.O_RDONLY)
+    try:
+        fcntl.ioctl(folder, _SHUTDOWN, struct.pack("I", _WITHOUT_FLUSH))
+    finally:
+        os.close(folder)
 
 
 def _keep_what_was_given(image: Path) -> None:

@@ -1,4 +1,4 @@
-"""Z110 to Z112, Z125, Z126, Z128 on Kafka's own classes: what a snapshot, or a cut, comes to.
+"""Z110 to Z112, Z122, Z125, Z126, Z128 on Kafka's own classes: what a snapshot, or a cut, comes to.
 
     .venv/bin/python -m experiments.snapshots_by_classes [--repeat N] [--jars DIR]
 
@@ -29,6 +29,7 @@ CASES: Final = {
     "voters": "Z111: voters that are known after the cut",
     "tail": "Z110: voters that are known of two, which came where a tail was cut",
     "held": "Z112: batches that the log can have, of two, the second a set of voters",
+    "parted": "Z122: logs that begin where a snapshot ends that was downloaded",
 }
 
 

@@ -16,7 +16,7 @@ What cannot be judged is counted as such: heartbeats, sessions and refusals leav
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,18 +40,25 @@ from reference.partition.types import (
     Registration,
 )
 from traces.observed import moves
+from traces.observed.blocks import (
+    FENCE,
+    OFFLINE,
+    REGISTER,
+    STOP,
+    UNFENCE,
+    Block,
+    blocks,
+    broker_event,
+)
+from traces.observed.directories import Directories
 from traces.observed.image import LISTS, NEVER, Image, Key, changed, moved
 from traces.observed.records import Record
 from traces.observed.verdicts import Finding
 from traces.observed.voters import Voters
 
-CHANGE = "PARTITION_CHANGE_RECORD"
-REGISTER = "REGISTER_BROKER_RECORD"
-BROKER_CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
 MOVES = ("replicas", *LISTS)
 """Fields of a change that belong to reassignment (moves.py)."""
 
-FENCE, UNFENCE, STOP = "fence", "unfence", "controlled shutdown"
 FIRST, RESTART = "first registration", "registration of a new process"
 AFTER_KILL = "registration after an unclean stop that cost something"
 AGAIN, REPEATED = "registration of the same process again", "fencing of one that is fenced"
@@ -83,50 +90,10 @@ def judge(
     defaults: settings of the brokers' files (min.insync.replicas and the like).
     """
     replay = _Replay(defaults, rules)
-    for block in _blocks(records):
+    for block in blocks(records):
         replay.take(block)
     replay.report.records = len(records)
     return replay.report
-
-
-@dataclass
-class _Block:
-    """A run of changes, with the broker's record before or after it; or one other record."""
-
-    opening: Record | None = None
-    changes: list[Record] = field(default_factory=list)
-    closing: Record | None = None
-    other: Record | None = None
-
-
-def broker_event(record: Record) -> str | None:
-    """What a record says of a broker; None: nothing of this kind."""
-    if record.kind == REGISTER:
-        return REGISTER
-    if record.kind in ("FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD"):
-        return UNFENCE if record.kind.startswith("UN") else FENCE
-    if record.kind != BROKER_CHANGE:
-        return None
-    if record.data.get("inControlledShutdown", 0) == 1:
-        return STOP
-    return {1: FENCE, -1: UNFENCE}.get(record.data.get("fenced", 0))
-
-
-def _blocks(records: Sequence[Record]) -> Iterator[_Block]:
-    at = 0
-    while at < len(records):
-        block = _Block()
-        if broker_event(records[at]) in (UNFENCE, STOP):
-            block.opening, at = records[at], at + 1
-        while at < len(records) and records[at].kind == CHANGE:
-            block.changes.append(records[at])
-            at += 1
-        event = broker_event(records[at]) if at < len(records) else None
-        if event in (FENCE, REGISTER):
-            block.closing, at = records[at], at + 1
-        if block == _Block():
-            block.other, at = records[at], at + 1
-        yield block
 
 
 Rule = Callable[[PartitionControllerHandlers, ControllerRow], Partition]
@@ -138,10 +105,11 @@ class _Replay:
         self.image = Image(defaults)
         self.report = Report()
         self.voters = Voters()
+        self._directories = Directories()
         self._rules = rules
         self._known_handlers: dict[PartitionConstants, PartitionControllerHandlers] = {}
 
-    def take(self, block: _Block) -> None:
+    def take(self, block: Block) -> None:
         if block.other is not None:
             self._other(block.other)
             return
@@ -155,6 +123,8 @@ class _Replay:
                 self._on_their_own(key, changes)
         elif block.closing.kind == REGISTER:
             self._register(block.closing, left)
+        elif broker_event(block.closing) == OFFLINE:
+            self._offline(block.closing, left)
         else:
             self._fence(block.closing, left)
 
@@ -167,6 +137,8 @@ class _Replay:
         if known.fenced != (what == UNFENCE):
             self._find(record, f"broker {b}", f"{what}, and it was fenced: {known.fenced}")
         for key in self._with_replica(b):
+            if self._directories.is_offline(key, b):
+                continue
             handlers, row = self._handlers(key), self._row(key, record)
             after = handlers.after_unfencing if what == UNFENCE else handlers.after_fencing
             wanted = after(row, b)
@@ -189,6 +161,25 @@ class _Replay:
         self._event(record, b, left, lambda handlers, row: handlers.after_fencing(row, b), what)
         self.image.registrations[b] = msgspec.structs.replace(known, fenced=True)
         self.report.steps[what] += 1
+
+    def _offline(self, record: Record, left: dict[Key, list[Record]]) -> None:
+        """R19: of what was in a directory that has failed, as if the broker were fenced."""
+        b = _broker(record)
+        self._known(record, b)
+        for key, changes in left.items():  # which may be of earlier batches, and say where it is
+            for change in changes:
+                self._directories.note(key, change.data)
+        had = {key for key in self._with_replica(b) if not self._directories.is_offline(key, b)}
+        self._directories.online(b, record.data["logDirs"])
+        gone = {key for key in had if self._directories.is_offline(key, b)}
+        for key in left:
+            if key not in gone:
+                self._on_their_own(key, left[key])
+        among = {key: left.get(key, []) for key in gone}
+        self._event(
+            record, b, among, lambda handlers, row: handlers.after_fencing(row, b), OFFLINE, gone
+        )
+        self.report.steps[OFFLINE] += 1
 
     def _register(self, record: Record, left: dict[Key, list[Record]]) -> None:
         """C2, C3. Whether the last stop was clean is not in the log: what fits was so."""
@@ -217,14 +208,24 @@ class _Replay:
             reason = f"its epoch is {new.epoch}, and its records begin at {begins}"
             self._find(record, f"broker {b}", reason)
         self.image.registrations[b] = new
+        self._directories.online(b, record.data.get("logDirs") or ())
         self.report.steps[what] += 1
 
     def _event(
-        self, record: Record, b: int, left: dict[Key, list[Record]], rule: Rule, what: str
+        self,
+        record: Record,
+        b: int,
+        left: dict[Key, list[Record]],
+        rule: Rule,
+        what: str,
+        among: Collection[Key] | None = None,
     ) -> int:
-        """Every partition after something happened to b; returns how many changes that made."""
+        """Every partition, or those, after something happened to b; returns how many changes that
+        made.
+        """
         written = 0
-        for key in dict.fromkeys([*left, *self._with_replica(b)]):
+        concerned = self._with_replica(b) if among is None else among
+        for key in dict.fromkeys([*left, *concerned]):
             changes = left.get(key, [])
             own = self._own(key, changes, record, rule)
             if own is None:
@@ -348,6 +349,7 @@ class _Replay:
         """C9: a new partition is led by the first replica of its ISR, and that is who is active."""
         data = record.data
         self.image.make_partition(data)
+        self._directories.note((data["topicId"], data["partitionId"]), data)
         replicas = tuple(data["replicas"])
         active = [b for b in replicas if self._is_active(b)]
         if data["isr"] != active or data["leader"] != active[0]:
@@ -382,7 +384,19 @@ class _Replay:
         return self._known_handlers[constants]
 
     def _row(self, key: Key, record: Record) -> ControllerRow:
-        return self.image.row(key, record.offset)
+        """Who has the partition in a directory that has failed, counts as fenced."""
+        row = self.image.row(key, record.offset)
+        brokers = sorted(self.image.partitions[key].replicas)
+        known = zip(brokers, row.registrations, strict=True)
+        return msgspec.structs.replace(
+            row,
+            registrations=tuple(
+                msgspec.structs.replace(of, fenced=True)
+                if self._directories.is_offline(key, b)
+                else of
+                for b, of in known
+            ),
+        )
 
     def _accept(self, key: Key, change: Record, what: str | None) -> None:
         if what is not None:
@@ -392,6 +406,7 @@ class _Replay:
     def _apply(self, key: Key, change: Record) -> None:
         observed = self.image.partitions[key]
         observed.state = changed(observed.state, change.data)
+        self._directories.note(key, change.data)
 
     def _name(self, key: Key) -> str:
         return f"{self.image.topics.get(key[0], key[0])}-{key[1]}"

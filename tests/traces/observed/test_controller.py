@@ -18,8 +18,9 @@ import pytest
 
 from reference.partition.messages import Partition
 from reference.partition.rules import PartitionRules
-from traces.observed import controller
-from traces.observed.controller import Report, broker_event, judge
+from traces.observed import blocks, controller
+from traces.observed.blocks import broker_event
+from traces.observed.controller import Report, judge
 from traces.observed.records import NAME, ObservedError, Record, read
 
 BUSY = Path(__file__).parent / "data" / "busy.metadata.jsonl.gz"
@@ -46,10 +47,10 @@ def test_every_record_of_a_busy_log_is_a_step(busy: list[Record]) -> None:
     assert report.findings == []
     assert report.judged > 1000
     wanted = {
-        *(controller.FENCE, controller.UNFENCE, controller.FIRST, controller.RESTART),
+        *(blocks.FENCE, blocks.UNFENCE, controller.FIRST, controller.RESTART),
         *(controller.AFTER_KILL, controller.REPEATED, controller.FAILOVER),
         *(f"change by {each}" for each in (controller.ALTER, controller.PREFERRED)),
-        *(f"change by {each}" for each in (controller.FENCE, controller.UNFENCE)),
+        *(f"change by {each}" for each in (blocks.FENCE, blocks.UNFENCE)),
     }
     assert wanted <= report.steps.keys()
 
@@ -63,7 +64,7 @@ def test_a_broker_that_is_back_before_it_was_fenced(tmp_path: Path) -> None:
     report = judge(records)
     assert report.findings == []
     assert report.steps[controller.AFTER_KILL] == 1
-    at = places(records, lambda r: broker_event(r) == controller.REGISTER)[-1]
+    at = places(records, lambda r: broker_event(r) == blocks.REGISTER)[-1]
     later = replaced(records, at, with_data(records[at], brokerEpoch=records[at].offset - 1))
     assert any("its records begin at" in each.reason for each in later.findings)
 
@@ -92,9 +93,9 @@ def places(records: list[Record], wanted: Callable[[Record], bool]) -> list[int]
 def fenced_out(records: list[Record]) -> list[int]:
     """Changes before a fencing that take the broker out of an ISR: what the rules demand then."""
     found = []
-    for at in places(records, lambda r: broker_event(r) == controller.FENCE):
+    for at in places(records, lambda r: broker_event(r) == blocks.FENCE):
         victim, before = records[at].data["brokerId"], at - 1
-        while records[before].kind == controller.CHANGE:
+        while records[before].kind == blocks.CHANGE:
             if victim not in (records[before].data.get("isr") or [victim]):
                 found.append(before)
             before -= 1
@@ -145,9 +146,9 @@ def test_a_leader_that_is_alive_but_not_the_next_is_found(busy: list[Record]) ->
 @pytest.mark.parametrize(
     ("event", "data", "said"),
     [
-        (controller.FENCE, {"brokerEpoch": 5}, "a record for its epoch 5"),
-        (controller.UNFENCE, {"brokerEpoch": 5}, "a record for its epoch 5"),
-        (controller.REGISTER, {"brokerEpoch": 5}, "its epoch is 5"),
+        (blocks.FENCE, {"brokerEpoch": 5}, "a record for its epoch 5"),
+        (blocks.UNFENCE, {"brokerEpoch": 5}, "a record for its epoch 5"),
+        (blocks.REGISTER, {"brokerEpoch": 5}, "its epoch is 5"),
     ],
 )
 def test_a_broker_s_record_with_another_epoch_is_found(
@@ -159,14 +160,14 @@ def test_a_broker_s_record_with_another_epoch_is_found(
 
 
 def test_unfencing_twice_is_found(busy: list[Record]) -> None:
-    at = places(busy, lambda r: broker_event(r) == controller.UNFENCE)[-1]
+    at = places(busy, lambda r: broker_event(r) == blocks.UNFENCE)[-1]
     report = replaced(busy, at, busy[at], busy[at])
     assert any("unfence, and it was fenced: False" in each.reason for each in report.findings)
 
 
 def test_a_change_out_of_nowhere_is_found(busy: list[Record]) -> None:
     """A leader gives way although nobody asked, and nothing happened to it."""
-    last = places(busy, lambda r: r.kind == controller.CHANGE)[-1]
+    last = places(busy, lambda r: r.kind == blocks.CHANGE)[-1]
     here = {each: busy[last].data[each] for each in ("topicId", "partitionId")}
     change = msgspec.structs.replace(busy[last], data={**here, "leader": -1})
     assert "nothing leads to no leader" in judge([*busy, change]).findings[-1].reason

@@ -1,0 +1,139 @@
+"""Z87 on a real cluster: of several commits of offsets in one transaction an earlier one counts.
+
+    .venv/bin/python -m experiments.late_offsets [--control] [--repeat N]
+
+A transaction says how far its application has read, as often as it likes; what comes last counts.
+Nothing in the request tells an older one from a newer one.
+
+1. An application copies a topic, exactly once, in transactions of several parts: of each it reads
+   five records, writes them, and says how far it has read. It has done so with a first part.
+2. Its link to b1, which coordinates its group, breaks, and it says that it has read ten. After
+   request.timeout.ms (30 s) it gives up the connection; its kernel goes on to send what was in it.
+   The link is whole again: it connects anew, says it once more, and is answered.
+3. It reads, writes and says that it has read fifteen.
+4. Its kernel sends again what was in the first connection: b1 is told of ten.
+5. The transaction is committed. The application is started anew, and goes on at ten.
+
+The control: what is said last is what comes late (steps 2 and 3 are one), all else is the same.
+
+The application is Kafka's Java clients with their own settings, but for those that this takes
+(group.protocol=consumer, enable.auto.commit=false, auto.offset.reset=earliest, read_committed).
+Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
+transaction.state.log.num.partitions=1 (50 by default): a quick start. What coordinates the group
+has replicas on b1 and b3, all else on b2 and b3. Needs root, for network namespaces.
+
+Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.late_marker import sends_again_in
+from experiments.tools import TOPIC, Partition
+from experiments.uncommitted_decision import STATES, size, until
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
+
+COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
+CLIENT, ADMIN = "client", "admin"
+OFFSETS = "__consumer_offsets"
+PART, PARTS = 5, 3
+CONFIGURATION = Configuration(
+    one_client=False,
+    goes_back=True,
+    isolation="read_committed",
+    transactions=True,
+    replication_factor=2,
+    min_insync_replicas=1,
+)
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether records were copied twice."""
+    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
+    partition.create(asking=LEADER, min_insync=1)
+    words = ("--create", "--topic", COPIES, "--replica-assignment", "2:3")
+    partition.ask("TopicCommand", LEADER, *words, "--config", "min.insync.replicas=1")
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        with Application(cluster, setting, "m", "consumer", CLIENT) as m:
+            read(setting, m, PART)
+            partition.elect([LEADER, OTHER], asking=[LEADER], topic=STATES)
+            partition.elect([COORDINATOR, OTHER], asking=[LEADER], topic=OFFSETS)
+            m.write()
+            told = [m.place()]
+            read(setting, m, PART * (2 if control else 1))
+            m.write(more=True)
+            told.append(late(cluster, partition, m, journal))
+            if not control:
+                read(setting, m, PART)
+                m.write(more=True)
+                told.append(m.place())
+            before = size(cluster, COORDINATOR, OFFSETS)
+            partition.say(f"it has read {len(m.read)}, and said so")
+            until(lambda: size(cluster, COORDINATOR, OFFSETS) > before, "its kernel sends again")
+            told.append(m.commit())
+            partition.say(f"the transaction is committed; refused: {[*filter(None, told)]}")
+        with Application(cluster, setting, "n", "consumer", CLIENT) as n:
+            n.poll("poll 20000")
+            partition.say(f"it is started anew, and is given {[value for *_, value in n.read]}")
+            if n.read:
+                n.copy()
+        read_all(setting, {})
+        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    for line in partition.dump(COORDINATOR, "*.log", "--offsets-decoder", topic=OFFSETS):
+        if '"offset":' in line or "endTxnMarker" in line:
+            click.echo(f"         {line[line.find('producerId') :][:300]}")
+    copied = partition.read(LEADER, "read_committed", COPIES)
+    click.echo(f"{PART * PARTS} records; {len(copied)} copies: {' '.join(copied)}")
+    return len(copied) > len(set(copied))
+
+
+def read(setting: Setting, of: Application, records: int) -> None:
+    """It reads so many that are written to the topic."""
+    greet(setting, {}, records)
+    of.poll(f"read {records}")
+
+
+def late(cluster: Cluster, partition: Partition, of: Application, journal: Journal) -> str:
+    """It says how far it has read, while its link is cut; again, when that is whole."""
+    cluster.cut(CLIENT, COORDINATOR)
+    journal.moment("start-partition", COORDINATOR)
+    with ThreadPoolExecutor(1) as beside:
+        said = beside.submit(of.place)
+        until(
+            lambda: sends_again_in(cluster, CLIENT, COORDINATOR) < math.inf,
+            "it gives up the connection",
+        )
+        cluster.heal()
+        journal.moment("stop-partition", COORDINATOR)
+        told = said.result()
+    again = sends_again_in(cluster, CLIENT, COORDINATOR)
+    partition.say(f"it has connected anew; its kernel sends again in {again:.0f} s")
+    return told
+
+
+main = evidence.experiment(
+    run,
+    "Try whether of several commits of offsets in one transaction the last one counts.",
+    control="The last one is what comes late.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(CLIENT, ADMIN),
+    shown="records were copied twice",
+    otherwise="each was copied once",
+)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Z139 on a real cluster: a replica whose disk has failed is taken away, and cannot come back.
+
+    .venv/bin/python -m experiments.offline_replica [--control] [--repeat N]
+
+A broker with several log directories (JBOD) goes on when one of them fails. Replicas in that are
+offline, also when they are no replicas any more.
+
+1. b1 has two log directories, each a disk of its own. t-0, on b1 and b2, is in the second one, and
+   has ten records.
+2. That disk fails: whatever is asked of it is an error. b1 goes on with the first one.
+3. An operator moves t-0 to b2 and b3, and later, as the first directory of b1 has room, back to b1
+   and b2.
+
+The control: t-0 is moved away before the disk fails, all else is the same.
+
+All settings are Kafka's own. The disk is a loop device with ext4 that is had to go down (power.py).
+Needs root.
+
+Ends with 1 if the reassignment does not end within a minute, with 0 if it does, with 3 if it could
+not be tried.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.power import fail
+from experiments.tools import TOPIC, Partition
+from experiments.uncommitted_decision import until
+from live.clients import Setting, greet, read_all
+from live.cluster import CLUSTER_ID, Cluster, ClusterError
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
+
+B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+SECOND = "second"
+"""The folder of the disk that is b1's second directory."""
+FAILED = "because the log directory has failed"
+RECORDS, SECONDS = 10, 60
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether b1 does not become a replica again."""
+    partition = with_second(cluster)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        greet(setting, {}, RECORDS)
+        steps: list[Callable[[], None]] = [
+            lambda: broken(cluster, partition),
+            lambda: moved(partition, (B2, B3)),
+        ]
+        for step in reversed(steps) if control else steps:
+            step()
+        began = time.monotonic()
+        partition.reassign((B1, B2), asking=B2)
+        try:
+            partition.await_isr((B1, B2), asking=B2, seconds=SECONDS)
+        except ClusterError as error:
+            click.echo(f"         {error}")
+        took = time.monotonic() - began
+        said = partition.describe(B2)
+        partition.say(f"t-0 is to be moved back; after {took:.0f} s: {said}")
+        refused = [line for line in cluster.log(B1).splitlines() if "offline log directory" in line]
+        click.echo(f"         b1: {refused[-1][:300] if refused else 'nothing is refused'}")
+        stuck = took >= SECONDS
+        if stuck:
+            cluster.kill(B1)
+            cluster.start(B1)
+            partition.await_isr((B1, B2), asking=B2)
+            partition.say("b1 was started anew, and is a replica")
+        read_all(setting, {})
+    evidence.write(cluster, folder, Configuration(one_client=False, min_insync_replicas=1))
+    return stuck
+
+
+def with_second(cluster: Cluster, min_insync: int = 1) -> Partition:
+    """Gives b1 a second directory, and makes t-0 on b1, which leads, and b2: it is in that, as the
+    first one has a log.
+    """
+    partition = Partition(cluster, B1, B1, (B1, B2))
+    partition.ask("TopicCommand", B1, "--create", "--topic", "first", "--replica-assignment", "1")
+    second = cluster.directory / SECOND
+    cluster.stop(B1)
+    properties = cluster.directory / f"{B1}.properties"
+    with open(properties, "a", encoding="utf-8") as file:
+        file.write(f"log.dirs={cluster.directory / B1},{second}\n")
+    format = ("format", "-t", CLUSTER_ID, "-c", str(properties), "--ignore-formatted")
+    cluster.run_tool(B1, "kafka.tools.StorageTool", *format)
+    cluster.start(B1)
+    partition.create(asking=B2, min_insync=min_insync)
+    if not (second / f"{TOPIC}-0").exists():
+        raise ClusterError("t-0 is not in the second directory")
+    partition.elect((B1, B2), asking=(B2,))
+    return partition
+
+
+def broken(cluster: Cluster, partition: Partition) -> None:
+    """The disk fails, and b1 notices. Raises ClusterError: it does not."""
+    fail(cluster.directory / SECOND)
+    until(lambda: FAILED in cluster.log(B1), "b1 notices that its disk has failed")
+    partition.say(f"the disk has failed: {partition.describe(B2)}")
+
+
+def moved(partition: Partition, to: tuple[str, ...]) -> None:
+    partition.reassign(to, asking=B2)
+    partition.say(f"t-0 is moved: {partition.await_isr(to, asking=B2)}")
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a replica that was taken from a disk that failed can come back.",
+    control="It is taken away before the disk fails.",
+    disks=(SECOND,),
+    shown="the reassignment does not end",
+    otherwise="it ends",
+)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Z128 on a real cluster: a controller that has led for a moment forgets a record.
+
+    .venv/bin/python -m experiments.snapshot_end [--control] [--repeat N]
+
+A snapshot ends with the record before the offset that names it. A standby controller that loads one
+takes that offset for the last one that it has. If it leads and is deposed before anything else is
+committed, it goes back to where it thinks it was, and lacks the record at that offset.
+
+1. Three controllers. X, which does not lead, stands still, while the others make snapshots, and
+   what X lacks of the metadata log is removed.
+2. X goes on, and loads the last snapshot, which ends where the log does.
+3. A topic is deleted: one record, at that offset.
+4. Leaders stand still one after the other, until X leads; then X, so that it is deposed.
+5. The same, until X leads again. The topic, which is not there, is to be made anew.
+
+The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
+
+Not Kafka's own: metadata.max.idle.interval.ms=0, and the settings by which the metadata log is cut
+within two minutes and not a week.
+
+Ends with 1 if the topic is refused as one that is there, with 0 if it is made, with 3 if it could
+not be tried.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from experiments import evidence
+from experiments.controllers import METADATA, VOTERS, Quorum
+from experiments.left_in_snapshot import REASONS, SHORT, await_that
+from experiments.tools import TOPIC, Partition
+from live.cluster import Cluster, ClusterError
+from live.confluent import MUTE, SILENT
+
+GONE = "gone"
+IDLE = {"metadata.max.idle.interval.ms": "0"}
+REST_S, HEARD_S, ROUNDS = 15.0, 4.0, 12
+"""Until a last snapshot is made; until a controller that stood still has heard who leads; how often
+one is had to stand still until X leads."""
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether a topic that is not there is refused as one that is."""
+    del folder  # what the controller says is judged here, not as a history
+    quorum = Quorum(cluster)
+    admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+    for name in (TOPIC, GONE):
+        make(admin, name)
+    leader = quorum.leader(VOTERS)
+    x = next(name for name in VOTERS if name != leader)
+    cluster.pause(x)
+    known = segments(cluster, leader)[-1]
+    value = iter(range(10**8, 10**9))
+
+    def cut() -> bool:
+        change(admin, next(value))
+        return segments(cluster, leader)[0] > known
+
+    await_that(cut, 240, "the metadata log is cut")
+    time.sleep(REST_S)
+    last = sorted(cluster.partition_file(leader, METADATA, "").glob("*.checkpoint"))[-1].stem
+    loaded = f"Successfully loaded snapshot {last}"
+    cluster.resume(x)
+    if control:
+        loaded = "Successfully loaded snapshot"
+    await_that(lambda: loaded in cluster.log(x), 60, f"{x} loads {last}")
+    [deleting] = admin.delete_topics([GONE]).values()
+    deleting.result(30)
+    time.sleep(2)
+    say(f"{x} has loaded {last}; the topic is deleted")
+    led(cluster, quorum, x)
+    cluster.pause(x)
+    quorum.leader([name for name in VOTERS if name != x], above=quorum.epoch(x))
+    cluster.resume(x)
+    time.sleep(HEARD_S)
+    say(f"{x} has led, and was deposed")
+    led(cluster, quorum, x)
+    topics = sorted(admin.list_topics(timeout=30).topics)
+    try:
+        told = make(admin, GONE)
+    except KafkaException as error:
+        told = error.args[0].name()
+    told_of(cluster, leader, int(last.partition("-")[0]))
+    say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
+    return GONE not in topics and told == "TOPIC_ALREADY_EXISTS"
+
+
+def told_of(cluster: Cluster, name: str, end: int) -> None:
+    """Prints what its metadata log has behind the snapshot."""
+    words = ("*.log", "--cluster-metadata-decoder")
+    for line in Partition(cluster, name, name, ()).dump(name, *words, topic=METADATA[:-2]):
+        found = re.search(
+            r"offset: (\d+).*?(?:payload: |endType|controlType|LeaderChange)(.*)", line
+        )
+        if found and int(found[1]) >= end:
+            say(f"at {found[1]}: {found[2][:100]}")
+
+
+def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
+    """Leaders stand still one after the other, until X leads. Raises ClusterError: it does not."""
+    for _ in range(ROUNDS):
+        leader = quorum.leader(VOTERS)
+        if leader == x:
+            return
+        cluster.pause(leader)
+        others = [name for name in VOTERS if name != leader]
+        quorum.leader(others, above=quorum.epoch(leader))
+        cluster.resume(leader)
+        if quorum.leader(VOTERS) != x:
+            time.sleep(HEARD_S)
+    raise ClusterError(f"{x} does not lead")
+
+
+def make(admin: AdminClient, name: str) -> str:
+    """Raises KafkaException."""
+    [making] = admin.create_topics([NewTopic(name, 1, 1)]).values()
+    making.result(60)
+    return "made"
+
+
+def change(admin: AdminClient, value: int) -> None:
+    """One record of the metadata."""
+    entry = ConfigEntry("retention.ms", str(value), incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=[entry])
+    [changing] = admin.incremental_alter_configs([resource]).values()
+    changing.result(60)
+    time.sleep(0.2)
+
+
+def segments(cluster: Cluster, name: str) -> list[int]:
+    """The first offsets of its metadata log's segments."""
+    return sorted(int(f.stem) for f in cluster.partition_file(name, METADATA, "").glob("*.log"))
+
+
+def say(what: str) -> None:
+    click.echo(f"         {what}")
+
+
+@evidence.options("snapshot_end", control="Something is written every half second.")
+def main(control: bool, **how: Any) -> None:
+    """Try whether a controller that has led for a moment forgets a record."""
+    evidence.settle(
+        partial(run, control=control),
+        "apart",
+        SHORT if control else {**SHORT, **IDLE},
+        REASONS if control else (*REASONS, "metadata.max.idle.interval.ms=0: nothing is written"),
+        shown="a topic that is not there is refused as one that is",
+        otherwise="it is made",
+        **how,
+    )
+
+
+if __name__ == "__main__":
+    main()
