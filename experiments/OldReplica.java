@@ -7,8 +7,8 @@
 // Partition.fetchRecords has let go of its lock (updateFollowerFetchState asks numDelayedDelete
 // there); 3 leads in epoch 2 meanwhile, 1 cuts its log to 4 and copies five records of that epoch; 1
 // leads again in epoch 3, and 2 fetches from offset 4. WHEN the first fetch goes on: "behind" (all
-// that), "before" (anything), "unasked" (behind all that, but 2 has not fetched in epoch 3). For each
-// one line of JSON: the ISR that 1 asks the controller for, if it does, its high watermark, its
+// that), "before" (anything), "unasked" (behind all that, but 2 has not fetched in epoch 3), "raced"
+// (nobody holds it: it begins beside all that). For each one line of JSON: the ISR that 1 asks the controller for, if it does, its high watermark, its
 // log's end, and that of 2.
 
 import java.io.File;
@@ -131,6 +131,8 @@ public class OldReplica {
         if (when.equals("before")) {
             fetching.start();
             fetching.join();
+        } else if (when.equals("raced")) {
+            fetching.start();
         } else {
             held = fetching;
             fetching.start();

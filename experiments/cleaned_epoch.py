@@ -1,6 +1,7 @@
 """Z222 on a real cluster: a replica keeps what was never committed, and leads with it.
 
-    .venv/bin/python -m experiments.cleaned_epoch [--control] [--repeat N]
+    .venv/bin/python -m experiments.cleaned_epoch [--how crash] [--control] [--repeat N]
+    .venv/bin/python -m experiments.cleaned_epoch --unforced N
 
 Where two logs part is found by leader epochs: a leader says where the follower's last epoch ends in
 its own log. A replica knows epochs from the batches that it copied. In a compacted topic the first
@@ -20,7 +21,13 @@ one that begins later, or does not know it at all.
 
 The control: b2, which has followed all along, leads when b1 comes back; all else is the same.
 
-Every stop is a clean one (SIGTERM), no election is unclean, and no link is cut.
+Every stop is a clean one (SIGTERM), no election is unclean, and no link is cut. With `--how crash`
+b1 is killed instead, while b2 and b3 stand still for a moment: both are in the ISR, so that it
+needs no ELR, which versions before 4.0 do not have.
+
+--unforced N: under a producer without rest (acks=all, eight keys) b1 is killed while it leads, N
+times. Each time another replica is replaced while it is down, once a cleaner has come by; the new
+one leads when b1 comes back. What b1 alone has is as it comes.
 
 Ends with 1 if the last value of a key is one that was never committed, with 0 if not, with 3 if it
 could not be tried.
@@ -30,9 +37,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from itertools import count
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import click
 from confluent_kafka import Producer
@@ -51,7 +64,10 @@ CONFIGURATION = Configuration(one_client=False, goes_back=True, compaction="keye
 KEYS = 8
 ALONE = ("k0", f"k{KEYS}")
 """The keys of what b1 alone has."""
+CRASH = "crash"
 ROLL_S = 1.5
+ANSWERED_S = 1
+"""A fetch is answered after half a second, so that none is under way then."""
 COMPACTED = ("cleanup.policy=compact", "segment.ms=1000", "min.cleanable.dirty.ratio=0.01")
 REASONS = (
     "topic cleanup.policy=compact: what it is about",
@@ -123,7 +139,7 @@ class Keyed:
         return last
 
 
-def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
     """Whether the last value of a key is one that was never committed."""
     partition = Partition(cluster, B2, B2, HOSTS)
     with Journal(folder / HISTORY) as journal:
@@ -133,23 +149,33 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             journal.moment("start-stop", host)
             cluster.stop(host)
 
-        def start(host: str) -> None:
+        def start(host: str, after: str = "stop") -> None:
             cluster.start(host)
-            journal.moment("stop-stop", host)
+            journal.moment(f"stop-{after}", host)
 
         Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1, config=COMPACTED)
         writer = keyed.producer("all")
         for number in range(KEYS):
             keyed.write(writer, f"k{number}")
-        stop(B2)
-        stop(B3)
-        partition.await_isr({B1}, asking=B1)
         hasty = keyed.producer("1")
-        at = [keyed.write(hasty, key, promised=False) for key in ALONE]
-        stop(B1)
+        if how == CRASH:
+            for host in (B2, B3):
+                cluster.pause(host)
+            time.sleep(ANSWERED_S)
+            at = [keyed.write(hasty, key, promised=False) for key in ALONE]
+            journal.moment("start-kill", B1)
+            cluster.kill(B1)
+            for host in (B2, B3):
+                cluster.resume(host)
+        else:
+            stop(B2)
+            stop(B3)
+            partition.await_isr({B1}, asking=B1)
+            at = [keyed.write(hasty, key, promised=False) for key in ALONE]
+            stop(B1)
+            start(B3)
+            start(B2)
         partition.say(f"b1 alone has offsets {at}")
-        start(B3)
-        start(B2)
         partition.say(partition.await_isr({B2, B3}, asking=B3))
         until_cleaned(partition, cluster, keyed, writer, at[-1])
         first = B2 if control else B4
@@ -161,7 +187,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         keyed.write(writer, "k2")
         before = keyed.read()
         told(cluster, "before b1 is back")
-        start(B1)
+        start(B1, "kill" if how == CRASH else "stop")
         partition.await_isr({B1, B2, B4}, asking=first)
         keyed.write(writer, "k2")
         partition.elect((B1, B4, B2), asking=[B2, B4])
@@ -179,6 +205,74 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return any(before.get(key) != after.get(key) for key in ALONE)
 
 
+def loaded(cluster: Cluster, folder: Path, times: int) -> bool:
+    """Whether b1 kept anything that nobody else had. See --unforced."""
+    partition = Partition(cluster, B2, B2, HOSTS)
+    Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1, config=COMPACTED)
+    ended, kept = Event(), 0
+    with ThreadPoolExecutor(1) as beside:
+        writing = beside.submit(write_on, cluster.bootstrap, ended)
+        try:
+            there, new = B3, B4
+            for turn in range(1, times + 1):
+                partition.elect((B1, B2, there), asking=[B2])
+                partition.await_leader(B1, asking=B1)
+                kept += killed(cluster, partition, new, turn)
+                there, new = new, there
+        finally:
+            ended.set()
+        click.echo(f"{writing.result()} records; kept by b1 alone: {kept} batches")
+    return kept > 0
+
+
+def write_on(bootstrap: str, ended: Event) -> int:
+    """Writes keys in turn until that is set. Returns how many records."""
+    producer = Producer({**SILENT, "bootstrap.servers": bootstrap, "linger.ms": 0}, logger=MUTE)
+    for number in count():
+        key = f"k{number % KEYS}"
+        with suppress(BufferError):
+            producer.produce(TOPIC, f"{key} {number}", key, 0)
+        producer.poll(0.001)
+        if ended.is_set():
+            producer.flush(30)
+            return number
+    raise AssertionError
+
+
+def killed(cluster: Cluster, partition: Partition, new: str, turn: int) -> int:
+    """b1 is killed and comes back while `new` leads. Returns how many batches it kept that nobody
+    else had. Raises ClusterError.
+    """
+    cluster.kill(B1)
+    partition.await_leader(B2, asking=B2)
+    epoch, begins = epochs_of(cluster, B2)[-1]
+    alone = {each for each in batches(cluster, B1) if each[0] >= begins}
+    last = max([begins, *[base for base, _ in alone]])
+    deadline = time.monotonic() + CLEANED_S
+    while any(begins <= base <= last for base, _ in batches(cluster, B2)):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"not cleaned after {CLEANED_S} s")
+        time.sleep(ROLL_S)
+    order = (new, B1, B2)
+    partition.reassign(order, asking=B2)
+    await_in_isr(partition, new)
+    partition.elect(order, asking=[B2])
+    partition.await_leader(new, asking=B2)
+    known = dict(epochs_of(cluster, new)).get(epoch)
+    cluster.start(B1)
+    partition.await_isr(order, asking=B2)
+    kept = len(alone & {*batches(cluster, B1)})
+    partition.say(
+        f"{turn}: b1 alone had {len(alone)} batches, and keeps {kept}; "
+        f"epoch {epoch} begins at {begins}, as {new} has it at {known};"
+    )
+    return kept
+
+
+def epochs_of(cluster: Cluster, host: str) -> list[tuple[int, int]]:
+    return epochs_in(cluster.partition_file(host, f"{TOPIC}-0", CHECKPOINT))
+
+
 def until_cleaned(
     partition: Partition, cluster: Cluster, keyed: Keyed, writer: Producer, last: int
 ) -> None:
@@ -191,7 +285,7 @@ def until_cleaned(
         keyed.write(writer, "k2")
     while True:
         keyed.write(writer, "k2")
-        bases = [batches(cluster, host) for host in (B3, B2)]
+        bases = [[base for base, _ in batches(cluster, host)] for host in (B3, B2)]
         if all(0 in of and not set(of) & set(range(KEYS, last + 1)) for of in bases):
             partition.say(f"cleaned: batches of b3 at {bases[0]}")
             return
@@ -200,14 +294,15 @@ def until_cleaned(
         time.sleep(ROLL_S)
 
 
-def batches(cluster: Cluster, host: str) -> list[int]:
-    """Where those on its disk begin; not all, while a cleaner exchanges files."""
+def batches(cluster: Cluster, host: str) -> list[tuple[int, int]]:
+    """First offset and epoch of those on its disk; not of all, while a cleaner exchanges files."""
     found = []
     for file in sorted(cluster.partition_file(host, f"{TOPIC}-0", "").glob("*.log")):
         data, place = file.read_bytes() if file.exists() else b"", 0
-        while place + 12 <= len(data):
-            found.append(int.from_bytes(data[place : place + 8]))
-            place += 12 + int.from_bytes(data[place + 8 : place + 12])
+        while place + 16 <= len(data):
+            base, length, epoch = struct.unpack_from(">qii", data, place)
+            found.append((base, epoch))
+            place += 12 + length
     return found
 
 
@@ -231,8 +326,7 @@ def record(cluster: Cluster, folder: Path) -> None:
 def told(cluster: Cluster, when: str) -> None:
     """Says what each replica knows of epochs."""
     for host in HOSTS:
-        epochs = epochs_in(cluster.partition_file(host, f"{TOPIC}-0", CHECKPOINT))
-        if epochs:
+        if epochs := epochs_of(cluster, host):
             click.echo(f"         {when}, {host}: epochs (epoch, first offset) {epochs}")
 
 
@@ -246,15 +340,28 @@ def keep(cluster: Cluster, host: str, folder: Path) -> None:
             shutil.copy(file, folder)
 
 
-main = evidence.experiment(
-    run,
-    "Try whether a replica keeps records that were never committed, and leads with them.",
-    control="A replica that was there all along leads when b1 comes back.",
-    layout="spare",
-    reasons=REASONS,
-    shown="the last value of a key is one that was never committed",
-    otherwise="the last value of each key is the committed one",
+@evidence.options(
+    "cleaned_epoch", control="A replica that was there all along leads when b1 comes back."
 )
+@click.option(
+    "--how",
+    type=click.Choice(["stops", CRASH]),
+    default="stops",
+    show_default=True,
+    help="How b1 comes to have what the others lack.",
+)
+@click.option("--unforced", type=click.IntRange(1), help="b1 is killed so often, under load.")
+def main(control: bool, how: str, unforced: int | None, **more: Any) -> None:
+    """Try whether a replica keeps records that were never committed, and leads with them."""
+    evidence.settle(
+        partial(loaded, times=unforced) if unforced else partial(run, control=control, how=how),
+        "spare",
+        {},
+        REASONS,
+        shown="the last value of a key is one that was never committed",
+        otherwise="the last value of each key is the committed one",
+        **more,
+    )
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from experiments.power import NoDisk
 from live.artifacts import ArtifactError, version
 from live.cluster import Cluster, ClusterError
 from live.islands import IslandError
+from live.metadata import dump_tool
 
 TOPIC = "t"
 _HERE = Path(__file__).resolve().parent
@@ -260,9 +261,8 @@ class Partition:
         files = ",".join(str(file) for file in sorted(folder.glob(pattern)) if file.stat().st_size)
         if not files:
             return []
-        said = self._cluster.run_tool(
-            self._admin, f"{TOOLS}.DumpLogSegments", "--files", files, *words
-        )
+        tool = dump_tool(self._cluster)
+        said = self._cluster.run_tool(self._admin, tool, "--files", files, *words)
         return [line for line in said.splitlines() if not line.startswith(("Dumping", "Log start"))]
 
     def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from live.cluster import Cluster, ClusterError
-from live.metadata import TOOL
+from live.metadata import dump_tool
 
 LOGS = "logs.jsonl"
 CHECKPOINT = "leader-epoch-checkpoint"
@@ -73,7 +73,8 @@ def dump(cluster: Cluster, topic: str) -> list[Replica]:
     if not files:
         raise ClusterError(f"no broker has anything of {topic}")
     host = next(node.name for node in cluster.state.nodes)
-    said = cluster.run_tool(host, TOOL, "--print-data-log", "--files", ",".join(files))
+    words = ("--print-data-log", "--files", ",".join(files))
+    said = cluster.run_tool(host, dump_tool(cluster), *words)
     contents = parse(said.splitlines())
     replicas = []
     for directory, (broker, key) in places.items():

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from live.cluster import Cluster, ClusterError
-from live.metadata import TOOL, Record
+from live.metadata import Record, dump_tool
 
 GROUPS: Final = "groups.jsonl"
 TOPIC: Final = "__consumer_offsets"
@@ -45,7 +45,8 @@ def dump(cluster: Cluster, topic: str, records: Iterable[Record]) -> list[Entry]
     if not files:
         return []
     host = next(node.name for node in cluster.state.nodes)
-    said = cluster.run_tool(host, TOOL, "--offsets-decoder", "--files", ",".join(files))
+    words = ("--offsets-decoder", "--files", ",".join(files))
+    said = cluster.run_tool(host, dump_tool(cluster), *words)
     found = list(parse(said.splitlines(), topic, ids))
     return sorted(found, key=lambda each: (each["partition"], each["offset"]))
 

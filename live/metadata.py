@@ -20,7 +20,6 @@ METADATA = "metadata.jsonl"
 LEADER_CHANGE = "LEADER_CHANGE"
 """The kind of a control record that begins the term of a controller."""
 
-TOOL = "org.apache.kafka.tools.DumpLogSegments"
 DIRECTORY = "__cluster_metadata-0"
 
 _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) .*partitionLeaderEpoch: (\d+) ")
@@ -52,6 +51,13 @@ class Record(msgspec.Struct, frozen=True):
     end: int
 
 
+def dump_tool(cluster: Cluster) -> str:
+    """Kafka's DumpLogSegments, in the package that has it in the cluster's version."""
+    release = tuple(map(int, cluster.state.version.split(".")))
+    package = "org.apache.kafka.tools" if release >= (4, 3) else "kafka.tools"
+    return f"{package}.DumpLogSegments"
+
+
 def dump(cluster: Cluster) -> list[Record]:
     """The log as it is on the running controller that has most of it.
 
@@ -68,8 +74,8 @@ def dump(cluster: Cluster) -> list[Record]:
     if int(files[0].stem):
         raise ClusterError(f"{files[0]}: the log's beginning is in a snapshot, which is not read")
     name = largest.parent.parent.name
-    listed = ",".join(str(file) for file in files)
-    said = cluster.run_tool(name, TOOL, "--cluster-metadata-decoder", "--files", listed)
+    words = ("--cluster-metadata-decoder", "--files", ",".join(map(str, files)))
+    said = cluster.run_tool(name, dump_tool(cluster), *words)
     return list(parse(said.splitlines()))
 
 

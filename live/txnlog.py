@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from live.cluster import Cluster, ClusterError
-from live.metadata import TOOL
+from live.metadata import dump_tool
 
 TRANSACTIONS: Final = "transactions.jsonl"
 TOPIC: Final = "__transaction_state"
@@ -119,7 +119,8 @@ def dump(cluster: Cluster, cut: Iterable[Cut] = ()) -> list[Row]:
         host = next(node.name for node in cluster.state.nodes)
         named = ",".join(map(str, files))
         at_ms = time.time_ns() // 1_000_000
-        said = cluster.run_tool(host, TOOL, "--transaction-log-decoder", "--files", named)
+        words = ("--transaction-log-decoder", "--files", named)
+        said = cluster.run_tool(host, dump_tool(cluster), *words)
         return _replicas(parse(said.splitlines()), whose, at_ms)
 
 

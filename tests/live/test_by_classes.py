@@ -9,12 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from experiments import changed, groups_by_classes, old_replica_by_classes, removed_by_classes
 from experiments.guard_by_classes import AMID, CONTROLS, REFUSAL, runs
 from experiments.snapshots_by_classes import CASES, from_snapshots
 from experiments.transactions_by_classes import late_for_transactions
+from kraftcheck.cli import cli
 
+STORED = Path(__file__).resolve().parents[2] / "examples" / "witness"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.kafka,
@@ -38,9 +41,9 @@ def test_one_that_is_not_below_the_marker_can_be_spared(tmp_path: Path) -> None:
 
 def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_committed() -> None:
     """Z170; the controls keep it out."""
-    found = {
-        case: old_replica_by_classes.lets_in(said) for case, said in old_replica_by_classes.runs(1)
-    }
+    of = old_replica_by_classes
+    cases = of.runs([of.BEHIND, *of.CONTROLS])
+    found = {case: of.lets_in(said) for case, said in cases}
     assert found == {"behind": True, "before": False, "unasked": False}
 
 
@@ -168,3 +171,10 @@ def test_of_two_voters_the_leader_is_removed_and_nobody_leads() -> None:
 
 def test_a_leader_that_hands_over_leaves_one(tmp_path: Path) -> None:
     assert nobody_leads(changed.classes("Z164", tmp_path)) == set()
+
+
+def test_with_its_change_a_deposed_leader_answers_whom_it_keeps_waiting(tmp_path: Path) -> None:
+    """KAFKA-20914: by the specs alone, the release breaks them and the change does not."""
+    words = ["witness", "replay", str(STORED / "KAFKA-20914.moves"), "--as", "specs"]
+    mended = ["--jars", str(changed.classes("KAFKA-20914", tmp_path))]
+    assert [CliRunner().invoke(cli, [*words, *of]).exit_code for of in ([], mended)] == [1, 0]

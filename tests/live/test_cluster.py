@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from live.cluster import STATE, Cluster, ClusterError, Node, State, began, lose_unflushed
+from live.metadata import dump_tool
 from tests.traces.disks.written import write_broker
 
 NODE = Node("n1", 1, ("broker", "controller"), "127.0.0.1")
@@ -33,6 +34,14 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     assert cluster.node("n1") == NODE
     assert cluster.bootstrap == "127.0.0.1:29091"
     assert not cluster.is_running("n1")
+
+
+def test_the_tool_for_dumps_is_where_its_version_has_it(tmp_path: Path) -> None:
+    cluster = cluster_in(tmp_path)
+    assert dump_tool(cluster) == "org.apache.kafka.tools.DumpLogSegments"
+    older = msgspec.structs.replace(cluster.state, version="3.9.2")
+    (tmp_path / STATE).write_bytes(msgspec.json.encode(older))
+    assert dump_tool(Cluster.load(tmp_path)) == "kafka.tools.DumpLogSegments"
 
 
 def test_no_cluster_and_a_damaged_one_are_one_line_each(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+from specs import SPECS
+from tla_utils import read_manifest
 
 FINDS = Path(__file__).resolve().parents[2] / "docs" / "finds"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted(FINDS.glob("[!R]*.md"))}
@@ -20,6 +23,9 @@ REPORT = ("Summary", "Affects", "Steps", "Expected", "Observed", "Cause", "Propo
 REPORTED = {"KAFKA-20914"}
 """Others have reported them in the same words: there is no report of ours."""
 MOST_STEPS = 12
+DATA = Path(__file__).resolve().parents[1] / "live" / "data"
+MODELS = read_manifest(SPECS / "models.toml").models
+MODELLED = re.compile(r"spec\s+check((?:\s+--model\s+[\w-]+)+)")
 
 
 def wrong(name: str, page: str) -> list[str]:
@@ -39,7 +45,31 @@ def wrong(name: str, page: str) -> list[str]:
         found += [f"no {each} in its report" for each in REPORT if f"**{each}**" not in report]
         if "verdict" not in rest:
             found.append("it does not say what the kit says")
-    return found
+    return [*found, *unproved(rest)]
+
+
+def unproved(page: str) -> Iterator[str]:
+    """What it does not say of a model, and of a recording that is stored."""
+    models = [name for named in MODELLED.findall(page) for name in named.split()[1::2]]
+    yield from (f"no model {name}" for name in models if name not in MODELS)
+    if not models and not re.search(r"\bNo\s+model\b", page):
+        yield "it names no model, and not why there is none"
+    stored = re.findall(r"\b[\w-]+\.zip\b", page)
+    yield from (f"{name} is not stored" for name in stored if not (DATA / name).exists())
+    if not stored and ".moves" not in page:
+        yield "it names no recording"
+
+
+def miscounted(readme: str) -> Iterator[str]:
+    """Models of the kit's table that TLC says other things of (their first number: states)."""
+    kit = readme.partition("## By the kit, and mended")[2]
+    for ids, cell in re.findall(r"^\| ([^|]+) \| ([^|]+) \|", kit, re.MULTILINE):
+        of = [*re.findall(r"`([\w-]+)`", cell), *re.findall(r"Z\d+", ids)]
+        named = [name for name in MODELS if {name, name.partition("-")[0]} & {*of}]
+        lengths = {MODELS[name].length or 0 for name in named}
+        for states in re.findall(r"\b\d+\b(?![\w-]*`)", cell):
+            if int(states) not in lengths:
+                yield f"{ids}: {states} states, where models have {sorted(lengths)}"
 
 
 def missing(names: Mapping[str, str], readme: str) -> list[str]:
@@ -71,6 +101,10 @@ def test_each_is_in_the_tables() -> None:
     assert missing(PAGES, README) == []
 
 
+def test_its_models_have_so_many_states() -> None:
+    assert list(miscounted(README)) == []
+
+
 def test_what_is_not_of_the_form_is_noticed() -> None:
     page = PAGES["Z163"]
     assert wrong("Z163", page.replace("## Cause", "## Because")) != []
@@ -79,3 +113,10 @@ def test_what_is_not_of_the_form_is_noticed() -> None:
         "its story has 13 steps"
     ]
     assert missing({"Z1": "# Z1: x"}, README)[0] == "Z1: not in the table"
+    assert wrong("Z163", page.replace("guard-lost", "guard")) == ["no model transactions-guard"]
+    assert wrong("Z163", page.replace("z163.zip", "z1.zip")) == ["z1.zip is not stored"]
+    page = PAGES["DR"].replace("No model", "A model").replace(".zip", "")
+    assert wrong("DR", page) == [
+        *("it names no model, and not why there is none", "it names no recording"),
+    ]
+    assert list(miscounted(README.replace("| Z68 | 9 ", "| Z68 | 8 "))) != []
