@@ -305,7 +305,7 @@ class ClusterMoves(Joints):
         for number in range(len(self.partitions)):
             for kind in kinds:
                 asked = ElectLeaders(kind)
-                make = partial(self.controllers.ask, number, asked)
+                make = partial(self.controllers.ask, {number: asked})
                 found.append(self.move(f"partition {number}: {render_input(asked)}", make))
         return found
 

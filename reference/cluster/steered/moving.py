@@ -22,7 +22,7 @@ def reassignments(cluster: ClusterMoves) -> list[Move]:
     return [
         cluster.move(
             f"partition {partition.number}: {render_input(asked)}",
-            partial(cluster.controllers.ask, partition.number, asked),
+            partial(cluster.controllers.ask, {partition.number: asked}),
         )
         for partition in cluster.partitions
         for asked in _asked(partition)
