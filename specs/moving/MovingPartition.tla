@@ -27,9 +27,6 @@ CONSTANT FirstReplicas   \* who holds the partition at first, in assignment orde
 
 Topic == INSTANCE Reassignments WITH Directories <- {1}, SecondRack <- {}, LeaderNotes <- FALSE
 
-(* What operators are without those that stand in their place.              *)
-Alone == INSTANCE PartitionController
-
 (***************************************************************************)
 (* A partition has the fields of a topic's: replicas, adding, removing,     *)
 (* directories.  A broker's row has one more:                               *)
@@ -171,9 +168,21 @@ Step_HandleUnregisterBroker(c, row, input) ==
                       {}) :
             o \in Topic!Step_HandleUnregisterBroker(c, OfRow(row), input)}
 
+(* NextControlState, but for who leads.                                     *)
 NextOfAllPartitions(row, m) ==
-  Alone!NextControlState(
-    IF LeadsElsewhere(row, m.source) THEN [row EXCEPT !.partition.leader = m.source] ELSE row, m)
+  LET b == m.source
+      registration == row.registrations[b]
+      leads == row.partition.leader = b \/ LeadsElsewhere(row, b)
+  IN CASE registration.fenced /\ m.wantShutDown -> "SHUTDOWN_NOW"
+       [] registration.fenced /\ ~m.wantFence /\ IsCaughtUpWithRegistration(registration, m) ->
+            "UNFENCED"
+       [] registration.fenced -> "FENCED"
+       [] registration.stopping ->
+            IF ~leads /\ MayShutDown(row.contacts, Active(row), b)
+            THEN "SHUTDOWN_NOW" ELSE "CONTROLLED_SHUTDOWN"
+       [] m.wantFence -> IF m.wantShutDown THEN "SHUTDOWN_NOW" ELSE "FENCED"
+       [] m.wantShutDown -> IF leads THEN "CONTROLLED_SHUTDOWN" ELSE "SHUTDOWN_NOW"
+       [] OTHER -> "UNFENCED"
 
 (* R14.  What one controller of all partitions knows of the others.         *)
 Step_HandleOtherPartitions(c, row, input) ==
@@ -183,5 +192,7 @@ Step_HandleOtherPartitions(c, row, input) ==
 
 (* What was said of other partitions is no part of the log either.          *)
 FailoverOfAllPartitions(c, row, input) ==
-  Alone!Step_HandleControllerFailover(c, [row EXCEPT !.held = {}], input)
+  LET offset(b) == IF row.registrations[b].stopping THEN row.offset ELSE Undefined
+  IN Outcome([row EXCEPT !.held = {}, !.contacts = [b \in Brokers |->
+                [live |-> TRUE, metadataOffset |-> Undefined, shutdownOffset |-> offset(b)]]], {})
 =============================================================================

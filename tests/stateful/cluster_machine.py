@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from reference.cluster.steered.moving import reassignments
+from reference.cluster.steered.moving import administration
 from reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
@@ -73,7 +73,7 @@ def voter_crashes(machine: ClusterMachine) -> Offers:
 
 
 def reassigned(machine: ClusterMachine) -> Offers:
-    return reassignments(machine.schedule)
+    return administration(machine.schedule)
 
 
 def resignations(machine: ClusterMachine) -> Offers:
