@@ -17,6 +17,7 @@ Left out: a list shorter than min.insync.replicas, several directories of a brok
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import permutations
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
@@ -70,6 +71,7 @@ from reference.reassignment.messages import (
     CreateTopic,
     DeleteTopic,
     ElectPartitionLeader,
+    PlacePartition,
     Reassign,
     UnregisterBroker,
 )
@@ -213,6 +215,19 @@ class MovingController(PartitionControllerHandlers):
         if was_deleted(row.partition) or short:
             return None
         return self._decided(row, CreateTopic(input.replicas))
+
+    def handle_place_partition(
+        self, row: MovingControllerRow, input: PlacePartition
+    ) -> ControllerOutcome | None:
+        """R9. As without a list: what the placer chooses comes with the input."""
+        if not self._topic.rules.placer_chooses(as_topic(row), input.replicas):
+            return None
+        return self.handle_create_partition(row, CreatePartition(input.replicas))
+
+    def placements(self, row: MovingControllerRow, replicas: int) -> list[tuple[int, ...]]:
+        """All that the placer may choose where so many replicas are asked for."""
+        may, known = self._topic.rules.placer_chooses, as_topic(row)
+        return [each for each in permutations(self._brokers, replicas) if may(known, each)]
 
     def handle_remove_topic(
         self, row: MovingControllerRow, input: RemoveTopic

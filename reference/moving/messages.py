@@ -12,7 +12,7 @@ from reference.kit.fields import Node
 from reference.kit.messages import Tagged
 from reference.partition import messages as of_partition
 from reference.partition.messages import BROKER_INPUTS as OF_BROKERS, BrokerRecord
-from reference.reassignment.messages import CreatePartition, UnregisterBroker
+from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.reassignment.types import MovingPartition
 
 
@@ -72,6 +72,7 @@ CONTROLLER_INPUTS: tuple[type[Any], ...] = (
     ReassignReplicas,
     GiveUpReassignment,
     CreatePartition,
+    PlacePartition,
     RemoveTopic,
     UnregisterBroker,
     OtherPartitions,

@@ -13,12 +13,7 @@ from msgspec.structs import replace
 from reference.kit.properties import Declared, Invariant
 from reference.kit.protocol import HISTORY, Property
 from reference.moving.handlers import as_topic
-from reference.moving.messages import (
-    CreatePartition,
-    GiveUpReassignment,
-    PartitionRecord,
-    ReassignReplicas,
-)
+from reference.moving.messages import GiveUpReassignment, PartitionRecord, ReassignReplicas
 from reference.moving.types import is_there
 from reference.partition.properties import (
     PARTITION_INVARIANTS,
@@ -26,6 +21,7 @@ from reference.partition.properties import (
     weak_isr as of_partition,
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow, is_leader
+from reference.reassignment.messages import CreatePartition, PlacePartition
 from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
 from reference.reassignment.types import CONTROLLER, Target
 
@@ -34,6 +30,7 @@ _OF_LISTS: Final = (
     "TargetReached",
     "ReassignmentKeepsMinIsr",
     "EpochsGrow",
+    "SpreadOverRacks",
 )
 OF_LISTS: Final[tuple[Property, ...]] = tuple(
     [each for each in OF_REASSIGNMENTS if each.name in _OF_LISTS]
@@ -129,7 +126,7 @@ def target_after(known: Target, before: Any, input: Any, ignored: str) -> Target
     """
     if isinstance(input, ReassignReplicas) and not ignored:
         return Target(input.target)
-    if isinstance(input, CreatePartition) and not ignored:
+    if isinstance(input, CreatePartition | PlacePartition) and not ignored:
         return Target(input.replicas)
     if isinstance(input, GiveUpReassignment) and not ignored:
         p = before.partition

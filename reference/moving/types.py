@@ -35,10 +35,14 @@ class Constants(PartitionConstants, frozen=True, kw_only=True, tag="moving", tag
 
     first_replicas: tuple[Node, ...]
     """Who holds the partition at first, in assignment order; nobody: there is none yet."""
+    second_rack: SetOf[Node] = ()
+    """The brokers in another rack than the others, sorted; empty: none has a rack."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         assert set(self.first_replicas) <= set(self.replicas), "who replicates is a broker"
+        assert set(self.second_rack) <= set(self.replicas), "who is in a rack is a broker"
+        assert [*self.second_rack] == sorted({*self.second_rack}), "brokers are sorted, once"
         assert len(set(self.first_replicas)) == len(self.first_replicas), "a replica is listed once"
         none, least = not self.first_replicas, self.min_insync_replicas
         assert none or len(self.first_replicas) >= least, "no list is shorter"
@@ -46,10 +50,6 @@ class Constants(PartitionConstants, frozen=True, kw_only=True, tag="moving", tag
     @property
     def directories(self) -> tuple[int, ...]:
         return (THE_DIRECTORY,)
-
-    @property
-    def second_rack(self) -> tuple[int, ...]:
-        return ()
 
     @property
     def leader_notes(self) -> bool:

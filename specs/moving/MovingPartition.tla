@@ -22,10 +22,12 @@
 (***************************************************************************)
 EXTENDS MovingRules, BrokerLifecycle, PartitionController
 
-CONSTANT FirstReplicas   \* who holds the partition at first, in assignment order; none: there is
-                         \* no partition yet
+CONSTANTS
+  FirstReplicas,   \* who holds the partition at first, in assignment order; none: there is no
+                   \* partition yet
+  SecondRack       \* the brokers in another rack than the others; empty: none has a rack
 
-Topic == INSTANCE Reassignments WITH Directories <- {1}, SecondRack <- {}, LeaderNotes <- FALSE
+Topic == INSTANCE Reassignments WITH Directories <- {1}, LeaderNotes <- FALSE
 
 (***************************************************************************)
 (* A partition has the fields of a topic's: replicas, adding, removing,     *)
@@ -147,6 +149,11 @@ ElectUnderList(c, row, input) ==
 Step_HandleCreatePartition(c, row, input) ==
   IF WasDeleted(row.partition) \/ Len(input.replicas) < MinInsyncReplicas THEN Disabled
   ELSE Decided(row, Topic!Step_HandleCreateTopic(c, OfRow(row), input))
+
+(* R9.  As without a list: what the placer chooses comes with the input.    *)
+Step_HandlePlacePartition(c, row, input) ==
+  IF ~Topic!PlacerChooses(OfRow(row), input.replicas) THEN Disabled
+  ELSE Step_HandleCreatePartition(c, row, input)
 
 Step_HandleRemoveTopic(c, row, input) ==
   Decided(row, Topic!Step_HandleDeleteTopic(c, OfRow(row), input))

@@ -36,7 +36,7 @@ def administrators_of(
         found.append(Mover(shape.reassignments, least, cluster.partitions, stream, cluster))
     if shape.topic_changes is not UNSET:
         stream = chooser.stream(stream_of_option("topic_changes"))
-        of = topics, cluster.catalog, cluster.all_brokers
+        of = topics, cluster.catalog, cluster.all_brokers, shape.second_rack is not UNSET
         found.append(Changes(shape.topic_changes, data.replicas, *of, stream, cluster))
     if shape.unregistrations is not UNSET:
         stream = chooser.stream(stream_of_option("unregistrations"))

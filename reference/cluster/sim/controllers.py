@@ -276,6 +276,17 @@ class Controllers:
         found: Partition = self._active[node].states[partition].row.partition
         return found
 
+    def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
+        """Where the active controller may put a partition of so many replicas; none: there is no
+        such controller.
+        """
+        node = self.active()
+        if node is None:
+            return ()
+        return self._partitions[partition].placements(
+            self._active[node].states[partition].row, replicas
+        )
+
     def _tell_of_others(self, active: _Active, broker: int) -> None:
         """R14. A broker wants to stop: every partition is told whether others hold it back."""
         holds = {

@@ -51,6 +51,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     spare_partitions: int | msgspec.UnsetType = msgspec.UNSET
     """So many partitions may come to be, beside those of the first topics; unsaid, as many as two
     topics have, if topics change."""
+    second_rack: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The brokers in another rack than the others. Where there are racks, the placer says where new
+    partitions are."""
     unregistrations: int | msgspec.UnsetType = msgspec.UNSET
     """So many times an administrator has the controller forget a broker."""
 
@@ -79,6 +82,9 @@ class _Shapes(OptionSet[Shape]):
             return f"{partitions} partitions{among} are more than {MOST_PARTITIONS}"
         if options.topic_changes and not spare and options.topic_changes is not msgspec.UNSET:
             return "topic_changes need spare_partitions, which are 0"
+        racks = options.second_rack
+        if racks is not msgspec.UNSET and not {*racks} < {*range(options.brokers)}:
+            return f"second_rack has not some of the brokers 0 to {options.brokers - 1}"
         return ""
 
     def settled(self, drawn: dict[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +105,9 @@ def _first_partitions(shape: Shape) -> int:
     return shape.topics * (len(shape.assignments) or shape.topic_partitions)
 
 
-OF_MOVING: Final = ("reassignments", "topic_changes", "spare_partitions", "unregistrations")
+OF_MOVING: Final = (
+    *("reassignments", "topic_changes", "spare_partitions", "second_rack", "unregistrations"),
+)
 
 
 def is_moving(requested: Mapping[str, Any]) -> bool:
@@ -210,5 +218,7 @@ def constants_of(options: ClusterOptions) -> ClusterConstants:
         return ClusterConstants(quorum_of(options.quorum), partitions)
     brokers = tuple(range(shape.brokers))
     lists += [()] * _number(shape.spare_partitions)
+    if shape.second_rack is not msgspec.UNSET:
+        of["second_rack"] = tuple(sorted({*shape.second_rack}))
     moving = tuple([MovingConstants(brokers, first_replicas=each, **of) for each in lists])
     return ClusterConstants(quorum_of(options.quorum), moving)

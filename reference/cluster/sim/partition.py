@@ -157,6 +157,12 @@ class ClusterPartition(PartitionWorld):
         held: bool = controller.holds_back(known, broker)
         return held
 
+    def placements(self, known: ControllerRow, replicas: int) -> list[tuple[int, ...]]:
+        """R9. All lists of so many replicas that the placer may choose, by this row."""
+        controller: Any = self._machine.controller
+        found: list[tuple[int, ...]] = controller.placements(known, replicas)
+        return found
+
     def state(self, node: int) -> State:
         return self._states[node]
 

@@ -9,7 +9,7 @@ of the components alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop
 from typing import Protocol
 
@@ -287,6 +287,9 @@ class ClusterSimulation(Joints, Circular):
 
     def known(self, partition: int) -> Partition | None:
         return self.controllers.known(partition)
+
+    def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
+        return self.controllers.placements(partition, replicas)
 
     def unregistered(self, broker: int) -> None:
         self._trouble.unregistered(broker)

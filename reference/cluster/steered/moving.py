@@ -9,13 +9,15 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
+from msgspec import UNSET
+
 from reference.cluster.steered.moves import ClusterMoves
 from reference.cluster.steered.parts import SteeredPartition
 from reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
 from reference.moving.types import Constants, is_there, was_deleted
 from reference.partition.messages import BrokerCrash
 from reference.partition.types import UNDEFINED
-from reference.reassignment.messages import CreatePartition, UnregisterBroker
+from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.runner.narrate import render_input
 from reference.steered.moves import Move
 
@@ -73,7 +75,15 @@ def _topics(cluster: ClusterMoves) -> Iterator[Move]:
                 number: tuple([*cluster.brokers.all, *cluster.brokers.all])[place : place + size]
                 for place, number in enumerate(new, first)
             }
-            yield _made(cluster, topic, lists)
+            if _is_placed(cluster, lists, size):
+                yield _made(cluster, topic, lists)
+
+
+def _is_placed(cluster: ClusterMoves, lists: Mapping[int, tuple[int, ...]], size: int) -> bool:
+    """R9. Where there are racks, partitions are where the placer may put them."""
+    if cluster.options.shape.second_rack is UNSET:
+        return True
+    return {*lists.values()} <= {*cluster.controllers.placements(min(lists), size)}
 
 
 def _made(cluster: ClusterMoves, topic: int, lists: Mapping[int, tuple[int, ...]]) -> Move:
@@ -82,7 +92,9 @@ def _made(cluster: ClusterMoves, topic: int, lists: Mapping[int, tuple[int, ...]
     def make() -> None:
         for number in lists:
             cluster.catalog.name(number, topic)
-        cluster.controllers.ask({number: CreatePartition(of) for number, of in lists.items()})
+        placed = cluster.options.shape.second_rack is not UNSET
+        asked = PlacePartition if placed else CreatePartition
+        cluster.controllers.ask({number: asked(of) for number, of in lists.items()})
 
     return cluster.move(f"topic {topic} has new {' and '.join(told)}", make)
 

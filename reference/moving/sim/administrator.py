@@ -43,6 +43,10 @@ class World(Protocol):
         """The partition as the active controller knows it; None: nobody controls."""
         ...
 
+    def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
+        """Where the placer may put a partition of so many replicas."""
+        ...
+
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 

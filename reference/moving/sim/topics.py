@@ -16,7 +16,7 @@ from typing import Any, Final
 from reference.moving.messages import RemoveTopic
 from reference.moving.sim.administrator import Administrator, Partition, World
 from reference.moving.types import is_there, was_deleted
-from reference.reassignment.messages import CreatePartition, UnregisterBroker
+from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.sim.choices import Stream, pick
 
 ADDED: Final = 3
@@ -57,11 +57,15 @@ class Changes(Administrator[int]):
         topics: Sequence[int],
         catalog: Catalog,
         brokers: tuple[int, ...],
+        placed: bool,
         stream: Stream,
         world: World,
     ) -> None:
-        """replicas: so many a new topic has. topics: those that are changed."""
+        """replicas: so many a new topic has. topics: those that are changed. placed: whether the
+        controller says where partitions are; otherwise whoever asks.
+        """
         super().__init__(asked, stream, world)
+        self._placed = placed
         self._replicas, self._topics = replicas, topics
         self._catalog, self._brokers = catalog, brokers
         self._deletes = False
@@ -87,7 +91,12 @@ class Changes(Administrator[int]):
         size = len(known(there[0]).replicas) if there else self._replicas
         for number in new:
             self._catalog.name(number, subject)
-        return {number: CreatePartition(self._listed(size)) for number in new}
+        if not self._placed:
+            return {number: CreatePartition(self._listed(size)) for number in new}
+        lists = self._world.placements(new[0], size) if new else ()
+        if not lists:
+            return {}
+        return {number: PlacePartition(pick(self._stream, lists)) for number in new}
 
     def follow(self, subject: int) -> None:
         if self._deletes:
