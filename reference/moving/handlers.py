@@ -199,9 +199,7 @@ class MovingController(PartitionControllerHandlers):
         held = {*row.held, input.broker} if input.hold else {*row.held} - {input.broker}
         return ControllerOutcome(replace(row, held=tuple(sorted(held))), (), "")
 
-    def handle_controller_failover(
-        self, row: Any, input: ControllerFailover
-    ) -> ControllerOutcome:
+    def handle_controller_failover(self, row: Any, input: ControllerFailover) -> ControllerOutcome:
         """What was said of other partitions is no part of the log either."""
         return super().handle_controller_failover(replace(row, held=()), input)
 

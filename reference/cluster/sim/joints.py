@@ -130,6 +130,7 @@ class Joints(ABC):
     def forget_controller(self, node: int) -> None:
         self._believed.pop(node, None)
 
+    @abstractmethod
     def unregistered(self, broker: int) -> None:
         """The controller has forgotten a broker."""
 

@@ -154,6 +154,9 @@ class ClusterMoves(Joints):
     def began(self, node: int) -> None:
         """Metadata is read when it is told to be."""
 
+    def unregistered(self, broker: int) -> None:
+        """Who runs it is told to end it, by a move."""
+
     def receive(self, partition: int, message: object) -> None:
         raise AssertionError("clients are asked by the partition")
 

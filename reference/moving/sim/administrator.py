@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from reference.moving.messages import GiveUpReassignment, ReassignReplicas
 from reference.partition.messages import ElectLeaders
+from reference.partition.types import ControllerRow
 from reference.sim.choices import Stream, chance, pick
 
 FIRST_US: Final = 1_800_000
@@ -32,6 +33,8 @@ class Partition(Protocol):
 
     @property
     def replicas(self) -> tuple[int, ...]: ...
+    @property
+    def controller(self) -> ControllerRow: ...
 
 
 class World(Protocol):
@@ -81,9 +84,9 @@ class Administrator(ABC, Generic[S]):
     def end(self) -> None:
         self._over = True
 
-    def again(self, subject: S) -> None:
+    def again(self, subject: S, tries: int = 1) -> None:
         """Another request about it, soon."""
-        self._world.call(self._stream.below(CLOSE_US), self._begin(subject), 1)
+        self._world.call(self._stream.below(CLOSE_US), self._begin(subject), tries)
 
     def _begin(self, subject: S) -> Callable[[int], None]:
         def ask(tries: int) -> None:
@@ -117,6 +120,9 @@ class Mover(Administrator[Partition]):
         return pick(self._stream, self._partitions)
 
     def request(self, subject: Partition) -> Mapping[int, Any]:
+        there = [each for each in self._partitions if each.replicas]
+        if not subject.replicas and there:
+            subject = pick(self._stream, there)
         return {subject.number: self._request(subject)}
 
     def follow(self, subject: Partition) -> None:

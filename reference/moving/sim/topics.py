@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reference.moving.messages import RemoveTopic
-from reference.moving.sim.administrator import Administrator, Partition, World
+from reference.moving.sim.administrator import TRIES, Administrator, Partition, World
 from reference.moving.types import is_there, was_deleted
+from reference.partition.types import UNDEFINED, Registration
 from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.sim.choices import Stream, pick
 
@@ -41,6 +42,10 @@ class Catalog:
         if there:
             self._last[topic] = there
         return self._last[topic]
+
+    def registrations(self) -> tuple[Registration, ...]:
+        """Of all brokers, by what is committed."""
+        return self._partitions[0].controller.registrations
 
     def name(self, number: int, topic: int) -> None:
         """A spare partition is to be one of this topic."""
@@ -100,11 +105,14 @@ class Changes(Administrator[int]):
 
     def follow(self, subject: int) -> None:
         if self._deletes:
-            self.again(subject)
+            self.again(subject, TRIES)
 
     def _listed(self, size: int) -> tuple[int, ...]:
-        """Some brokers, in any order."""
-        brokers = list(self._brokers)
+        """Some brokers, in any order: those that are registered, if they are enough."""
+        known = zip(self._brokers, self._catalog.registrations(), strict=True)
+        brokers = [b for b, registration in known if registration.epoch != UNDEFINED]
+        if len(brokers) < size:
+            brokers = [*self._brokers]
         return tuple([brokers.pop(self._stream.below(len(brokers))) for _ in range(size)])
 
 
