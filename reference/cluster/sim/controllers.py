@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from reference.cluster.sim.brokers import Brokers
 from reference.cluster.sim.link import Request
@@ -293,7 +293,7 @@ class Controllers:
             each.number: each.holds_back(active.states[each.number].row, broker)
             for each in self._brokers.partitions_of[broker]
         }
-        told: dict[int, Input] = {}
+        told: dict[int, Any] = {}
         for number in holds:
             hold = any([holds[other] for other in holds if other != number])
             if hold != (broker in active.states[number].row.held):

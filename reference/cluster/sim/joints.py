@@ -39,7 +39,6 @@ class Joints(ABC):
 
     brokers: Brokers
     controllers: Controllers
-    partitions: Sequence[ClusterPartition]
 
     def __init__(self, options: ClusterOptions, recorder: Recorder) -> None:
         self.constants = constants_of(options)
@@ -138,10 +137,12 @@ class Joints(ABC):
     def all_brokers(self) -> tuple[int, ...]:
         return self.constants.brokers
 
-    def catalog_of(self, options: ClusterOptions) -> Catalog:
-        """Of its partitions, as they are at first."""
+    def catalog_of(
+        self, options: ClusterOptions, partitions: Sequence[ClusterPartition]
+    ) -> Catalog:
+        """Of these partitions, as they are at first."""
         first = sum([len(topic.assignments) for topic in topics_of(options).all])
-        return Catalog(options.shape.topics, first, self.partitions)
+        return Catalog(options.shape.topics, first, partitions)
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as a broker observes the quorum; None: it does not."""

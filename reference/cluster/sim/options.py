@@ -80,7 +80,7 @@ class _Shapes(OptionSet[Shape]):
         if partitions > MOST_PARTITIONS:
             among = f", of which {spare} are spare," if spare else ""
             return f"{partitions} partitions{among} are more than {MOST_PARTITIONS}"
-        if options.topic_changes and not spare and options.topic_changes is not msgspec.UNSET:
+        if _number(options.topic_changes) and not spare:
             return "topic_changes need spare_partitions, which are 0"
         racks = options.second_rack
         if racks is not msgspec.UNSET and not {*racks} < {*range(options.brokers)}:

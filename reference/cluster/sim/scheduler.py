@@ -191,7 +191,7 @@ class ClusterSimulation(Joints, Circular):
             data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
         )
         topics, written = options.shape.topics, topics_written(options)
-        self.catalog = self.catalog_of(options)
+        self.catalog = self.catalog_of(options, self.partitions)
         self._administrators = administrators_of(options, written, chooser, self)
         workload, of = chooser.stream("workload"), self.catalog.of
         self.clients = Clients(load, data, workload, self.partitions, topics, written, of)

@@ -120,7 +120,7 @@ class ClusterMoves(Joints):
             options.shape.stale_answers,
         )
         self.connect(self.parcels, of_brokers, controllers)
-        self.catalog = self.catalog_of(options)
+        self.catalog = self.catalog_of(options, self.partitions)
         self.voters: Watched = self.make_voters(memo.quorum)
         self.voters.moves = self.moves
 

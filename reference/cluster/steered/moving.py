@@ -57,7 +57,8 @@ def _lists(partition: SteeredPartition) -> Iterator[Any]:
 
 def _topics(cluster: ClusterMoves) -> Iterator[Move]:
     """A topic is deleted, or has a partition more; one that there is not is made again."""
-    catalog, known = cluster.catalog, cluster.controllers.known
+    catalog = cluster.catalog
+    known: Any = cluster.controllers.known
     free = [
         number
         for number in catalog.spare
@@ -93,7 +94,7 @@ def _made(cluster: ClusterMoves, topic: int, lists: Mapping[int, tuple[int, ...]
         for number in lists:
             cluster.catalog.name(number, topic)
         placed = cluster.options.shape.second_rack is not UNSET
-        asked = PlacePartition if placed else CreatePartition
+        asked: Any = PlacePartition if placed else CreatePartition
         cluster.controllers.ask({number: asked(of) for number, of in lists.items()})
 
     return cluster.move(f"topic {topic} has new {' and '.join(told)}", make)

@@ -77,7 +77,8 @@ def test_a_new_topic_is_written_and_read() -> None:
     """Its clients find it under the name of the one that was deleted."""
     found: Counter[str] = Counter()
     for run in [run_of(run, {**TOPICS, "appends": 12}) for run in range(12)]:
-        first = sum([bool(each.first_replicas) for each in run.result.constants.partitions])
+        constants: Any = run.result.constants
+        first = sum([bool(each.first_replicas) for each in constants.partitions])
         for each in run.result.history:
             if each.partition is not None and each.partition >= first and each.outcome == "ok":
                 found[each.op] += 1
