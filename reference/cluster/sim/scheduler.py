@@ -20,10 +20,10 @@ from reference.cluster.sim.joints import Joints
 from reference.cluster.sim.link import Link
 from reference.cluster.sim.options import ClusterOptions, topics_written
 from reference.cluster.sim.partition import ClusterPartition
+from reference.cluster.sim.progress import MovingProgress
 from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.sim.trouble import Trouble
 from reference.cluster.types import QUORUM
-from reference.moving.sim.progress import MovingProgress
 from reference.partition.messages import Input, Partition
 from reference.partition.sim.clients import Clients
 from reference.partition.sim.machine import PartitionMemo
