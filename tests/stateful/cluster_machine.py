@@ -11,7 +11,12 @@ from typing import Literal, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from reference.cluster.steered.moving import administration
+from reference.cluster.steered.moving import (
+    reassignments,
+    shutdowns,
+    topic_changes,
+    unregistrations,
+)
 from reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
@@ -73,7 +78,19 @@ def voter_crashes(machine: ClusterMachine) -> Offers:
 
 
 def reassigned(machine: ClusterMachine) -> Offers:
-    return administration(machine.schedule)
+    return reassignments(machine.schedule)
+
+
+def changed_topics(machine: ClusterMachine) -> Offers:
+    return topic_changes(machine.schedule)
+
+
+def forgettings(machine: ClusterMachine) -> Offers:
+    return unregistrations(machine.schedule)
+
+
+def clean_stops(machine: ClusterMachine) -> Offers:
+    return shutdowns(machine.schedule)
 
 
 def resignations(machine: ClusterMachine) -> Offers:
@@ -258,7 +275,9 @@ class ClusterMachine(BrokerMachine):
 
 
 class MovingClusterMachine(ClusterMachine):
-    """The same where an administrator has replicas move."""
+    """The same where an administrator has replicas move, topics come and go, and brokers stop or
+    be forgotten.
+    """
 
     moving = True
 
@@ -269,3 +288,20 @@ class MovingClusterMachine(ClusterMachine):
         move.make()
         if told:
             self.all_read()
+
+    @rule(move=moves(changed_topics), told=st.booleans())
+    @possible(changed_topics)
+    def change_topic(self, move: Move, told: bool) -> None:
+        move.make()
+        if told:
+            self.all_read()
+
+    @rule(move=moves(forgettings))
+    @possible(forgettings)
+    def forget_broker(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(clean_stops))
+    @possible(clean_stops)
+    def stop_broker(self, move: Move) -> None:
+        move.make()

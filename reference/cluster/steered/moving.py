@@ -22,16 +22,28 @@ from reference.runner.narrate import render_input
 from reference.steered.moves import Move
 
 
-def administration(cluster: ClusterMoves) -> list[Move]:
-    """The active controller is asked for them, and of the last ones a broker. Nothing where
-    replicas stay.
-    """
-    if not isinstance(cluster.partitions[0].constants, Constants):
-        return []
-    found = shutdowns(cluster)
-    if cluster.controllers.active() is not None:
-        found += [*_reassignments(cluster), *_topics(cluster), *_unregistrations(cluster)]
-    return found
+def reassignments(cluster: ClusterMoves) -> list[Move]:
+    """The active controller is asked for them."""
+    return [*_reassignments(cluster)] if _is_heard(cluster) else []
+
+
+def topic_changes(cluster: ClusterMoves) -> list[Move]:
+    """Likewise."""
+    return [*_topics(cluster)] if _is_heard(cluster) else []
+
+
+def unregistrations(cluster: ClusterMoves) -> list[Move]:
+    """Likewise."""
+    return [*_unregistrations(cluster)] if _is_heard(cluster) else []
+
+
+def _is_heard(cluster: ClusterMoves) -> bool:
+    """Whether there is somebody to ask, and replicas move."""
+    return _moves(cluster) and cluster.controllers.active() is not None
+
+
+def _moves(cluster: ClusterMoves) -> bool:
+    return isinstance(cluster.partitions[0].constants, Constants)
 
 
 def _ask(cluster: ClusterMoves, words: str, asked: Mapping[int, Any]) -> Move:
@@ -108,6 +120,8 @@ def _unregistrations(cluster: ClusterMoves) -> Iterator[Move]:
 
 def shutdowns(cluster: ClusterMoves) -> list[Move]:
     """Brokers that are to stop cleanly, when the controller lets them."""
+    if not _moves(cluster):
+        return []
     return [
         cluster.move(f"broker {node} is to stop", partial(cluster.brokers.shut_down, node))
         for node in cluster.brokers.all
