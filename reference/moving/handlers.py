@@ -6,13 +6,18 @@ every step; here is what stands in the place of theirs. A change of the partitio
 administrator asks for, is that of the controller of a topic (reference/reassignment), which sees
 this controller's row as its own.
 
-Left out: a list shorter than min.insync.replicas, several directories of a broker, topics that are
-made and deleted.
+A partition is one of a topic with an id: when the topic is deleted it is gone for good, and what is
+made under the name again is another partition. Of its topic it knows itself alone, so that a topic
+is made where its first partition is, and one that is added is made likewise; what depends on the
+others (names, how many replicas, whether a broker may stop) is asked where all are known.
+
+Left out: a list shorter than min.insync.replicas, several directories of a broker.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import permutations
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
@@ -25,8 +30,10 @@ from reference.moving.messages import (
     GiveUpReassignment,
     MetadataRecords,
     MetadataUpdate,
+    OtherPartitions,
     PartitionRecord,
     ReassignReplicas,
+    RemoveTopic,
 )
 from reference.moving.rules import MovingRules
 from reference.moving.types import (
@@ -35,24 +42,42 @@ from reference.moving.types import (
     MovingBrokerRow,
     MovingControllerRow,
     initial_moving_row,
+    is_there,
+    was_deleted,
 )
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import Election, ElectLeaders
+from reference.partition.messages import (
+    ControllerFailover,
+    Election,
+    ElectLeaders,
+    HeartbeatRequest,
+)
 from reference.partition.types import (
     NO_PENDING,
     NOBODY,
     UNDEFINED,
     BrokerOutcome,
     BrokerRow,
+    Contact,
     ControllerOutcome,
     ControllerRow,
     Registration,
 )
 from reference.reassignment.handlers import ReassignmentHandlers
-from reference.reassignment.messages import CancelReassignment, ElectPartitionLeader, Reassign
+from reference.reassignment.messages import (
+    CancelReassignment,
+    CreatePartition,
+    CreateTopic,
+    DeleteTopic,
+    ElectPartitionLeader,
+    PlacePartition,
+    Reassign,
+    UnregisterBroker,
+)
 from reference.reassignment.rules import ReassignmentRules
 from reference.reassignment.types import (
+    UNASSIGNED,
     BrokerRegistration,
     MovingPartition,
     State,
@@ -61,6 +86,8 @@ from reference.reassignment.types import (
 )
 
 _ACTIVE: Final = BrokerRegistration("Active", (THE_DIRECTORY,))
+UNKNOWN_CONTACT: Final = Contact(live=False, metadata_offset=UNDEFINED, shutdown_offset=UNDEFINED)
+"""Of a broker that is not registered."""
 
 
 class MovingBrokers(BrokerHandlers):
@@ -104,7 +131,7 @@ class MovingBrokers(BrokerHandlers):
         partition = row.image.partition
         if self.rules.is_outdated_partition(row, partition):
             return BrokerOutcome(row, (), "")
-        if self.rules.has_left(n, partition):
+        if self.rules.is_of_deleted_topic(partition) or self.rules.has_left(n, partition):
             failed = self.failed_responses(n, row) if row.parked else ()
             return BrokerOutcome(self.left(row), canonical(failed), "")
         remotes = self.rules.remotes_under(row, partition)
@@ -118,6 +145,8 @@ class MovingController(PartitionControllerHandlers):
     """The handlers of the controller."""
 
     records_type = MetadataRecords
+
+    rules: MovingRules
 
     def __init__(
         self, constants: Constants, rules: MovingRules, lists: ReassignmentRules | None = None
@@ -143,10 +172,81 @@ class MovingController(PartitionControllerHandlers):
         acceptable: Collection[int],
         election: Election,
     ) -> Any:
+        if not is_there(partition):
+            return partition
         row = TopicRow(self._all_active, 1, 1, (partition,), ())
         return self._topic.change(row, partition, partition, isr, unclean, acceptable, election)
 
-    # --- What an administrator asks for: R1, R2, R4, R8.
+    # --- Brokers that stop: R14.
+
+    def next_control_state(self, row: Any, m: HeartbeatRequest) -> str:
+        if self.rules.leads_elsewhere(row, m.source):
+            row = replace(row, partition=replace(row.partition, leader=m.source))
+        return super().next_control_state(row, m)
+
+    def holds_back(self, row: MovingControllerRow, b: int) -> bool:
+        """Whether this partition holds back a broker that wants to stop."""
+        if row.partition.leader == b:
+            return True
+        stopping = row.registrations[self._position[b]].stopping
+        return stopping and not self.rules.may_shut_down(row.contacts, self.active(row), b)
+
+    def handle_other_partitions(
+        self, row: MovingControllerRow, input: OtherPartitions
+    ) -> ControllerOutcome | None:
+        if input.hold == (input.broker in row.held):
+            return None
+        held = {*row.held, input.broker} if input.hold else {*row.held} - {input.broker}
+        return ControllerOutcome(replace(row, held=tuple(sorted(held))), (), "")
+
+    def handle_controller_failover(self, row: Any, input: ControllerFailover) -> ControllerOutcome:
+        """What was said of other partitions is no part of the log either."""
+        return super().handle_controller_failover(replace(row, held=()), input)
+
+    # --- What an administrator asks for: R1, R2, R4, R8, R10 to R12, R15.
+
+    def handle_create_partition(
+        self, row: MovingControllerRow, input: CreatePartition
+    ) -> ControllerOutcome | None:
+        """With its topic, or added to it. One that was deleted does not come again."""
+        short = len(input.replicas) < self.constants.min_insync_replicas
+        if was_deleted(row.partition) or short:
+            return None
+        return self._decided(row, CreateTopic(input.replicas))
+
+    def handle_place_partition(
+        self, row: MovingControllerRow, input: PlacePartition
+    ) -> ControllerOutcome | None:
+        """R9. As without a list: what the placer chooses comes with the input."""
+        if not self._topic.rules.placer_chooses(as_topic(row), input.replicas):
+            return None
+        return self.handle_create_partition(row, CreatePartition(input.replicas))
+
+    def placements(self, row: MovingControllerRow, replicas: int) -> list[tuple[int, ...]]:
+        """All that the placer may choose where so many replicas are asked for."""
+        may, known = self._topic.rules.placer_chooses, as_topic(row)
+        return [each for each in permutations(self._brokers, replicas) if may(known, each)]
+
+    def handle_remove_topic(
+        self, row: MovingControllerRow, input: RemoveTopic
+    ) -> ControllerOutcome:
+        return self._decided(row, DeleteTopic())
+
+    def handle_unregister_broker(
+        self, row: MovingControllerRow, input: UnregisterBroker
+    ) -> ControllerOutcome:
+        b, at = input.broker, self._position[input.broker]
+        made = self._topic.step(as_topic(row), input)
+        assert made is not None, "what an administrator asks for is answered"
+        if made.ignored:
+            return ControllerOutcome(row, (), made.ignored)
+        partition = made.row.partitions[0] if made.row.partitions else row.partition
+        gone = replace(row.registrations[at], epoch=UNDEFINED, fenced=True, stopping=False)
+        records = self.partition_records(row.partition, partition)
+        return self.committed(
+            self._with_broker(row, b, partition, gone, UNKNOWN_CONTACT),
+            (*records, self.broker_record(b, gone)),
+        )
 
     def handle_reassign_replicas(
         self, row: MovingControllerRow, input: ReassignReplicas
@@ -170,7 +270,8 @@ class MovingController(PartitionControllerHandlers):
         assert made is not None, "what an administrator asks for is answered"
         if made.ignored:
             return ControllerOutcome(row, (), made.ignored)
-        (partition,) = made.row.partitions
+        left = made.row.partitions
+        partition = left[0] if left else deleted(row.partition)
         records = self.partition_records(row.partition, partition)
         return self.committed(replace(row, partition=partition), records)
 
@@ -187,4 +288,25 @@ def as_topic(row: ControllerRow, *targets: Target) -> TopicRow:
     """The row as that of the controller of a topic with this one partition."""
     partition = cast(MovingPartition, row.partition)
     known = tuple([BrokerRegistration(_state(r), (THE_DIRECTORY,)) for r in row.registrations])
+    if not is_there(partition):
+        return TopicRow(known, 0, int(was_deleted(partition)), (), ())
     return TopicRow(known, 1, 1, (partition,), targets or (Target(partition.replicas),))
+
+
+def deleted(partition: MovingPartition) -> MovingPartition:
+    """R12. What is left of it says when it was deleted, so that nothing older is taken for newer.
+    In Kafka that is a record of its own (RemoveTopicRecord).
+    """
+    return MovingPartition(
+        leader=NOBODY,
+        leader_epoch=partition.leader_epoch,
+        partition_epoch=partition.partition_epoch + 1,
+        isr=(),
+        elr=(),
+        last_known_leader=NOBODY,
+        recovering=False,
+        replicas=(),
+        adding=(),
+        removing=(),
+        directories=(UNASSIGNED,) * len(partition.directories),
+    )

@@ -12,6 +12,7 @@ from reference.kit.fields import Node
 from reference.kit.messages import Tagged
 from reference.partition import messages as of_partition
 from reference.partition.messages import BROKER_INPUTS as OF_BROKERS, BrokerRecord
+from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.reassignment.types import MovingPartition
 
 
@@ -40,6 +41,19 @@ class GiveUpReassignment(Tagged, frozen=True):
     """R4. AlterPartitionReassignments without a list."""
 
 
+class RemoveTopic(Tagged, frozen=True):
+    """R12. DeleteTopics."""
+
+
+class OtherPartitions(Tagged, frozen=True):
+    """R14. Whether other partitions of the cluster hold back a broker that wants to stop: it leads
+    one of them, or somebody has not read yet that it does not. In Kafka one controller knows all.
+    """
+
+    broker: Node
+    hold: bool
+
+
 OWN: dict[str, type[Any]] = {
     "MetadataRecords": MetadataRecords,
     "MetadataUpdate": MetadataUpdate,
@@ -57,5 +71,10 @@ CONTROLLER_INPUTS: tuple[type[Any], ...] = (
     *of_partition.CONTROLLER_INPUTS,
     ReassignReplicas,
     GiveUpReassignment,
+    CreatePartition,
+    PlacePartition,
+    RemoveTopic,
+    UnregisterBroker,
+    OtherPartitions,
 )
 MESSAGES: tuple[type[Any], ...] = own(of_partition.MESSAGES)

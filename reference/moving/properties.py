@@ -14,6 +14,7 @@ from reference.kit.properties import Declared, Invariant
 from reference.kit.protocol import HISTORY, Property
 from reference.moving.handlers import as_topic
 from reference.moving.messages import GiveUpReassignment, PartitionRecord, ReassignReplicas
+from reference.moving.types import is_there
 from reference.partition.messages import NOBODY
 from reference.partition.properties import (
     PARTITION_INVARIANTS,
@@ -22,6 +23,7 @@ from reference.partition.properties import (
     weak_isr as of_partition,
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow, is_leader
+from reference.reassignment.messages import CreatePartition, PlacePartition
 from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
 from reference.reassignment.types import CONTROLLER, Target
 
@@ -30,6 +32,7 @@ _OF_LISTS: Final = (
     "TargetReached",
     "ReassignmentKeepsMinIsr",
     "EpochsGrow",
+    "SpreadOverRacks",
 )
 OF_LISTS: Final[tuple[Property, ...]] = tuple(
     [each for each in OF_REASSIGNMENTS if each.name in _OF_LISTS]
@@ -103,7 +106,32 @@ def holds_what_it_may(n: int, row: Any) -> bool:
     return row.role == "None" and not row.log
 
 
-_OWN: Final = {each.name: each for each in _invariant.all}
+def _while_there(promised: Invariant) -> Invariant:
+    """As long as the partition is there: a topic that is deleted takes its records with it (R12),
+    and its leader may not have read that yet.
+    """
+
+    def check(before: Any, after: Any, history: Any, handlers: Any) -> str | None:
+        if not is_there(after.controller.partition):
+            return None
+        return promised.check(before, after, history, handlers)
+
+    return promised._replace(check=check)
+
+
+_OF_WHAT_IS_THERE: Final = (
+    "ValidControllerIsrAndElr",
+    "NoCommittedRecordLost",
+    "AckedHasMinIsrCopies",
+)
+_OWN: Final = {
+    **{
+        each.name: _while_there(each)
+        for each in PARTITION_INVARIANTS
+        if each.name in _OF_WHAT_IS_THERE
+    },
+    **{each.name: each for each in _invariant.all},
+}
 INVARIANTS: Final[tuple[Invariant, ...]] = tuple(
     [_OWN.get(each.name, each) for each in (*PARTITION_INVARIANTS, _invariant.all[-1])]
 )
@@ -117,6 +145,8 @@ def target_after(known: Target, before: Any, input: Any, ignored: str) -> Target
     """
     if isinstance(input, ReassignReplicas) and not ignored:
         return Target(input.target)
+    if isinstance(input, CreatePartition | PlacePartition) and not ignored:
+        return Target(input.replicas)
     if isinstance(input, GiveUpReassignment) and not ignored:
         p = before.partition
         return Target(tuple([b for b in p.replicas if b not in p.adding]))

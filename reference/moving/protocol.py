@@ -56,7 +56,11 @@ CONTROLLER_KIND: Final = partition.CONTROLLER_KIND._replace(
     first_row="InitialMovingController",
     replaces=(
         ("Changes", "[PartitionController] ChangesOfLists"),
+        ("LeaderEpochError", "[PartitionRules] LeaderErrorUnderList"),
         ("PartitionEpochError", "[PartitionRules] AlterErrorUnderList"),
+        ("IsUncleanRestart", "[PartitionRules] UncleanUnderList"),
+        ("NextControlState", "[PartitionController] NextOfAllPartitions"),
+        ("Step_HandleControllerFailover", "[PartitionController] FailoverOfAllPartitions"),
         ("Step_HandleElectLeaders", "[PartitionController] ElectUnderList"),
     ),
 )

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.moving.types import MovingBrokerRow
-from reference.partition.messages import AlterPartitionRequest, ReplicaFetchRequest
+from reference.moving.types import MovingBrokerRow, MovingControllerRow
+from reference.partition.messages import (
+    AlterPartitionRequest,
+    RegisterBrokerRequest,
+    ReplicaFetchRequest,
+)
 from reference.partition.rules import PartitionRules
-from reference.partition.types import UNKNOWN_REMOTE, Remote
+from reference.partition.types import UNDEFINED, UNKNOWN_REMOTE, Registration, Remote
 from reference.reassignment.types import MovingPartition
 
 
@@ -21,9 +25,15 @@ class MovingRules(PartitionRules):
 
     __slots__ = ()
 
+    def is_of_deleted_topic(self, partition: MovingPartition) -> bool:
+        """R13. Whether the topic is gone, and what a broker has of it with it."""
+        return not partition.replicas
+
     def has_left(self, n: int, partition: MovingPartition) -> bool:
-        """R6. Whether a broker is no replica any more: it stops, and deletes its log."""
-        return n not in partition.replicas
+        """R6. Whether the topic is there, and a broker is no replica any more: it stops, and
+        deletes its log.
+        """
+        return bool(partition.replicas) and n not in partition.replicas
 
     def remotes_under(self, row: MovingBrokerRow, partition: MovingPartition) -> tuple[Remote, ...]:
         """R6. What a leader goes on knowing of others: nothing of who is no replica
@@ -49,6 +59,14 @@ class MovingRules(PartitionRules):
 
     fetch_epoch_error = fetch_error_under_list
 
+    def leader_error_under_list(self, partition: Any, m: AlterPartitionRequest) -> str:
+        """C12, R12. Before all else: the topic is there."""
+        if not partition.replicas:
+            return "UNKNOWN_TOPIC_ID"
+        return super().leader_epoch_error(partition, m)
+
+    leader_epoch_error = leader_error_under_list
+
     def alter_error_under_list(self, partition: Any, m: AlterPartitionRequest) -> str:
         """C12. Behind the compare-and-set: whoever is proposed is a replica."""
         error = super().partition_epoch_error(partition, m)
@@ -57,3 +75,15 @@ class MovingRules(PartitionRules):
         return error
 
     partition_epoch_error = alter_error_under_list
+
+    def unclean_under_list(self, registration: Registration, m: RegisterBrokerRequest) -> bool:
+        """C3, R15. Of a broker that is not registered nothing is known: it comes without proof."""
+        return registration.epoch == UNDEFINED or super().is_unclean_restart(registration, m)
+
+    is_unclean_restart = unclean_under_list
+
+    def leads_elsewhere(self, row: MovingControllerRow, b: int) -> bool:
+        """R14. Whether a broker that wants to stop is to wait for other partitions, as if it led
+        this one.
+        """
+        return b in row.held

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.kit.fields import Node
+from reference.kit.fields import Node, SetOf
 from reference.partition.types import (
     INITIAL_OFFSET,
     NOBODY,
+    UNDEFINED,
     BrokerRow,
     BrokerState,
     ControllerRow,
@@ -33,21 +34,22 @@ class Constants(PartitionConstants, frozen=True, kw_only=True, tag="moving", tag
     """
 
     first_replicas: tuple[Node, ...]
-    """Who holds the partition at first, in assignment order."""
+    """Who holds the partition at first, in assignment order; nobody: there is none yet."""
+    second_rack: SetOf[Node] = ()
+    """The brokers in another rack than the others, sorted; empty: none has a rack."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         assert set(self.first_replicas) <= set(self.replicas), "who replicates is a broker"
+        assert set(self.second_rack) <= set(self.replicas), "who is in a rack is a broker"
+        assert [*self.second_rack] == sorted({*self.second_rack}), "brokers are sorted, once"
         assert len(set(self.first_replicas)) == len(self.first_replicas), "a replica is listed once"
-        assert len(self.first_replicas) >= self.min_insync_replicas, "no list is shorter"
+        none, least = not self.first_replicas, self.min_insync_replicas
+        assert none or len(self.first_replicas) >= least, "no list is shorter"
 
     @property
     def directories(self) -> tuple[int, ...]:
         return (THE_DIRECTORY,)
-
-    @property
-    def second_rack(self) -> tuple[int, ...]:
-        return ()
 
     @property
     def leader_notes(self) -> bool:
@@ -72,6 +74,20 @@ class MovingControllerRow(ControllerRow, frozen=True, gc=False, cache_hash=True)
     """The whole state of the controller as far as one partition is concerned."""
 
     partition: MovingPartition
+    held: SetOf[Node]
+    """R14. The brokers whose stop other partitions of the cluster hold back, sorted."""
+
+
+def is_there(partition: MovingPartition) -> bool:
+    """R10, R12. Whether the partition is one of a topic that exists: it has replicas."""
+    return bool(partition.replicas)
+
+
+def was_deleted(partition: MovingPartition) -> bool:
+    """R12. Whether its topic is gone. What is made under its name has another id, and is another
+    partition.
+    """
+    return not partition.replicas and partition.partition_epoch > 0
 
 
 def initial_moving_partition(constants: Constants) -> MovingPartition:
@@ -100,6 +116,8 @@ def initial_moving_row(constants: Constants) -> MovingBrokerRow:
     brokers = (known,) * len(constants.brokers)
     image = MovingImage(INITIAL_OFFSET, brokers, initial_moving_partition(constants))
     fields = {name: getattr(row, name) for name in row.__struct_fields__}
+    if not constants.first_replicas:
+        fields |= {"leader_epoch": UNDEFINED, "partition_epoch": UNDEFINED}
     return MovingBrokerRow(**{**fields, "role": "None", "image": image, "replicas": ()})
 
 
@@ -107,4 +125,4 @@ def initial_moving_controller(constants: Constants) -> MovingControllerRow:
     row = initial_controller(constants)
     fields = {name: getattr(row, name) for name in row.__struct_fields__}
     partition = initial_moving_partition(constants)
-    return MovingControllerRow(**{**fields, "partition": partition})
+    return MovingControllerRow(**{**fields, "partition": partition, "held": ()})

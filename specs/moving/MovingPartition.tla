@@ -10,25 +10,54 @@
 (* Replicas are all brokers of the cluster, which have a row each.          *)
 (* Python twin: reference/moving/handlers.py.                               *)
 (*                                                                          *)
+(* A partition is one of a topic with an id: when the topic is deleted it   *)
+(* is gone for good, and what is made under the name again is another       *)
+(* partition.  Of its topic it knows itself alone, so that a topic is made  *)
+(* where its first partition is, and one that is added is made likewise;    *)
+(* what depends on the others (names, how many replicas, whether a broker   *)
+(* may stop) is asked where all are known.                                  *)
+(*                                                                          *)
 (* Left out: a list shorter than min.insync.replicas, several directories   *)
-(* of a broker, topics that are made and deleted.                           *)
+(* of a broker.                                                             *)
 (***************************************************************************)
 EXTENDS MovingRules, BrokerLifecycle, PartitionController
 
-CONSTANT FirstReplicas   \* who holds the partition at first, in assignment order
+CONSTANTS
+  FirstReplicas,   \* who holds the partition at first, in assignment order; none: there is no
+                   \* partition yet
+  SecondRack       \* the brokers in another rack than the others; empty: none has a rack
 
-Topic == INSTANCE Reassignments WITH Directories <- {1}, SecondRack <- {}, LeaderNotes <- FALSE
+Topic == INSTANCE Reassignments WITH Directories <- {1}, LeaderNotes <- FALSE
 
 (***************************************************************************)
 (* A partition has the fields of a topic's: replicas, adding, removing,     *)
 (* directories.  A broker's row has one more:                               *)
 (*   replicas   the list in force where it leads or follows, or none        *)
+(* The controller's row has one more:                                       *)
+(*   held       R14: the brokers whose stop other partitions of the cluster *)
+(*              hold back                                                   *)
 (***************************************************************************)
 InitialMovingPartition ==
   [leader |-> Nobody, leaderEpoch |-> 0, partitionEpoch |-> 0, isr |-> RangeOf(FirstReplicas),
    elr |-> {}, lastKnownLeader |-> Nobody, recovering |-> FALSE,
    replicas |-> FirstReplicas, adding |-> {}, removing |-> {},
    directories |-> [b \in Brokers |-> IF b \in RangeOf(FirstReplicas) THEN 1 ELSE 0]]
+
+(* R10, R12.  The partition is one of a topic that exists, or of one that   *)
+(* is gone.                                                                 *)
+IsThere(partition) == partition.replicas # <<>>
+WasDeleted(partition) == ~IsThere(partition) /\ partition.partitionEpoch > 0
+
+(* What is left of it says when it was deleted, so that nothing older is    *)
+(* taken for newer.  In Kafka that is a record of its own                   *)
+(* (RemoveTopicRecord).                                                     *)
+Deleted(partition) ==
+  [partition EXCEPT
+     !.leader = Nobody, !.partitionEpoch = @ + 1, !.isr = {}, !.elr = {},
+     !.lastKnownLeader = Nobody, !.recovering = FALSE, !.replicas = <<>>, !.adding = {},
+     !.removing = {}, !.directories = [b \in Brokers |-> 0]]
+
+FirstEpoch == IF FirstReplicas = <<>> THEN Undefined ELSE 0
 
 (* In the beginning a broker has not heard of the partition.                *)
 InitialMovingRow(n) ==
@@ -38,11 +67,13 @@ InitialMovingRow(n) ==
    controllerRequest |-> NoRequest, alterRequest |-> NoRequest,
    log |-> <<>>, logStart |-> 0, flushed |-> 0, corrupt |-> Undefined, epochCache |-> <<>>,
    checkpoint |-> 0, producers |-> {}, highWatermark |-> 0,
-   role |-> "None", leader |-> Nobody, leaderEpoch |-> 0, partitionEpoch |-> 0,
+   role |-> "None", leader |-> Nobody, leaderEpoch |-> FirstEpoch, partitionEpoch |-> FirstEpoch,
    epochStart |-> Undefined, isr |-> {}, pending |-> NoPending, remotes |-> NoRemotes,
    parked |-> {}, lastFetchedEpoch |-> Undefined, fetching |-> {}, replicas |-> <<>>]
 
-InitialMovingController == [InitialController EXCEPT !.partition = InitialMovingPartition]
+InitialMovingController ==
+  [registrations |-> InitialController.registrations, partition |-> InitialMovingPartition,
+   offset |-> InitialController.offset, contacts |-> InitialController.contacts, held |-> {}]
 
 -----------------------------------------------------------------------------
 (* Brokers: R6.                                                             *)
@@ -61,7 +92,8 @@ PublishUnderList(n, row) ==
       listed == [row EXCEPT !.replicas = partition.replicas,
                             !.remotes = RemotesUnder(row, partition)]
   IN CASE IsOutdatedPartition(row, partition) -> Outcome(row, {})
-       [] HasLeft(n, partition) -> Outcome(Left(row), FailedResponses(n, row))
+       [] IsOfDeletedTopic(partition) \/ HasLeft(n, partition) ->
+            Outcome(Left(row), FailedResponses(n, row))
        [] partition.leader = n -> BecomeLeader(n, listed, partition)
        [] OTHER -> BecomeFollower(n, listed, partition)
 
@@ -76,20 +108,26 @@ State(registration) ==
 
 (* The row as that of the controller of a topic with this one partition.    *)
 AsTopic(states, partition) ==
-  [registrations |-> [b \in Brokers |-> [state |-> states[b], directories |-> {1}]],
-   topicId |-> 1, topicsMade |-> 1, partitions |-> <<partition>>,
-   targets |-> <<[replicas |-> partition.replicas]>>, leaders |-> <<>>]
+  LET there == IsThere(partition)
+  IN [registrations |-> [b \in Brokers |-> [state |-> states[b], directories |-> {1}]],
+      topicId |-> IF there THEN 1 ELSE 0,
+      topicsMade |-> IF there \/ WasDeleted(partition) THEN 1 ELSE 0,
+      partitions |-> IF there THEN <<partition>> ELSE <<>>,
+      targets |-> IF there THEN <<[replicas |-> partition.replicas]>> ELSE <<>>,
+      leaders |-> <<>>]
 
 OfRow(row) == AsTopic([b \in Brokers |-> State(row.registrations[b])], row.partition)
 
 (* Who may lead is said by the change.                                      *)
 ChangesOfLists(partition, isr, unclean, acceptable, election) ==
-  {Topic!Change(AsTopic([b \in Brokers |-> "Active"], partition), partition, partition, isr,
-                unclean, acceptable, election)}
+  IF ~IsThere(partition) THEN {partition}
+  ELSE {Topic!Change(AsTopic([b \in Brokers |-> "Active"], partition), partition, partition, isr,
+                     unclean, acceptable, election)}
 
 (* A step of the topic's controller, as one of this controller.             *)
 Decided(row, outcomes) ==
-  UNION {LET partition == o.row.partitions[1]
+  UNION {LET left == o.row.partitions
+             partition == IF left = <<>> THEN Deleted(row.partition) ELSE left[1]
          IN IF o.ignored # "" THEN Ignore(row, o.ignored)
             ELSE Committed([row EXCEPT !.partition = partition],
                            PartitionRecords(row.partition, partition), {}) : o \in outcomes}
@@ -105,4 +143,63 @@ Step_HandleGiveUpReassignment(c, row, input) ==
 ElectUnderList(c, row, input) ==
   Decided(row, Topic!Step_HandleElectPartitionLeader(c, OfRow(row),
                  [partition |-> 1, election |-> input.election]))
+
+(* With its topic, or added to it.  One that was deleted does not come      *)
+(* again.                                                                   *)
+Step_HandleCreatePartition(c, row, input) ==
+  IF WasDeleted(row.partition) \/ Len(input.replicas) < MinInsyncReplicas THEN Disabled
+  ELSE Decided(row, Topic!Step_HandleCreateTopic(c, OfRow(row), input))
+
+(* R9.  As without a list: what the placer chooses comes with the input.    *)
+Step_HandlePlacePartition(c, row, input) ==
+  IF ~Topic!PlacerChooses(OfRow(row), input.replicas) THEN Disabled
+  ELSE Step_HandleCreatePartition(c, row, input)
+
+Step_HandleRemoveTopic(c, row, input) ==
+  Decided(row, Topic!Step_HandleDeleteTopic(c, OfRow(row), input))
+
+-----------------------------------------------------------------------------
+(* Brokers that stop or are unregistered: R14, R15.                         *)
+
+Step_HandleUnregisterBroker(c, row, input) ==
+  LET b == input.broker
+      gone == [row.registrations[b] EXCEPT !.epoch = Undefined, !.fenced = TRUE,
+                                           !.stopping = FALSE]
+      unknown == [live |-> FALSE, metadataOffset |-> Undefined, shutdownOffset |-> Undefined]
+  IN UNION {LET left == o.row.partitions
+                partition == IF left = <<>> THEN row.partition ELSE left[1]
+            IN IF o.ignored # "" THEN Ignore(row, o.ignored)
+               ELSE Committed([row EXCEPT !.partition = partition, !.registrations[b] = gone,
+                                          !.contacts[b] = unknown],
+                      PartitionRecords(row.partition, partition) \o <<BrokerRecord(b, gone)>>,
+                      {}) :
+            o \in Topic!Step_HandleUnregisterBroker(c, OfRow(row), input)}
+
+(* NextControlState, but for who leads.                                     *)
+NextOfAllPartitions(row, m) ==
+  LET b == m.source
+      registration == row.registrations[b]
+      leads == row.partition.leader = b \/ LeadsElsewhere(row, b)
+  IN CASE registration.fenced /\ m.wantShutDown -> "SHUTDOWN_NOW"
+       [] registration.fenced /\ ~m.wantFence /\ IsCaughtUpWithRegistration(registration, m) ->
+            "UNFENCED"
+       [] registration.fenced -> "FENCED"
+       [] registration.stopping ->
+            IF ~leads /\ MayShutDown(row.contacts, Active(row), b)
+            THEN "SHUTDOWN_NOW" ELSE "CONTROLLED_SHUTDOWN"
+       [] m.wantFence -> IF m.wantShutDown THEN "SHUTDOWN_NOW" ELSE "FENCED"
+       [] m.wantShutDown -> IF leads THEN "CONTROLLED_SHUTDOWN" ELSE "SHUTDOWN_NOW"
+       [] OTHER -> "UNFENCED"
+
+(* R14.  What one controller of all partitions knows of the others.         *)
+Step_HandleOtherPartitions(c, row, input) ==
+  IF input.hold = (input.broker \in row.held) THEN Disabled
+  ELSE Outcome([row EXCEPT !.held = IF input.hold THEN @ \cup {input.broker}
+                                    ELSE @ \ {input.broker}], {})
+
+(* What was said of other partitions is no part of the log either.          *)
+FailoverOfAllPartitions(c, row, input) ==
+  LET offset(b) == IF row.registrations[b].stopping THEN row.offset ELSE Undefined
+  IN Outcome([row EXCEPT !.held = {}, !.contacts = [b \in Brokers |->
+                [live |-> TRUE, metadataOffset |-> Undefined, shutdownOffset |-> offset(b)]]], {})
 =============================================================================

@@ -12,9 +12,13 @@ EXTENDS PartitionRow
 
 RangeOf(sequence) == {sequence[i] : i \in 1..Len(sequence)}
 
-(* R6.  Whether a broker is no replica any more: it stops, and deletes its  *)
-(* log.                                                                     *)
-HasLeft(n, partition) == n \notin RangeOf(partition.replicas)
+(* R13.  Whether the topic is gone, and what a broker has of it with it.    *)
+IsOfDeletedTopic(partition) == partition.replicas = <<>>
+
+(* R6.  Whether the topic is there, and a broker is no replica any more: it *)
+(* stops, and deletes its log.                                              *)
+HasLeft(n, partition) ==
+  partition.replicas # <<>> /\ n \notin RangeOf(partition.replicas)
 
 (* R6.  What a leader goes on knowing of others: nothing of who is no       *)
 (* replica (Partition.updateAssignmentAndIsr).                              *)
@@ -31,10 +35,26 @@ FetchErrorUnderList(row, m) ==
     [] m.source \notin RangeOf(row.replicas) -> "UNKNOWN_LEADER_EPOCH"
     [] OTHER -> "NONE"
 
+(* C12, R12.  Before all else: the topic is there.                          *)
+LeaderErrorUnderList(partition, m) ==
+  CASE partition.replicas = <<>> -> "UNKNOWN_TOPIC_ID"
+    [] m.leaderEpoch > partition.leaderEpoch -> "NOT_CONTROLLER"
+    [] m.leaderEpoch < partition.leaderEpoch -> "FENCED_LEADER_EPOCH"
+    [] OTHER -> "NONE"
+
 (* C12.  Behind the compare-and-set: whoever is proposed is a replica.      *)
 AlterErrorUnderList(partition, m) ==
   CASE m.partitionEpoch > partition.partitionEpoch -> "NOT_CONTROLLER"
     [] m.partitionEpoch < partition.partitionEpoch -> "INVALID_UPDATE_VERSION"
     [] \E member \in m.isr : member.broker \notin RangeOf(partition.replicas) -> "INVALID_REQUEST"
     [] OTHER -> "NONE"
+
+(* C3, R15.  Of a broker that is not registered nothing is known: it comes  *)
+(* without proof.                                                           *)
+UncleanUnderList(registration, m) ==
+  registration.epoch = Undefined \/ m.previousEpoch # registration.epoch
+
+(* R14.  Whether a broker that wants to stop is to wait for other           *)
+(* partitions, as if it led this one.                                       *)
+LeadsElsewhere(row, b) == b \in row.held
 =============================================================================

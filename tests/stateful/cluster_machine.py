@@ -13,7 +13,12 @@ from hypothesis.stateful import initialize, rule
 
 from reference.bugs.catalog import bug
 from reference.cluster.sim.options import OF_QUORUM
-from reference.cluster.steered.moving import reassignments
+from reference.cluster.steered.moving import (
+    reassignments,
+    shutdowns,
+    topic_changes,
+    unregistrations,
+)
 from reference.snapshots.sim.changes import taken_by
 from reference.steered.moves import Move
 from tests.stateful import reached
@@ -78,6 +83,18 @@ def voter_crashes(machine: ClusterMachine) -> Offers:
 
 def reassigned(machine: ClusterMachine) -> Offers:
     return reassignments(machine.schedule)
+
+
+def changed_topics(machine: ClusterMachine) -> Offers:
+    return topic_changes(machine.schedule)
+
+
+def forgettings(machine: ClusterMachine) -> Offers:
+    return unregistrations(machine.schedule)
+
+
+def clean_stops(machine: ClusterMachine) -> Offers:
+    return shutdowns(machine.schedule)
 
 
 def resignations(machine: ClusterMachine) -> Offers:
@@ -301,7 +318,9 @@ def administrator(machine: ClusterMachine) -> Offers:
 
 
 class ChangingClusterMachine(ClusterMachine):
-    """The same where replicas move and the quorum changes."""
+    """The same where replicas move, topics come and go, brokers stop or are forgotten, and the quorum
+    changes.
+    """
 
     name = "changing-cluster"
     steers = "cluster"
@@ -333,3 +352,20 @@ class ChangingClusterMachine(ClusterMachine):
         kinds = [*found.values()]
         among = kinds[kind % len(kinds)]
         among[place % len(among)].make()
+
+    @rule(move=moves(changed_topics), told=st.booleans())
+    @possible(changed_topics)
+    def change_topic(self, move: Move, told: bool) -> None:
+        move.make()
+        if told:
+            self.all_read()
+
+    @rule(move=moves(forgettings))
+    @possible(forgettings)
+    def forget_broker(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(clean_stops))
+    @possible(clean_stops)
+    def stop_broker(self, move: Move) -> None:
+        move.make()

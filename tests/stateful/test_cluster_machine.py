@@ -48,6 +48,40 @@ def test_a_move_of_replicas_is_said_in_words_and_carried_out() -> None:
     assert schedule.partitions[0].row(0).log == ()
 
 
+def test_a_topic_is_deleted_and_made_again_by_moves() -> None:
+    schedule = calm(cluster_of(partitions=1, moving=True))
+    the(schedule.asks(), "ProduceRequest").make()
+    calm(schedule)
+    the([*schedule.possible()], "topic 0 is deleted").make()
+    the([*schedule.possible()], "topic 0 has new partition 1 on 1, 2, 3").make()
+    calm(schedule)
+    assert schedule.progress() == ""
+    old, new, spare = [each.controller.partition for each in schedule.partitions]
+    assert (replicas_of(old), replicas_of(new), replicas_of(spare)) == ((), (1, 2, 3), ())
+    assert {schedule.partitions[0].row(n).log for n in range(4)} == {()}
+    assert [len(schedule.partitions[1].row(n).log) for n in range(4)] == [0, 1, 1, 1]
+
+
+def test_a_broker_that_leads_stops_when_it_is_let_and_one_is_forgotten_by_moves() -> None:
+    schedule = calm(cluster_of(moving=True))
+    leader = schedule.partitions[1].controller.partition.leader
+    the([*schedule.possible()], f"broker {leader} is to stop").make()
+    calm(schedule)
+    assert {each.row(leader).status for each in schedule.partitions} == {"Down"}
+    assert {each.row(leader).clean_shutdown for each in schedule.partitions} == {0}
+    other = schedule.partitions[1].controller.partition.leader
+    the([*schedule.possible()], f"the controller is to forget broker {other}").make()
+    calm(schedule)
+    assert schedule.partitions[1].controller.partition.leader not in (leader, other)
+    assert schedule.progress() == ""
+    assert judge_cluster(schedule) == ""
+
+
+def replicas_of(partition: Any) -> tuple[int, ...]:
+    found: tuple[int, ...] = partition.replicas
+    return found
+
+
 def calm(schedule: ClusterSchedule) -> ClusterSchedule:
     while schedule.calm():
         pass

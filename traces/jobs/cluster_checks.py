@@ -6,7 +6,9 @@ said here:
 
     Committed       what a partition's controller writes is what the quorum's log says: a decision
                     takes effect when a voter first knows it to be committed, once, in the order of
-                    the log, in every partition that it concerns
+                    the log, in every partition that it concerns; and what its controller is told
+                    of the other partitions (whether they hold back a broker that wants to stop) is
+                    so
     OneProcess      a broker is one process: after it has done something, it is up or down in all
                     its partitions alike, in the same incarnation, registered or not, and has read
                     the same part of the metadata log
@@ -29,6 +31,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from reference.cluster.others import misinformed
 from reference.cluster.types import QUORUM, ClusterConstants, quorum_row
 from reference.kit.log import LEADER_CHANGE
 from reference.partition.messages import CONTROLLER, DEPOSED
@@ -109,6 +112,9 @@ class _Commits:
         """How far the quorum's log is known to be committed."""
         self._due: dict[int, deque[_Entry]] = {}
         """By component: committed, and not yet taken."""
+        self._brokers: tuple[int, ...] = part.constants[part.run_constants[run]].brokers
+        self._controllers: dict[int, Any] = {}
+        """By component: the row of its controller, after its first step."""
 
     def said(self, value: int) -> list[tuple[int, int]]:
         """How many records a value has for each component."""
@@ -157,6 +163,11 @@ class _Commits:
 
     def _take(self, component: int, step: int) -> str:
         part = self._part
+        if part.node[step] == CONTROLLER:
+            others = [row for of, row in self._controllers.items() if of != component]
+            self._controllers[component] = part.rows[part.after[step]]
+            if text := misinformed(self._brokers, others, part.inputs[part.input[step]]):
+                return f"{part.action[step]}: {text}"
         sent = part.sent[step].tolist()
         written = [number for number in sent if is_written(part.inputs[number])]
         if not written:

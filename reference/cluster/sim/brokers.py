@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from reference.cluster.sim.link import COMMON, Carrier, Messages, Request
 from reference.cluster.sim.partition import ClusterPartition
-from reference.partition.messages import CONTROLLER, MetadataRecord
+from reference.partition.messages import CONTROLLER, ControlledShutdown, MetadataRecord
 from reference.partition.sim.options import PartitionOptions
 from reference.sim.choices import Stream, chance
 from reference.sim.events import CALL, Queue
@@ -131,6 +131,8 @@ class Brokers:
                 del self._in_flight[node, request.slot]
                 for partition, message in messages.items():
                     self._partitions[partition].take(node, message)
+                if not self.is_running(node):
+                    self._ended(node)
 
         self._link.carry(self._world.now, (CONTROLLER, request.source), messages, arrive)
 
@@ -202,6 +204,17 @@ class Brokers:
         """A process ends. `crash` does it in one partition."""
         for partition in self.partitions_of[node]:
             crash(partition)
+        self._ended(node)
+
+    def shut_down(self, node: int) -> bool:
+        """A process is to stop cleanly, which it does when the controller lets it. Whether it is
+        one that may be asked to.
+        """
+        found = [each.give(node, ControlledShutdown()) for each in self.partitions_of[node]]
+        return None not in found
+
+    def _ended(self, node: int) -> None:
+        """A process that starts again knows nothing of the metadata, and awaits nothing."""
         self._position[node] = 0
         self._in_flight = {k: v for k, v in self._in_flight.items() if k[0] != node}
 

@@ -21,19 +21,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from reference.cluster.sim.brokers import Brokers
 from reference.cluster.sim.link import Request
 from reference.cluster.sim.partition import ClusterPartition
+from reference.moving.messages import OtherPartitions
 from reference.partition.messages import (
     CONTROLLER,
     METADATA_LOG,
+    NOBODY,
     ControllerFailover,
     ElectLeaders,
     HeartbeatRequest,
     Input,
     MetadataRecord,
+    Partition,
     RegisterBrokerRequest,
     SessionTimeout,
 )
@@ -214,7 +217,9 @@ class Controllers:
         for broker in self._brokers.all:
             self._hear(active, broker)
         for number, state in states.items():
-            if state.row.partition.leader_epoch == 0:
+            known = state.row.partition
+            first = known.leader_epoch == 0 and known.leader == NOBODY
+            if first and self._partitions[number].is_there(known):
                 # Nobody has led it yet.
                 self._decide(active, {number: ElectLeaders("PREFERRED")})
         return active
@@ -240,14 +245,61 @@ class Controllers:
         active = self._active.get(node)
         if active is not None:
             inputs = {partition: m.value for partition, m in request.messages.items()}
+            if any([getattr(input, "want_shut_down", False) for input in inputs.values()]):
+                self._tell_of_others(active, request.source)
             self._decide(active, inputs, request)
 
-    def ask(self, partition: int, input: Input) -> bool:
-        """An administrator asks for something. Whether anybody hears it."""
+    def ask(self, inputs: Mapping[int, Input]) -> bool:
+        """An administrator asks for one thing of these partitions, and gets all of it or nothing.
+        Whether anybody hears it.
+        """
         node = self.active()
-        if node is not None:
-            self._decide(self._active[node], {partition: input})
-        return node is not None
+        if node is None:
+            return False
+        active = self._active[node]
+        refused = {}
+        for number, input in inputs.items():
+            step = self._step(self._partitions[number], active, self._intern(input))
+            if step is None:
+                return True
+            if step.ignored:
+                refused[number] = input
+        if inputs:
+            self._decide(active, refused or inputs)
+        return True
+
+    def known(self, partition: int) -> Partition | None:
+        """As the active controller knows it; None: there is none."""
+        node = self.active()
+        if node is None:
+            return None
+        found: Partition = self._active[node].states[partition].row.partition
+        return found
+
+    def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
+        """Where the active controller may put a partition of so many replicas; none: there is no
+        such controller.
+        """
+        node = self.active()
+        if node is None:
+            return ()
+        return self._partitions[partition].placements(
+            self._active[node].states[partition].row, replicas
+        )
+
+    def _tell_of_others(self, active: _Active, broker: int) -> None:
+        """R14. A broker wants to stop: every partition is told whether others hold it back."""
+        holds = {
+            each.number: each.holds_back(active.states[each.number].row, broker)
+            for each in self._brokers.partitions_of[broker]
+        }
+        told: dict[int, Any] = {}
+        for number in holds:
+            hold = any([holds[other] for other in holds if other != number])
+            if hold != (broker in active.states[number].row.held):
+                told[number] = OtherPartitions(broker, hold)
+        if told:
+            self._decide(active, told)
 
     def _decide(
         self, active: _Active, inputs: Mapping[int, Input], request: Request | None = None

@@ -8,7 +8,13 @@ from typing import Any, Final
 import msgspec
 
 from reference.bugs.catalog import bug as known_bug
-from reference.cluster.sim.options import OF_QUORUM, ClusterOptions, draw
+from reference.cluster.sim.options import (
+    OF_MOVING,
+    OF_QUORUM,
+    ClusterOptions,
+    draw,
+    is_moving,
+)
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from reference.moving.protocol import MOVING
@@ -66,8 +72,13 @@ def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
 
 def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
     shape = options.shape
-    moves = shape.reassignments
-    moving = "" if moves is msgspec.UNSET else f"reassignments={moves} "
+    moving = "".join(
+        [
+            f"{name}={getattr(shape, name)} "
+            for name in OF_MOVING
+            if getattr(shape, name) is not msgspec.UNSET
+        ]
+    )
     return (
         f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} {moving}"
         f"{told(options.data)}; quorum: {told(options.quorum)}"
@@ -82,7 +93,7 @@ def _taken_by(requested: Mapping[str, Any]) -> tuple[str, ...]:
         if name.startswith(OF_QUORUM)
     }
     of_quorum = taken_by({**own, "brokers": 0} if "observing" in requested else own)
-    return of_quorum, (MOVING if "reassignments" in requested else PARTITION).name
+    return of_quorum, (MOVING if is_moving(requested) else PARTITION).name
 
 
 SUFFERS: Final = {

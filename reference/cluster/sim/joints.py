@@ -11,16 +11,17 @@ schedule (reference/cluster/steered/schedule.py) by its moves.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from reference.cluster.sim.brokers import Brokers, Heard
 from reference.cluster.sim.controllers import Controllers
 from reference.cluster.sim.link import Carrier, Request
-from reference.cluster.sim.options import ClusterOptions, constants_of
+from reference.cluster.sim.options import ClusterOptions, constants_of, topics_of
 from reference.cluster.sim.partition import Cluster, ClusterPartition
 from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.types import QUORUM
+from reference.moving.sim.topics import Catalog
 from reference.partition.messages import CONTROLLER, METADATA_LOG
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.types import UNDEFINED
@@ -127,6 +128,21 @@ class Joints(ABC):
 
     def forget_controller(self, node: int) -> None:
         self._believed.pop(node, None)
+
+    @abstractmethod
+    def unregistered(self, broker: int) -> None:
+        """The controller has forgotten a broker."""
+
+    @property
+    def all_brokers(self) -> tuple[int, ...]:
+        return self.constants.brokers
+
+    def catalog_of(
+        self, options: ClusterOptions, partitions: Sequence[ClusterPartition]
+    ) -> Catalog:
+        """Of these partitions, as they are at first."""
+        first = sum([len(topic.assignments) for topic in topics_of(options).all])
+        return Catalog(options.shape.topics, first, partitions)
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as a broker observes the quorum; None: it does not."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -20,6 +20,7 @@ from reference.snapshots.sim.changes import constants_of as quorum_of
 
 MOVING_BROKERS = 4
 """So many at least, where replicas move and it was not said how many."""
+MOST_PARTITIONS = 8
 OF_QUORUM = "quorum_"
 """Options of the quorum are requested under their names behind this; those of brokers, network and
 clients under their own."""
@@ -44,7 +45,17 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     the quorum."""
     reassignments: int | msgspec.UnsetType = msgspec.UNSET
     """So many times an administrator asks for other replicas of a partition, or gives that up, or
-    asks for the preferred leader. On request alone."""
+    asks for the preferred leader. On request alone, as are those that follow."""
+    topic_changes: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times an administrator deletes a topic and makes it again, or adds a partition."""
+    spare_partitions: int | msgspec.UnsetType = msgspec.UNSET
+    """So many partitions may come to be, beside those of the first topics; unsaid, as many as two
+    topics have, if topics change."""
+    second_rack: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The brokers in another rack than the others. Where there are racks, the placer says where new
+    partitions are."""
+    unregistrations: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times an administrator has the controller forget a broker."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,15 +75,52 @@ class _Shapes(OptionSet[Shape]):
     def problem(self, options: Shape) -> str:
         if options.brokers > 7:
             return f"{options.brokers} brokers are more than 7"
-        partitions = options.topics * (len(options.assignments) or options.topic_partitions)
-        if partitions > 8:
-            return f"{partitions} partitions are more than 8"
+        spare = _number(options.spare_partitions)
+        partitions = _first_partitions(options) + spare
+        if partitions > MOST_PARTITIONS:
+            among = f", of which {spare} are spare," if spare else ""
+            return f"{partitions} partitions{among} are more than {MOST_PARTITIONS}"
+        if _number(options.topic_changes) and not spare:
+            return "topic_changes need spare_partitions, which are 0"
+        racks = options.second_rack
+        if racks is not msgspec.UNSET and not {*racks} < {*range(options.brokers)}:
+            return f"second_rack has not some of the brokers 0 to {options.brokers - 1}"
         return ""
 
     def settled(self, drawn: dict[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
         if requested.get("reassignments"):
             drawn["brokers"] = max(drawn["brokers"], MOVING_BROKERS)
+        if requested.get("topic_changes"):
+            both = Shape(**{**drawn, **requested})
+            room = max(0, MOST_PARTITIONS - _first_partitions(both))
+            drawn["spare_partitions"] = min(room, 2 * _first_partitions(both) // both.topics)
         return drawn
+
+
+def _number(option: int | msgspec.UnsetType) -> int:
+    return 0 if option is msgspec.UNSET else option
+
+
+def _first_partitions(shape: Shape) -> int:
+    return shape.topics * (len(shape.assignments) or shape.topic_partitions)
+
+
+OF_MOVING: Final = (
+    *("reassignments", "topic_changes", "spare_partitions", "second_rack", "unregistrations"),
+)
+
+
+def is_moving(requested: Mapping[str, Any]) -> bool:
+    """Whether partitions are of the protocol `moving`, by the options that are requested: where
+    lists of replicas change, topics, or which brokers there are.
+    """
+    return any(option in requested for option in OF_MOVING) or bool(requested.get("shutdowns"))
+
+
+def _is_moving(options: ClusterOptions) -> bool:
+    shape = options.shape
+    asked = [getattr(shape, option) is not msgspec.UNSET for option in OF_MOVING]
+    return any(asked) or options.data.shutdowns > 0
 
 
 SHAPES = _Shapes(
@@ -165,9 +213,12 @@ def constants_of(options: ClusterOptions) -> ClusterConstants:
         "fetch_max_records": data.fetch_max_records,
     }
     lists = [assignment for topic in topics_of(options).all for assignment in topic.assignments]
-    if shape.reassignments is msgspec.UNSET:
+    if not _is_moving(options):
         partitions = tuple([PartitionConstants(replicas=each, **of) for each in lists])
         return ClusterConstants(quorum_of(options.quorum), partitions)
     brokers = tuple(range(shape.brokers))
+    lists += [()] * _number(shape.spare_partitions)
+    if shape.second_rack is not msgspec.UNSET:
+        of["second_rack"] = tuple(sorted({*shape.second_rack}))
     moving = tuple([MovingConstants(brokers, first_replicas=each, **of) for each in lists])
     return ClusterConstants(quorum_of(options.quorum), moving)

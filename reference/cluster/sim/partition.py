@@ -8,15 +8,16 @@ the decision, so that its steps are a run of specs/partition/PartitionController
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from reference.moving.sim.lists import Lists
-from reference.moving.types import Constants as MovingConstants
+from reference.moving.types import Constants as MovingConstants, is_there
 from reference.partition.messages import (
     CONTROLLER,
     DEPOSED,
     AlterPartitionRequest,
     ControllerRequestTimeout,
+    Partition,
     SendHeartbeat,
     SendRegistration,
 )
@@ -25,7 +26,9 @@ from reference.partition.sim.options import PartitionOptions
 from reference.partition.sim.pace import Pace
 from reference.partition.sim.scenario import Paces
 from reference.partition.sim.world import PartitionWorld
-from reference.partition.types import PartitionConstants
+from reference.partition.types import ControllerRow, PartitionConstants
+from reference.reassignment.messages import UnregisterBroker
+from reference.reassignment.types import MovingPartition
 from reference.sim.choices import Stream
 from reference.sim.interning import KnownInput
 from reference.sim.memo import State, Step
@@ -69,6 +72,10 @@ class Cluster(Protocol):
 
     def began(self, node: int) -> None:
         """A broker has started."""
+        ...
+
+    def unregistered(self, broker: int) -> None:
+        """The controller has forgotten a broker."""
         ...
 
     def receive(self, partition: int, message: object) -> None:
@@ -140,6 +147,22 @@ class ClusterPartition(PartitionWorld):
         known: Any = self.controller.partition
         return self.brokers if self._lists is None else known.replicas
 
+    def is_there(self, known: Partition) -> bool:
+        """Whether somebody who knows this of the partition knows one that exists."""
+        return self._lists is None or is_there(cast(MovingPartition, known))
+
+    def holds_back(self, known: ControllerRow, broker: int) -> bool:
+        """R14. Whether it is for this partition that a broker may not stop yet, by this row."""
+        controller: Any = self._machine.controller
+        held: bool = controller.holds_back(known, broker)
+        return held
+
+    def placements(self, known: ControllerRow, replicas: int) -> list[tuple[int, ...]]:
+        """R9. All lists of so many replicas that the placer may choose, by this row."""
+        controller: Any = self._machine.controller
+        found: list[tuple[int, ...]] = controller.placements(known, replicas)
+        return found
+
     def state(self, node: int) -> State:
         return self._states[node]
 
@@ -189,6 +212,9 @@ class ClusterPartition(PartitionWorld):
 
     def follow_controller(self, step: Step) -> None:
         """Sessions and readers are the cluster's. Where replicas move, the lists are looked at."""
+        asked = step.input.value
+        if isinstance(asked, UnregisterBroker) and not step.ignored and not self.number:
+            self._cluster.unregistered(asked.broker)
         if self._lists is None or not self._options.watched:
             return
         if wrong := self._lists.wrong(step):

@@ -4,8 +4,9 @@ Trouble comes more gently than in the scenarios of the parts, since here two kin
 this scenario is for lies between the parts: controllers that fail over with decisions in flight,
 answers that wait for a commit, metadata that concerns several partitions.
 
-Left out: brokers that stop cleanly. Whether one may go depends on all its partitions at once, which
-is no input of the specification of one partition (docs/conformance.md).
+Unless a run asks for it no broker stops cleanly: whether one may go depends on all its partitions
+at once, which is no input of the specification of one partition. Where replicas move it is
+(docs/reconfiguration.md).
 """
 
 from __future__ import annotations

@@ -9,23 +9,22 @@ of the components alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop
 from typing import Protocol
 
-from msgspec import UNSET
-
+from reference.cluster.sim.administrators import administrators_of
 from reference.cluster.sim.brokers import Brokers, Heard
 from reference.cluster.sim.controllers import Controllers
 from reference.cluster.sim.joints import Joints
 from reference.cluster.sim.link import Link
 from reference.cluster.sim.options import ClusterOptions, topics_written
 from reference.cluster.sim.partition import ClusterPartition
+from reference.cluster.sim.progress import MovingProgress
 from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.sim.trouble import Trouble
 from reference.cluster.types import QUORUM
-from reference.moving.sim.administrator import Mover
-from reference.partition.messages import Input
+from reference.partition.messages import Input, Partition
 from reference.partition.sim.clients import Clients
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.progress import Progress
@@ -34,7 +33,7 @@ from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.sim.scenario import Load, Scenario
 from reference.quorum.sim.scheduler import QuorumClients, Simulation
 from reference.quorum.types import Row
-from reference.sim.choices import Chooser, Stream, pick, stream_of_option
+from reference.sim.choices import Chooser, Stream, pick
 from reference.sim.events import CALL, Queue
 from reference.sim.family import Circular
 from reference.sim.interning import KnownInput
@@ -192,17 +191,10 @@ class ClusterSimulation(Joints, Circular):
             data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
         )
         topics, written = options.shape.topics, topics_written(options)
-        self._mover: Mover | None = None
-        if options.shape.reassignments is not UNSET:
-            self._mover = Mover(
-                int(options.shape.reassignments),
-                data.min_insync_replicas,
-                self.partitions,
-                chooser.stream(stream_of_option("reassignments")),
-                self,
-            )
-        workload = chooser.stream("workload")
-        self.clients = Clients(load, data, workload, self.partitions, topics, written)
+        self.catalog = self.catalog_of(options, self.partitions)
+        self._administrators = administrators_of(options, written, chooser, self)
+        workload, of = chooser.stream("workload"), self.catalog.of
+        self.clients = Clients(load, data, workload, self.partitions, topics, written, of)
         self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
         self._progress: list[Progress] = []
 
@@ -218,8 +210,8 @@ class ClusterSimulation(Joints, Circular):
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
         lasts = 1000 * faulty * self._options.data.stretch
-        if self._mover is not None:
-            self._mover.start(lasts)
+        for administrator in self._administrators:
+            administrator.start(lasts)
         self.call(lasts, self._heal, 0)
         lanes, events = self._lanes, 0
         while not self.over:
@@ -290,8 +282,17 @@ class ClusterSimulation(Joints, Circular):
     def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
         self.call(delay, lambda _: self.controllers.session_over(node, epoch, broker), 0)
 
-    def ask(self, partition: int, input: Input) -> bool:
-        return self.controllers.ask(partition, input)
+    def ask(self, inputs: Mapping[int, Input]) -> bool:
+        return self.controllers.ask(inputs)
+
+    def known(self, partition: int) -> Partition | None:
+        return self.controllers.known(partition)
+
+    def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
+        return self.controllers.placements(partition, replicas)
+
+    def unregistered(self, broker: int) -> None:
+        self._trouble.unregistered(broker)
 
     def violated(self, name: str, explanation: str) -> None:
         self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))
@@ -302,13 +303,13 @@ class ClusterSimulation(Joints, Circular):
     def _heal(self, _: int) -> None:
         self.quorum.heal()
         self._trouble.heal()
-        if self._mover is not None:
-            self._mover.end()
+        for administrator in self._administrators:
+            administrator.end()
         self._link.heal()
         self.clients.stop_producing()
         self.brokers.heal()
         self._progress = [
-            Progress(lambda p=number: self.clients.probe(p), partition)  # type: ignore[misc]
+            MovingProgress(lambda p=number: self.clients.probe(p), partition)  # type: ignore[misc]
             for number, partition in enumerate(self.partitions)
         ]
         self.call(1000 * self._scenario.healed_ms, self._give_up, 0)

@@ -7,7 +7,7 @@ trouble of its own (reference/quorum/sim/trouble.py), controller failovers among
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from reference.cluster.sim.brokers import Brokers
@@ -17,6 +17,7 @@ from reference.partition.sim.options import (
     Election,
     Outage,
     PartitionOptions,
+    Shutdown,
     Standstill,
     draw_episode,
 )
@@ -26,9 +27,12 @@ from reference.sim.choices import Stream, pick
 from reference.sim.network import Network, Partition
 from reference.sim.trouble import Episodes
 
+UNREGISTERED_MS = 900
+"""So long a broker runs that is not registered any more."""
+
 
 class World(Protocol):
-    def ask(self, partition: int, input: Input) -> bool: ...
+    def ask(self, inputs: Mapping[int, Input]) -> bool: ...
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
@@ -73,7 +77,11 @@ class Trouble(Episodes):
             case Standstill():
                 brokers.stand_still(episode.node, episode.what, 1000 * episode.lasts_ms)
             case Election():
-                world.ask(of.number, ElectLeaders(episode.election))
+                world.ask({of.number: ElectLeaders(episode.election)})
+            case Shutdown():
+                if brokers.shut_down(episode.node):
+                    # It stops when the controller lets it; by then it may have been killed instead.
+                    world.call(1000 * (episode.lasts_ms + 500), self._restart, episode.node)
             case _:
                 assert episode is None, f"no cluster has {type(episode).__name__}"
         self._calm(0)
@@ -101,8 +109,34 @@ class Trouble(Episodes):
             for partition in self._brokers.partitions_of[node]:
                 partition.give(node, BrokerRestart())
 
+    def unregistered(self, node: int) -> None:
+        """The controller knows a broker no more, and refuses what it asks: who runs it starts it
+        anew, and looks again.
+        """
+        self._world.call(1000 * UNREGISTERED_MS, self._start_anew, node)
+
+    def _start_anew(self, node: int) -> None:
+        of = self._brokers.partitions_of[node][0]
+        known = of.controller.registrations[of.brokers.index(node)]
+        if known.epoch != UNDEFINED:
+            return
+        if of.is_running(node) and of.row(node).broker_epoch != UNDEFINED:
+
+            def crash(partition: ClusterPartition) -> None:
+                partition.give(node, BrokerCrash(len(partition.row(node).log), UNDEFINED))
+
+            self._brokers.stop(node, crash)
+            self._world.call(1000 * RESTART_MS, self._restart, node)
+        self.unregistered(node)
+
     def heal(self) -> None:
         """Ends all trouble for good."""
         self.end()
         for node in self._brokers.all:
-            self._world.call(1000 * RESTART_MS, self._restart, node)
+            self._world.call(1000 * RESTART_MS, self._revive, node)
+
+    def _revive(self, node: int) -> None:
+        """Whoever is down, or about to be, comes back."""
+        if self._brokers.partitions_of[node][0].row(node).status == "ShuttingDown":
+            self._world.call(1000 * RESTART_MS, self._revive, node)
+        self._restart(node)

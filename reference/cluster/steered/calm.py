@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from reference.cluster.sim.partition import ClusterPartition
 from reference.cluster.steered.moves import ClusterMoves
+from reference.cluster.steered.moving import forgotten as forgotten_brokers
 from reference.cluster.steered.parts import SteeredPartition
 from reference.partition.steered.world import FAILED, PROMPT
-from reference.partition.types import UNDEFINED
+from reference.partition.types import UNDEFINED, Registration
 from reference.runner.narrate import render_input
 from reference.sim.interning import KnownInput
 from reference.steered.moves import Move
@@ -106,16 +108,36 @@ def _overdue(cluster: ClusterMoves) -> Move | None:
     for voter, epoch, broker in cluster.sessions:
         if voter == active and broker in refused:
             return cluster.ending(voter, epoch, broker)
-    for partition, node, want in _wanted(cluster, "SendHeartbeat"):
-        fenced = any(
-            each.controller.registrations[each.brokers.index(node)].fenced
-            for each in cluster.brokers.partitions_of[node]
-        )
-        if fenced or partition.row(node).status != "Running":
-            return cluster.want_of(partition, node, want)
+    if heartbeat := _heartbeat(cluster):
+        return heartbeat
     for partition, node, want in _wanted(cluster, "SendReplicaFetch"):
         # A leader asks itself whether a follower belongs to the ISR when it fetches.
-        if node not in partition.controller.partition.isr:
+        forgotten = _registration(partition, node).epoch == UNDEFINED
+        if node not in partition.controller.partition.isr and not forgotten:
+            return cluster.want_of(partition, node, want)
+    return None
+
+
+def _registration(partition: ClusterPartition, node: int) -> Registration:
+    return partition.controller.registrations[partition.brokers.index(node)]
+
+
+def _heartbeat(cluster: ClusterMoves) -> Move | None:
+    """Of who starts or is fenced. Where somebody stops, that may wait for anybody's: they take
+    turns.
+    """
+    wanted = []
+    for partition, node, want in _wanted(cluster, "SendHeartbeat"):
+        known = [_registration(each, node) for each in cluster.brokers.partitions_of[node]]
+        awaited = any([each.fenced for each in known]) or partition.row(node).status != "Running"
+        # Whom the controller has forgotten is refused for good.
+        if known[0].epoch != UNDEFINED:
+            wanted.append((awaited, partition, node, want))
+    if any([partition.row(node).status == "ShuttingDown" for _, partition, node, _ in wanted]):
+        turns = [cluster.want_of(partition, node, want) for _, partition, node, want in wanted]
+        return min(turns, key=lambda move: cluster.moves.count(move.words))
+    for awaited, partition, node, want in wanted:
+        if awaited:
             return cluster.want_of(partition, node, want)
     return None
 
@@ -132,6 +154,8 @@ def heal(cluster: ClusterMoves) -> str:
     why = ""
     copying = sum(each.moves_to_copy() for each in cluster.partitions)
     for _ in range(MOVES_TO_PROGRESS * (1 + len(cluster.partitions)) + copying):
+        for crash in forgotten_brokers(cluster):
+            crash.make()
         for restart in cluster.restarts():
             restart.make()
         why = _missing(cluster, probes)

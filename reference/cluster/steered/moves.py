@@ -123,6 +123,7 @@ class ClusterMoves(Joints):
             options.shape.stale_answers,
         )
         self.connect(self.parcels, of_brokers, controllers)
+        self.catalog = self.catalog_of(options, self.partitions)
         self.voters: Watched = self.make_voters(memo.quorum)
         self.voters.moves = self.moves
 
@@ -159,6 +160,9 @@ class ClusterMoves(Joints):
 
     def began(self, node: int) -> None:
         """Metadata is read when it is told to be."""
+
+    def unregistered(self, broker: int) -> None:
+        """Who runs it is told to end it, by a move."""
 
     def receive(self, partition: int, message: object) -> None:
         raise AssertionError("clients are asked by the partition")
@@ -312,7 +316,7 @@ class ClusterMoves(Joints):
         for number in range(len(self.partitions)):
             for kind in kinds:
                 asked = ElectLeaders(kind)
-                make = partial(self.controllers.ask, number, asked)
+                make = partial(self.controllers.ask, {number: asked})
                 found.append(self.move(f"partition {number}: {render_input(asked)}", make))
         return found
 

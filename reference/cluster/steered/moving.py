@@ -1,40 +1,144 @@
-"""Moves of an administrator: other replicas for a partition, or those that were there before."""
+"""Moves of an administrator: other replicas for a partition, topics that are deleted and made
+again, partitions that are added, brokers that are to stop or are forgotten.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import permutations
 from typing import Any
 
+from msgspec import UNSET
+
 from reference.cluster.steered.moves import ClusterMoves
 from reference.cluster.steered.parts import SteeredPartition
-from reference.moving.messages import GiveUpReassignment, ReassignReplicas
-from reference.moving.types import Constants
+from reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
+from reference.moving.types import Constants, is_there, was_deleted
+from reference.partition.messages import BrokerCrash
+from reference.partition.types import UNDEFINED
+from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.runner.narrate import render_input
 from reference.steered.moves import Move
 
 
 def reassignments(cluster: ClusterMoves) -> list[Move]:
     """The active controller is asked for them."""
-    if cluster.controllers.active() is None:
-        return []
-    return [
-        cluster.move(
-            f"partition {partition.number}: {render_input(asked)}",
-            partial(cluster.controllers.ask, partition.number, asked),
-        )
-        for partition in cluster.partitions
-        for asked in _asked(partition)
-    ]
+    return [*_reassignments(cluster)] if _is_heard(cluster) else []
 
 
-def _asked(partition: SteeredPartition) -> Iterator[Any]:
-    """Nothing where replicas stay. Lists of as many as are replicas, or one more or less."""
-    constants = partition.constants
-    if not isinstance(constants, Constants):
+def topic_changes(cluster: ClusterMoves) -> list[Move]:
+    """Likewise."""
+    return [*_topics(cluster)] if _is_heard(cluster) else []
+
+
+def unregistrations(cluster: ClusterMoves) -> list[Move]:
+    """Likewise."""
+    return [*_unregistrations(cluster)] if _is_heard(cluster) else []
+
+
+def _is_heard(cluster: ClusterMoves) -> bool:
+    """Whether there is somebody to ask, and replicas move."""
+    return _moves(cluster) and cluster.controllers.active() is not None
+
+
+def _moves(cluster: ClusterMoves) -> bool:
+    return isinstance(cluster.partitions[0].constants, Constants)
+
+
+def _ask(cluster: ClusterMoves, words: str, asked: Mapping[int, Any]) -> Move:
+    return cluster.move(words, partial(cluster.controllers.ask, asked))
+
+
+def _reassignments(cluster: ClusterMoves) -> Iterator[Move]:
+    for partition in cluster.partitions:
+        for asked in _lists(partition):
+            words = f"partition {partition.number}: {render_input(asked)}"
+            yield _ask(cluster, words, {partition.number: asked})
+
+
+def _lists(partition: SteeredPartition) -> Iterator[Any]:
+    """Of as many as are replicas, or one more or less."""
+    if not partition.replicas:
         return
     yield GiveUpReassignment()
     now = len(partition.replicas)
-    for size in range(max(constants.min_insync_replicas, now - 1), now + 2):
+    for size in range(max(partition.constants.min_insync_replicas, now - 1), now + 2):
         yield from map(ReassignReplicas, permutations(partition.brokers, size))
+
+
+def _topics(cluster: ClusterMoves) -> Iterator[Move]:
+    """A topic is deleted, or has a partition more; one that there is not is made again."""
+    catalog = cluster.catalog
+    known: Any = cluster.controllers.known
+    free = [
+        number
+        for number in catalog.spare
+        if not is_there(known(number)) and not was_deleted(known(number))
+    ]
+    for topic in range(cluster.options.shape.topics):
+        last = catalog.of(topic)
+        there = [number for number in last if is_there(known(number))]
+        if there:
+            yield _ask(cluster, f"topic {topic} is deleted", dict.fromkeys(there, RemoveTopic()))
+        size = len(known(there[0]).replicas) if there else cluster.options.data.replicas
+        new = free[: 1 if there else len(last)]
+        for first in range(len(cluster.brokers.all) if new else 0):
+            lists = {
+                number: tuple([*cluster.brokers.all, *cluster.brokers.all])[place : place + size]
+                for place, number in enumerate(new, first)
+            }
+            if _is_placed(cluster, lists, size):
+                yield _made(cluster, topic, lists)
+
+
+def _is_placed(cluster: ClusterMoves, lists: Mapping[int, tuple[int, ...]], size: int) -> bool:
+    """R9. Where there are racks, partitions are where the placer may put them."""
+    if cluster.options.shape.second_rack is UNSET:
+        return True
+    return {*lists.values()} <= {*cluster.controllers.placements(min(lists), size)}
+
+
+def _made(cluster: ClusterMoves, topic: int, lists: Mapping[int, tuple[int, ...]]) -> Move:
+    told = [f"partition {number} on {', '.join(map(str, of))}" for number, of in lists.items()]
+
+    def make() -> None:
+        for number in lists:
+            cluster.catalog.name(number, topic)
+        placed = cluster.options.shape.second_rack is not UNSET
+        asked: Any = PlacePartition if placed else CreatePartition
+        cluster.controllers.ask({number: asked(of) for number, of in lists.items()})
+
+    return cluster.move(f"topic {topic} has new {' and '.join(told)}", make)
+
+
+def _unregistrations(cluster: ClusterMoves) -> Iterator[Move]:
+    for broker in cluster.brokers.all:
+        asked = {each.number: UnregisterBroker(broker) for each in cluster.partitions}
+        yield _ask(cluster, f"the controller is to forget broker {broker}", asked)
+
+
+def shutdowns(cluster: ClusterMoves) -> list[Move]:
+    """Brokers that are to stop cleanly, when the controller lets them."""
+    if not _moves(cluster):
+        return []
+    return [
+        cluster.move(f"broker {node} is to stop", partial(cluster.brokers.shut_down, node))
+        for node in cluster.brokers.all
+        if cluster.partitions[0].row(node).status == "Running"
+    ]
+
+
+def forgotten(cluster: ClusterMoves) -> list[Move]:
+    """Brokers that run and are not registered any more: who runs one kills it."""
+    of = cluster.partitions[0]
+    found = []
+    for node, known in zip(of.brokers, of.controller.registrations, strict=True):
+        if known.epoch == UNDEFINED and of.is_running(node) and of.row(node).broker_epoch >= 0:
+
+            def crash(partition: Any, node: int = node) -> None:
+                partition.give(node, BrokerCrash(len(partition.row(node).log), UNDEFINED))
+
+            stop = partial(cluster.brokers.stop, node, crash)
+            found.append(cluster.move(f"crash broker {node}", stop))
+    return found

@@ -15,7 +15,12 @@ import msgspec
 
 from reference.cluster.steered import calm as cluster_calm
 from reference.cluster.steered.moves import ClusterMoves
-from reference.cluster.steered.moving import reassignments
+from reference.cluster.steered.moving import (
+    reassignments,
+    shutdowns,
+    topic_changes,
+    unregistrations,
+)
 from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
 from reference.steered.moves import Move, NodeStep, recorded_steps
 
@@ -30,7 +35,9 @@ class ClusterSchedule(ClusterMoves):
         yield from (*self.votes(), *self.votes(True), *self.drops(), *self.readings())
         yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
-        yield from (*reassignments(self), *self.changes())
+        yield from (*reassignments(self), *topic_changes(self))
+        yield from (*unregistrations(self), *shutdowns(self))
+        yield from self.changes()
         yield from (*self.posts(), *self.sends(), *self.breakages())
         yield from (
             *self.asks(),

@@ -1,4 +1,4 @@
-"""Who asks for other replicas while a cluster runs.
+"""Who asks for other replicas while a cluster runs; and how anybody asks its controller.
 
 Law of this file: it asks the active controller for what an administrator may ask; when, is drawn
 before the run, and it asks nothing any more when the faults have ended. What it asks for may come
@@ -7,11 +7,13 @@ over what is under way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from reference.moving.messages import GiveUpReassignment, ReassignReplicas
-from reference.partition.messages import ElectLeaders, Input
+from reference.partition.messages import ElectLeaders
+from reference.partition.types import ControllerRow
 from reference.sim.choices import Stream, chance, pick
 
 FIRST_US: Final = 1_800_000
@@ -20,7 +22,9 @@ AGAIN_US: Final = 400_000
 TRIES: Final = 8
 """So often it asks where nobody controls."""
 CLOSE_US: Final = 600_000
-"""So soon another request for the same partition may follow."""
+"""So soon another request for the same may follow."""
+
+S = TypeVar("S")
 
 
 class Partition(Protocol):
@@ -29,18 +33,76 @@ class Partition(Protocol):
 
     @property
     def replicas(self) -> tuple[int, ...]: ...
+    @property
+    def controller(self) -> ControllerRow: ...
 
 
 class World(Protocol):
-    def ask(self, partition: int, input: Input) -> bool:
-        """Whether a controller heard it."""
+    def ask(self, inputs: Mapping[int, Any]) -> bool:
+        """Asks for one thing of these partitions. Whether a controller heard it."""
+        ...
+
+    def known(self, partition: int) -> Any:
+        """The partition as the active controller knows it; None: nobody controls."""
+        ...
+
+    def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
+        """Where the placer may put a partition of so many replicas."""
         ...
 
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
-class Mover:
-    """Of one run."""
+class Administrator(ABC, Generic[S]):
+    """Of one run. Each request is about a subject."""
+
+    def __init__(self, asked: int, stream: Stream, world: World) -> None:
+        """asked: so many times."""
+        self._asked, self._stream, self._world = asked, stream, world
+        self._over = False
+        self.asked = 0
+        """So many requests were heard."""
+
+    @abstractmethod
+    def subject(self) -> S:
+        """Of a request, drawn before the run."""
+
+    @abstractmethod
+    def request(self, subject: S) -> Mapping[int, Any]:
+        """What is asked for, by partition; nothing: there is nothing to ask."""
+
+    @abstractmethod
+    def follow(self, subject: S) -> None:
+        """A request was heard."""
+
+    def start(self, lasts: int) -> None:
+        """lasts: so many microseconds there are faults."""
+        for _ in range(self._asked):
+            at = FIRST_US + self._stream.below(max(1, lasts - FIRST_US))
+            self._world.call(at, self._begin(self.subject()), TRIES)
+
+    def end(self) -> None:
+        self._over = True
+
+    def again(self, subject: S, tries: int = 1) -> None:
+        """Another request about it, soon."""
+        self._world.call(self._stream.below(CLOSE_US), self._begin(subject), tries)
+
+    def _begin(self, subject: S) -> Callable[[int], None]:
+        def ask(tries: int) -> None:
+            if self._over or tries == 0:
+                return
+            if not self._world.ask(self.request(subject)):
+                self._world.call(AGAIN_US, ask, tries - 1)
+                return
+            self.asked += 1
+            self.follow(subject)
+
+        return ask
+
+
+class Mover(Administrator[Partition]):
+    """Asks for other replicas of a partition, gives that up, or asks for the preferred leader."""
 
     def __init__(
         self,
@@ -50,35 +112,22 @@ class Mover:
         stream: Stream,
         world: World,
     ) -> None:
-        """asked: so many times. least: so many replicas a list has at least."""
-        self._asked, self._least = asked, least
-        self._partitions, self._stream, self._world = partitions, stream, world
-        self._over = False
-        self.asked = 0
-        """So many requests were heard."""
+        """least: so many replicas a list has at least."""
+        super().__init__(asked, stream, world)
+        self._least, self._partitions = least, partitions
 
-    def start(self, lasts: int) -> None:
-        """lasts: so many microseconds there are faults."""
-        for _ in range(self._asked):
-            at = FIRST_US + self._stream.below(max(1, lasts - FIRST_US))
-            partition = pick(self._stream, self._partitions)
-            self._world.call(at, self._begin(partition), TRIES)
+    def subject(self) -> Partition:
+        return pick(self._stream, self._partitions)
 
-    def end(self) -> None:
-        self._over = True
+    def request(self, subject: Partition) -> Mapping[int, Any]:
+        there = [each for each in self._partitions if each.replicas]
+        if not subject.replicas and there:
+            subject = pick(self._stream, there)
+        return {subject.number: self._request(subject)}
 
-    def _begin(self, partition: Partition) -> Callable[[int], None]:
-        def ask(tries: int) -> None:
-            if self._over or tries == 0:
-                return
-            if not self._world.ask(partition.number, self._request(partition)):
-                self._world.call(AGAIN_US, ask, tries - 1)
-                return
-            self.asked += 1
-            if chance(self._stream, 400):
-                self._world.call(self._stream.below(CLOSE_US), self._begin(partition), 1)
-
-        return ask
+    def follow(self, subject: Partition) -> None:
+        if chance(self._stream, 400):
+            self.again(subject)
 
     def _request(self, partition: Partition) -> Any:
         at = self._stream.below(10)

@@ -64,7 +64,8 @@ class Clients:
     """The clients of one run, and the history that they see.
 
     partitions: those of the first topic, then those of the next; topics have equally many.
-    written: the topics to which records are sent, by their place.
+    written: the topics to which records are sent, by their place. catalog: the partitions of a
+    topic, if they are others.
     """
 
     def __init__(
@@ -75,8 +76,10 @@ class Clients:
         partitions: Sequence[World],
         topics: int = 1,
         written: Sequence[int] = (0,),
+        catalog: Callable[[int], Sequence[int]] | None = None,
     ) -> None:
-        self._of_topic = len(partitions) // topics
+        each = len(partitions) // topics
+        self._of_topic = catalog or (lambda topic: range(each * topic, each * (topic + 1)))
         self._written = written
         self._stream = stream
         self._partitions = partitions
@@ -143,10 +146,10 @@ class Clients:
         """Where a record with some key belongs, in some topic."""
         if len(self._partitions) == 1:
             return 0
-        topics, partitions = self._written, self._of_topic
-        topic = pick(self._stream, topics) if len(topics) > 1 else topics[0]
+        topics = self._written
+        partitions = self._of_topic(pick(self._stream, topics) if len(topics) > 1 else topics[0])
         key = f"key-{self._stream.below(KEYS)}"
-        return topic * partitions + partition_for_key(key.encode(), partitions)
+        return partitions[partition_for_key(key.encode(), len(partitions))]
 
     def send(
         self,

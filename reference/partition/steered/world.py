@@ -442,7 +442,8 @@ class Steering(PartitionWorld):
         known = self.controller.registrations[at]
         row, alive = self.row(node), self.controller.contacts[at].live
         waits = row.status == "Starting" and row.broker_epoch == UNDEFINED
-        return waits and alive and known.incarnation != row.incarnation
+        other = known.epoch != UNDEFINED and known.incarnation != row.incarnation
+        return waits and alive and other
 
     def missing(self) -> str:
         """Empty if everybody is in the ISR, or what is not well."""

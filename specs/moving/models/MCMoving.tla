@@ -14,6 +14,7 @@ CONSTANTS
   MaxTargets,          \* lists that are asked for
   MaxCancels,
   MaxLags,             \* replicas that lag behind, and may leave the ISR
+  MaxChanges,          \* times that the topic is made or deleted
   MaxLeaderEpoch
 
 VARIABLE spent
@@ -23,6 +24,7 @@ mcVars == <<rows, controller, metadata, network, committed, acked, spent>>
 (* For cfgs.                                                                *)
 Three == <<b1, b2, b3>>
 FirstTwo == <<b1, b2>>
+Nobodies == <<>>
 
 Targets == {<<x, y>> : x, y \in Brokers} \ {<<x, x>> : x \in Brokers}
 
@@ -97,12 +99,31 @@ GiveUp ==
   /\ Spend("cancels", MaxCancels)
   /\ ByController(Step_HandleGiveUpReassignment(Controller, controller, [type |-> "None"]))
 
+(* R10, R12.  The topic is made, where it was not there, or deleted.        *)
+Create(replicas) ==
+  /\ Spend("changes", MaxChanges)
+  /\ ByController(Step_HandleCreatePartition(Controller, controller, [replicas |-> replicas]))
+
+Remove ==
+  /\ Spend("changes", MaxChanges)
+  /\ ByController(Step_HandleRemoveTopic(Controller, controller, [type |-> "RemoveTopic"]))
+
 MCNext ==
   \/ /\ UNCHANGED spent
      /\ \E n \in Brokers : ReadMetadata(n) \/ Fetch(n) \/ Alter(n) \/ Shrink(n)
   \/ \E n \in Brokers : ProduceRecord(n) \/ (Spend("lags", MaxLags) /\ Lag(n))
   \/ GiveUp
-  \/ \E target \in Targets : ReassignTo(target)
+  \/ Remove
+  \/ \E target \in Targets : ReassignTo(target) \/ Create(target)
+
+(* There is no topic yet.                                                   *)
+NoTopicInit ==
+  /\ rows = [n \in Brokers |-> InitialMovingRow(n)]
+  /\ controller = InitialMovingController
+  /\ metadata = <<>>
+  /\ network = {}
+  /\ HistoryInit
+  /\ spent = [records |-> 0, targets |-> 0, cancels |-> 0, lags |-> 0, changes |-> 0]
 
 (* The first leader is elected, and everybody has heard of it.              *)
 MCInit ==
@@ -117,17 +138,21 @@ MCInit ==
      /\ metadata = records
      /\ network = {}
      /\ HistoryInit
-     /\ spent = [records |-> 0, targets |-> 0, cancels |-> 0, lags |-> 0]
+     /\ spent = [records |-> 0, targets |-> 0, cancels |-> 0, lags |-> 0, changes |-> 0]
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
+NoTopicSpec == NoTopicInit /\ [][MCNext]_mcVars
 
 -----------------------------------------------------------------------------
-(* For the twin: a broker goes on holding what it is no replica of.         *)
+(* For the twins: a broker goes on holding what it is no replica of, or     *)
+(* what is of a topic that there is no more.                                *)
 NobodyLeaves(n, partition) == FALSE
+TopicsLiveOn(partition) == FALSE
 
 (* Probes: that these never happen is refuted.                              *)
 NobodyTakesOver ==
   ~(Len(committed) > 0 /\ rows[b3].role = "Leader" /\ rows[b3].highWatermark > 0)
+NothingIsDeleted == ~(Len(committed) > 0 /\ \A n \in Brokers : rows[n].log = <<>>)
 NobodyComesBack ==
   ~\E n \in Brokers : \E i, j \in 1..Len(metadata) :
      /\ i < j /\ n \notin Listed(metadata[i].partition) /\ n \in Listed(metadata[j].partition)

@@ -1,0 +1,140 @@
+"""Topics that are deleted and made again while a cluster runs, partitions that are added, brokers
+that are unregistered.
+
+Which partitions a run may come to have is fixed when it begins: those that there are not yet are
+spare. A topic that is made again has a new id, and with it partitions that were spare.
+
+Law of this file: as that of administrator.py. Names of topics are here alone; controllers know
+partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from reference.moving.messages import RemoveTopic
+from reference.moving.sim.administrator import TRIES, Administrator, Partition, World
+from reference.moving.types import is_there, was_deleted
+from reference.partition.types import UNDEFINED, Registration
+from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
+from reference.sim.choices import Stream, pick
+
+ADDED: Final = 3
+"""One change of so many adds a partition; the others delete the topic."""
+
+
+class Catalog:
+    """Which partitions are those of which topic."""
+
+    def __init__(self, topics: int, first: int, partitions: Sequence[Partition]) -> None:
+        """first: so many partitions there are at first; topics have equally many."""
+        self._partitions = partitions
+        each = first // topics
+        self._topic_of = {number: number // each for number in range(first)}
+        self._last = {topic: [*range(each * topic, each * (topic + 1))] for topic in range(topics)}
+        self.spare = range(first, len(partitions))
+
+    def of(self, topic: int) -> Sequence[int]:
+        """The partitions of a topic by what is committed; those that it had last, if it is gone."""
+        named = [number for number, of in sorted(self._topic_of.items()) if of == topic]
+        there = [number for number in named if self._partitions[number].replicas]
+        if there:
+            self._last[topic] = there
+        return self._last[topic]
+
+    def registrations(self) -> tuple[Registration, ...]:
+        """Of all brokers, by what is committed."""
+        return self._partitions[0].controller.registrations
+
+    def name(self, number: int, topic: int) -> None:
+        """A spare partition is to be one of this topic."""
+        self._topic_of[number] = topic
+
+
+class Changes(Administrator[int]):
+    """Deletes a topic and makes it again, or adds a partition."""
+
+    def __init__(
+        self,
+        asked: int,
+        replicas: int,
+        topics: Sequence[int],
+        catalog: Catalog,
+        brokers: tuple[int, ...],
+        placed: bool,
+        stream: Stream,
+        world: World,
+    ) -> None:
+        """replicas: so many a new topic has. topics: those that are changed. placed: whether the
+        controller says where partitions are; otherwise whoever asks.
+        """
+        super().__init__(asked, stream, world)
+        self._placed = placed
+        self._replicas, self._topics = replicas, topics
+        self._catalog, self._brokers = catalog, brokers
+        self._deletes = False
+        """Whether the last request deletes."""
+
+    def subject(self) -> int:
+        return pick(self._stream, self._topics)
+
+    def request(self, subject: int) -> Mapping[int, Any]:
+        last, known = self._catalog.of(subject), self._world.known
+        if known(last[0]) is None:
+            return {}
+        there = [number for number in last if is_there(known(number))]
+        free = [
+            number
+            for number in self._catalog.spare
+            if not is_there(known(number)) and not was_deleted(known(number))
+        ]
+        self._deletes = bool(there) and self._stream.below(ADDED) > 0
+        if self._deletes:
+            return dict.fromkeys(there, RemoveTopic())
+        new = free[: 1 if there else len(last)]
+        size = len(known(there[0]).replicas) if there else self._replicas
+        for number in new:
+            self._catalog.name(number, subject)
+        if not self._placed:
+            return {number: CreatePartition(self._listed(size)) for number in new}
+        lists = self._world.placements(new[0], size) if new else ()
+        if not lists:
+            return {}
+        return {number: PlacePartition(pick(self._stream, lists)) for number in new}
+
+    def follow(self, subject: int) -> None:
+        if self._deletes:
+            self.again(subject, TRIES)
+
+    def _listed(self, size: int) -> tuple[int, ...]:
+        """Some brokers, in any order: those that are registered, if they are enough."""
+        known = zip(self._brokers, self._catalog.registrations(), strict=True)
+        brokers = [b for b, registration in known if registration.epoch != UNDEFINED]
+        if len(brokers) < size:
+            brokers = [*self._brokers]
+        return tuple([brokers.pop(self._stream.below(len(brokers))) for _ in range(size)])
+
+
+class Unregistering(Administrator[int]):
+    """Has the controller forget a broker."""
+
+    def __init__(
+        self,
+        asked: int,
+        partitions: Sequence[Partition],
+        brokers: tuple[int, ...],
+        stream: Stream,
+        world: World,
+    ) -> None:
+        super().__init__(asked, stream, world)
+        self._partitions, self._brokers = partitions, brokers
+
+    def subject(self) -> int:
+        return pick(self._stream, self._brokers)
+
+    def request(self, subject: int) -> Mapping[int, Any]:
+        return {each.number: UnregisterBroker(subject) for each in self._partitions}
+
+    def follow(self, subject: int) -> None:
+        """That is all."""
