@@ -22,7 +22,7 @@ from kraftcheck.serve.producers import NODE, Producers
 from reference.partition.messages import NOBODY
 from reference.partition.types import UNDEFINED
 from reference.transactions.coordinator import CoordinatorHandlers, current
-from reference.transactions.log import last_of
+from reference.kit.tail_log import last_of
 from reference.transactions.messages import (
     COORDINATOR,
     NO_CLIENT,
