@@ -72,7 +72,7 @@ NoUnknownProbe == \A m \in network : m.error # "UNKNOWN_MEMBER_ID"
 NoLoadedTailProbe ==
   [][coordinator'.leaderEpoch > coordinator.leaderEpoch =>
        coordinator'.log.leader = <<>>]_mcVars
-NoUnseenTailProbe ==
+NoTailOfAnotherProbe ==
   [][coordinator'.leaderEpoch > coordinator.leaderEpoch =>
        LET had == coordinator.log.leader
            has == coordinator'.log.leader
