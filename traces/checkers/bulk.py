@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from reference.clients.promises import Configuration
 from traces.checkers import members
@@ -60,8 +61,8 @@ def configuration_of(rows: Rows) -> Configuration:
     append, fetch = rows.f.are("append"), rows.f.are("fetch")
     listening = _any(rows.f, CALLBACKS).any()
     subscribed = rows.f.are("subscribe").any()
-    who = _pairs(rows.process, rows.key.codes)
-    one_client = bool(np.isin(who[append], who[fetch]).any())
+    who = _pairs(rows.process, rows.key)
+    one_client = bool(np.isin(np.unique(who[append]), np.unique(who[fetch])).any())
     return Configuration(
         consumers="listen" if listening else "subscribe" if subscribed else "assign",
         one_client=one_client,
@@ -70,11 +71,13 @@ def configuration_of(rows: Rows) -> Configuration:
     )
 
 
-def _pairs(one: Ints, other: Ints) -> Ints:
-    """A number for each pair."""
-    firsts = np.unique(one, return_inverse=True)[1]
-    seconds = np.unique(other, return_inverse=True)[1]
-    numbers: Ints = firsts * (int(seconds.max(initial=0)) + 1) + seconds
+def _pairs(processes: Ints, key: Words) -> Ints:
+    """A number for each process and key."""
+    low = int(processes.min(initial=0))
+    of = processes - low
+    if int(of.max(initial=0)) > 1 << 20:
+        of = np.unique(processes, return_inverse=True)[1]
+    numbers: Ints = of * (len(key.names) + 1) + key.codes + 1
     return numbers
 
 
@@ -112,23 +115,19 @@ def batch_of(rows: Rows) -> LogBatch:
     if not len(at):
         raise Unusual
     # In the order in which keys appear, and of each key in the order of rows.
-    keys, first, inverse = np.unique(rows.key.codes[at], return_index=True, return_inverse=True)
+    codes = rows.key.codes[at] + 1
+    first = np.full(len(rows.key.names) + 1, len(at))
+    first[codes[::-1]] = np.arange(len(at))[::-1]
+    keys = np.argsort(first)[: int((first < len(at)).sum())]
     place = np.argsort(np.argsort(first))
-    segment = place[inverse]
+    segment = place[codes]
     order = np.argsort(segment, kind="stable")
     at, segment = at[order], segment[order]
-    labels = [""] * len(keys)
-    for key, number in zip(keys.tolist(), place.tolist(), strict=True):
-        labels[number] = None if key < 0 else rows.key.names[key]  # type: ignore[call-overload]
+    labels = [rows.key.names[key - 1] if key else None for key in keys.tolist()]
     index, group = operation_numbers(rows)
     outcome, ended = _outcomes(rows), _ended(rows)
     is_append = rows.f.are("append")[at]
     a, r = at[is_append], at[~is_append]
-    known = (outcome[a] == DID) & (rows.offset[a] != UNKNOWN)
-    appends = Appends(
-        *(segment[is_append], rows.process[a], rows.invoked[a], ended[a], rows.value[a]),
-        *(np.where(known, rows.offset[a], UNKNOWN), outcome[a], index[a], group[a]),
-    )
     says = rows.answered[r] | (rows.end[r] != UNKNOWN)
     session = _sessions(rows, r)[says]
     of, r = segment[~is_append][says], r[says]
@@ -136,10 +135,18 @@ def batch_of(rows: Rows) -> LogBatch:
     splits = np.concatenate(([0], np.cumsum(counts)))
     inside = np.arange(int(splits[-1])) - np.repeat(splits[:-1], counts)
     told = np.repeat(rows.splits[r], counts) + inside
+    # Numbers of values go on from one segment to the next.
+    both = pa.concat_arrays([rows.value.take(pa.array(a)), rows.returned.take(pa.array(told))])
+    value = np.asarray(both.dictionary_encode().indices.to_numpy(), np.int64)
+    known = (outcome[a] == DID) & (rows.offset[a] != UNKNOWN)
+    appends = Appends(
+        *(segment[is_append], rows.process[a], rows.invoked[a], ended[a], value[: len(a)]),
+        *(np.where(known, rows.offset[a], UNKNOWN), outcome[a], index[a], group[a]),
+    )
     reads = Reads(
         *(of, rows.process[r], session, rows.invoked[r], ended[r]),
         *(np.full(len(r), FETCH, np.int8), rows.offset[r], rows.end[r], outcome[r]),
-        *(index[r], group[r], splits, rows.offsets[told], rows.returned[told]),
+        *(index[r], group[r], splits, rows.offsets[told], value[len(a) :]),
     )
     counted = np.bincount(segment, minlength=len(keys)).astype(np.int64)
     return LogBatch(len(keys), counted, appends, reads, tuple(labels))
@@ -160,7 +167,7 @@ def _sessions(rows: Rows, fetches: Ints) -> Ints:
     resets = indices(_any(rows.f, CALLBACKS))
     every = np.concatenate((fetches, resets))
     is_reset = np.arange(len(every)) >= len(fetches)
-    who = _pairs(rows.process, rows.key.codes)[every]
+    who = _pairs(rows.process, rows.key)[every]
     order = np.lexsort((every, who))
     new = np.concatenate(([True], who[order][1:] != who[order][:-1]))
     numbers = np.cumsum(new | is_reset[order])
@@ -189,15 +196,14 @@ def members_of(rows: Rows) -> Members | None:
         builder.add(each)
     fetch = rows.f.are("fetch")
     polls = indices(fetch & (rows.answered | (rows.to != UNKNOWN) | (rows.offset != UNKNOWN)))
-    groups = np.array(sorted(builder.groups), np.int64)
-    polls = polls[np.isin(rows.process[polls], groups)]
+    polls = polls[np.isin(rows.process[polls], [*builder.groups])]
     told = indices(offsets & ~rows.outcome.are(FAIL))
     place = _places(rows, builder, polls, told)
     for key in np.unique(rows.key.codes[rows.f.are("append") | fetch]).tolist():
         builder.partition(None if key < 0 else rows.key.names[key])
     marks = [builder.mark(name) for name in rows.mark.names]
     found = builder.built(_records(rows, builder))
-    spans = _Spans(found.spans, np.concatenate((rows.invoked, rows.completed)))
+    spans = _Spans(found.spans)
     answered = np.where(_outcomes(rows) == MAY, NEVER, rows.completed)
     span, _ = spans.at(place[told], rows, told)
     is_commit = rows.f.are("commit-offsets")[told]
@@ -222,18 +228,18 @@ def _last_heard(rows: Rows) -> dict[int, int]:
 def _places(rows: Rows, builder: Builder, polls: Ints, told: Ints) -> Ints:
     """Of each of these rows, its place."""
     found = np.full(len(rows.process), NONE, np.int64)
-    for at, groups in (
-        (polls, np.array([builder.groups[p] for p in rows.process[polls].tolist()], object)),
-        (told, rows.group.codes[told]),
-    ):
-        named = groups if at is told else np.array([rows.group.names.index(g) for g in groups])
-        pairs = _pairs(named.astype(np.int64), rows.key.codes[at])
-        _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-        numbers = []
-        for row, group in zip(at[first].tolist(), named[first].tolist(), strict=True):
-            numbers.append(builder.place(rows.group.names[int(group)], rows.key.of(row)))
-        if numbers:
-            found[at] = np.array(numbers, np.int64)[inverse]
+    processes = np.array(sorted(builder.groups), np.int64)
+    numbers = [rows.group.names.index(builder.groups[p]) for p in processes.tolist()]
+    mine = np.array(numbers, np.int64)[np.searchsorted(processes, rows.process[polls])]
+    width = len(rows.key.names) + 1
+    for at, group in ((polls, mine), (told, rows.group.codes[told])):
+        pairs = group * width + rows.key.codes[at] + 1
+        of = np.full(len(rows.group.names) * width, NONE, np.int64)
+        for pair in np.unique(pairs).tolist():
+            name, key = divmod(pair, width)
+            label = rows.key.names[key - 1] if key else None
+            of[pair] = builder.place(rows.group.names[name], label)
+        found[at] = of[pairs]
     return found
 
 
@@ -247,10 +253,12 @@ def _records(rows: Rows, builder: Builder) -> tuple[Ints, Ints]:
     counts = rows.splits[f + 1] - rows.splits[f]
     of = np.concatenate((partition[a], np.repeat(partition[f], counts)))
     at = np.concatenate((rows.offset[a], rows.offsets))
-    order = np.lexsort((at, of))
-    of, at = of[order], at[order]
-    new = np.concatenate(([True], (of[1:] != of[:-1]) | (at[1:] != at[:-1])))[: len(of)]
-    return of[new], at[new]
+    width = int(at.max(initial=0)) + 1
+    if width * (int(of.max(initial=0)) + 1) >= 1 << 62:
+        raise Unusual
+    both = np.sort(of * width + at)
+    new = np.concatenate(([True], both[1:] != both[:-1]))[: len(both)]
+    return both[new] // width, both[new] % width
 
 
 def _polled(
@@ -294,10 +302,10 @@ def _extremes(rows: Rows, polls: Ints, counts: Ints) -> tuple[Ints, Ints]:
 class _Spans:
     """Which span operations were made in (members.py), all at once."""
 
-    def __init__(self, spans: members.Spans, times: Ints) -> None:
-        self._times = np.unique(np.concatenate((times, spans.begin, spans.end)))
-        who = np.stack((spans.place, spans.process), 1)
-        self._who = np.unique(who, axis=0)
+    def __init__(self, spans: members.Spans) -> None:
+        self._times = np.unique(np.concatenate((spans.begin, spans.end)))
+        self._processes = np.unique(spans.process)
+        self._who = np.unique(self._number(spans.place, spans.process))
         pair = self._pair(spans.place, spans.process)
         self._order = np.argsort(pair, kind="stable")
         self._begin = self._keyed(pair, spans.begin)[self._order]
@@ -307,17 +315,21 @@ class _Spans:
         self._first = np.searchsorted(pair[self._order], np.arange(len(self._who) + 1))
         self._spans = spans
 
+    def _number(self, place: Ints, process: Ints) -> Ints:
+        """Of a place and a process that has spans."""
+        of: Ints = place * len(self._processes) + np.searchsorted(self._processes, process)
+        return of
+
     def _pair(self, place: Ints, process: Ints) -> Ints:
         """The number of each pair that has spans, or NONE."""
-        known = {tuple(pair): number for number, pair in enumerate(self._who.tolist())}
-        distinct, inverse = np.unique(
-            np.stack((place, process), 1), axis=0, return_inverse=True
-        )
-        numbers = np.array([known.get(tuple(d), NONE) for d in distinct.tolist()], np.int64)
-        found: Ints = numbers[inverse.ravel()] if len(numbers) else np.zeros(0, np.int64)
+        of = self._number(place, process)
+        at = np.minimum(np.searchsorted(self._who, of), len(self._who) - 1)
+        known = np.isin(process, self._processes) & (self._who[at] == of)
+        found: Ints = np.where(known, at, NONE)
         return found
 
     def _keyed(self, pair: Ints, times: Ints) -> Ints:
+        """Of times of one pair in their order, as far as it matters to spans."""
         keyed: Ints = pair * (len(self._times) + 1) + np.searchsorted(self._times, times)
         return keyed
 

@@ -86,7 +86,7 @@ class Words(NamedTuple):
 class Rows(NamedTuple):
     """The file as columns. completed: NEVER where it never was. splits: of the row at `at`, what it
     returned is `splits[at]` to `splits[at + 1]` of offsets and returned; answered: whether it was
-    told any, or none. values: what the numbers of value and returned stand for."""
+    told any, or none. value, returned: of one type."""
 
     source: str
     time_unit: str
@@ -99,7 +99,7 @@ class Rows(NamedTuple):
     completed: Ints
     group: Words
     key: Words
-    value: Ints
+    value: pa.Array
     offset: Ints
     to: Ints
     end: Ints
@@ -109,8 +109,7 @@ class Rows(NamedTuple):
     answered: NDArray[np.bool_]
     splits: Ints
     offsets: Ints
-    returned: Ints
-    values: pa.Array
+    returned: pa.Array
 
 
 def claims(names: Sequence[str]) -> bool:
@@ -162,13 +161,12 @@ def _rows(source: str, table: pa.Table) -> Rows:
     ints = {name: _ints(source, table, name) for name in INTS}
     words = {name: _words(table, name) for name in WORDS}
     answered, splits, offsets, returned = _returned(source, table)
-    value, returned, values = _values(table, returned)
+    value, returned = _values(table, returned)
     return Rows(
         source=source,
         time_unit=unit,
         annotations=noted,
         value=value,
-        values=values,
         answered=answered,
         splits=splits,
         offsets=offsets,
@@ -237,17 +235,15 @@ def _returned(source: str, table: pa.Table) -> tuple[NDArray[np.bool_], Ints, In
     return answered, splits, np.asarray(flat[0].to_numpy(), np.int64), flat[1]
 
 
-def _values(table: pa.Table, returned: pa.Array) -> tuple[Ints, Ints, pa.Array]:
-    """Numbers of what was appended and returned, and what they stand for."""
+def _values(table: pa.Table, returned: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """What was appended and what was returned, as one type."""
     own = _plain(table, "value") if "value" in table.column_names else pa.nulls(table.num_rows)
     if pa.types.is_dictionary(own.type):
         own = own.cast(own.type.value_type)
     kind = returned.type if pa.types.is_null(own.type) else own.type
     if len(returned) and returned.type != kind:
-        kind = pa.string()
-    both = pa.concat_arrays([own.cast(kind), returned.cast(kind)]).dictionary_encode()
-    codes = np.asarray(both.indices.cast(pa.int64()).fill_null(NULL).to_numpy(), np.int64)
-    return codes[: table.num_rows], codes[table.num_rows :], both.dictionary
+        raise pa.ArrowInvalid(f"values are {returned.type}, and what was appended is {kind}")
+    return own.cast(kind), returned.cast(kind)
 
 
 # -- What no client can have recorded
@@ -273,6 +269,7 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
     answered = rows.outcome.are(OK)
     callback = _any(rows.f, CALLBACKS)
     offsets = _any(rows.f, OFFSETS)
+    nothing = rows.value.is_null().to_numpy(zero_copy_only=False)
     first = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
     back = np.concatenate(([False], invoked[1:] < invoked[:-1]))
     numbers = np.concatenate(([False], rows.operation[1:] < rows.operation[:-1]))
@@ -284,7 +281,7 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
         (completed <= invoked, "completed before it was invoked"),
         (answered & (completed == NEVER), "answered, and never completed"),
         (~bare & (rows.group.codes == NULL), "a member's operation without a group"),
-        (rows.f.are("append") & (rows.value == NULL), "an append of no value"),
+        (rows.f.are("append") & nothing, "an append of no value"),
         ((callback | offsets) & (rows.key.codes == NULL), "no key"),
         (offsets & (rows.offset < 0), "no offset"),
         ((rows.offset < NULL) | (rows.to < NULL) | (rows.end < NULL), "an offset below 0"),
@@ -344,7 +341,9 @@ def history_of(rows: Rows, chosen: Ints | None = None) -> History:
     """The same as operations. chosen: only those of these rows, in order; no appends or fetches."""
     index, group = operation_numbers(rows)
     at = range(len(rows.operation)) if chosen is None else chosen.tolist()
-    values = rows.values.to_pylist() if chosen is None else []
+    values: tuple[list[Any], list[Any]] = ([], [])
+    if chosen is None:
+        values = rows.value.to_pylist(), rows.returned.to_pylist()
     operations = []
     for number, of in groupby(at, key=lambda row: int(index[row])):
         [row, *more] = of
@@ -366,7 +365,9 @@ def operation_numbers(rows: Rows) -> tuple[Ints, Ints]:
     return np.cumsum(new | log) - 1, np.cumsum(new) - 1
 
 
-def _operation(rows: Rows, index: int, group: int, of: list[int], values: list[Any]) -> Operation:
+def _operation(
+    rows: Rows, index: int, group: int, of: list[int], values: tuple[list[Any], list[Any]]
+) -> Operation:
     row = of[0]
     f = rows.f.of(row)
     assert f is not None
@@ -374,12 +375,11 @@ def _operation(rows: Rows, index: int, group: int, of: list[int], values: list[A
     told: dict[str, Any] = {}
     if f == "append":
         offset = int(rows.offset[row])
-        told = {"argument": values[rows.value[row]], "key": rows.key.of(row)}
+        told = {"argument": values[0][row], "key": rows.key.of(row)}
         told["result"] = None if offset == NULL else offset
     elif f == "fetch":
         begin, end = rows.splits[row], rows.splits[row + 1]
-        told_of = [values[each] for each in rows.returned[begin:end].tolist()]
-        shown = tuple(zip(rows.offsets[begin:end].tolist(), told_of, strict=True))
+        shown = tuple(zip(rows.offsets[begin:end].tolist(), values[1][begin:end], strict=True))
         told = {"key": rows.key.of(row), "result": shown if rows.answered[row] else None}
         for name, column in (("argument", rows.offset), ("to", rows.to), ("end", rows.end)):
             told[name] = None if column[row] == NULL else int(column[row])
