@@ -33,7 +33,7 @@ from traces.checkers.columns import (
 )
 from traces.checkers.members import NONE, Builder, Commits, Members, Polled, Processed
 from traces.formats.columns import OFFSETS, Rows, Words, history_of, operation_numbers
-from traces.history import CALLBACKS, FAIL, OK, READ_UNCOMMITTED
+from traces.history import CALLBACKS, FAIL, MEMBER_OPERATIONS, OK, READ_UNCOMMITTED
 
 RARE: Final = (*CALLBACKS, "leave", "committed", "subscribe", "crash")
 
@@ -69,6 +69,20 @@ def configuration_of(rows: Rows) -> Configuration:
         asks_latest=False,
         goes_back=_goes_back(rows, who, fetch),
     )
+
+
+def gaps_in(rows: Rows, configuration: Configuration) -> bool:
+    """As `log.gaps_in` of the same operations."""
+    if configuration.transactions or configuration.compaction != "none":
+        return True
+    same = rows.operation[1:] == rows.operation[:-1]
+    append = rows.f.are("append")
+    return bool((same & (append[1:] | append[:-1])).any())
+
+
+def has_members(rows: Rows) -> bool:
+    """As `has_members` of the same operations."""
+    return bool(_any(rows.f, MEMBER_OPERATIONS).any())
 
 
 def _pairs(processes: Ints, key: Words) -> Ints:
@@ -187,9 +201,9 @@ def _sessions(rows: Rows, fetches: Ints) -> Ints:
 
 def members_of(rows: Rows) -> Members | None:
     """Raises HistoryError: as of `members_of`. Unusual."""
-    offsets = _any(rows.f, OFFSETS)
-    if not (offsets | _any(rows.f, CALLBACKS) | rows.f.are("leave")).any():
+    if not has_members(rows):
         return None
+    offsets = _any(rows.f, OFFSETS)
     index, _ = operation_numbers(rows)
     builder = Builder(history_of(rows, indices(_any(rows.f, RARE))), _last_heard(rows))
     for each in builder.history.operations:
