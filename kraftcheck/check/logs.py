@@ -80,8 +80,8 @@ def judge_log(
 
 
 def judge_rows(rows: Rows, options: Options) -> Judged | None:
-    """As `judge_log` of the same operations, where they hold and nothing is to be told of them;
-    else None. Raises as it does.
+    """As `judge_log` of the same operations; None: these can be judged as operations alone. Raises
+    as it does.
     """
     terms = terms_of_rows(rows, options)
     found = check_rows(

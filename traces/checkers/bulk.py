@@ -151,7 +151,8 @@ def batch_of(rows: Rows) -> LogBatch:
     told = np.repeat(rows.splits[r], counts) + inside
     # Numbers of values go on from one segment to the next.
     both = pa.concat_arrays([rows.value.take(pa.array(a)), rows.returned.take(pa.array(told))])
-    value = np.asarray(both.dictionary_encode().indices.to_numpy(), np.int64)
+    encoded = both.dictionary_encode()
+    value = np.asarray(encoded.indices.to_numpy(), np.int64)
     known = (outcome[a] == DID) & (rows.offset[a] != UNKNOWN)
     appends = Appends(
         *(segment[is_append], rows.process[a], rows.invoked[a], ended[a], value[: len(a)]),
@@ -163,7 +164,8 @@ def batch_of(rows: Rows) -> LogBatch:
         *(index[r], group[r], splits, rows.offsets[told], value[len(a) :]),
     )
     counted = np.bincount(segment, minlength=len(keys)).astype(np.int64)
-    return LogBatch(len(keys), counted, appends, reads, tuple(labels))
+    values = tuple(encoded.dictionary.to_pylist())
+    return LogBatch(len(keys), counted, appends, reads, tuple(labels), values)
 
 
 def _sessions(rows: Rows, fetches: Ints) -> Ints:

@@ -138,9 +138,8 @@ def check_rows(
     complete: bool = False,
     groups: Sequence[Entry] = (),
 ) -> Report | None:
-    """As `check_log` of the operations that these rows are, where they hold and nothing is to be
-    told of them; None: ask `check_log`, of which other verdicts have their operations. Raises
-    HistoryError: as of `check_log`.
+    """As `check_log` of the operations that these rows are; None: these can be judged as operations
+    alone. Raises HistoryError: as of `check_log`.
     """
     if configuration.compaction != "none" or configuration.transactions:
         return None
@@ -153,7 +152,7 @@ def check_rows(
         unit = SECOND.get(rows.time_unit)
         among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
         report = _with(report, among, len(members.spans.place))
-    return None if report.verdict != HOLDS or report.anomalies else report
+    return report
 
 
 def _of_logs(
