@@ -120,8 +120,10 @@ def _goes_back(rows: Rows, who: Ints, fetch: Flags) -> bool:
 # -- Logs
 
 
-def batch_of(rows: Rows) -> LogBatch:
-    """A segment for each topic-partition. Raises Unusual."""
+def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
+    """A segment for each topic-partition. named: it says what the numbers of values stand for.
+    Raises Unusual.
+    """
     if rows.isolation.are(READ_UNCOMMITTED).any() or rows.f.are("crash").any():
         raise Unusual
     log = rows.f.are("append") | rows.f.are("fetch")
@@ -164,7 +166,7 @@ def batch_of(rows: Rows) -> LogBatch:
         *(index[r], group[r], splits, rows.offsets[told], value[len(a) :]),
     )
     counted = np.bincount(segment, minlength=len(keys)).astype(np.int64)
-    values = tuple(encoded.dictionary.to_pylist())
+    values = tuple(encoded.dictionary.to_pylist()) if named else ()
     return LogBatch(len(keys), counted, appends, reads, tuple(labels), values)
 
 

@@ -144,10 +144,13 @@ def check_rows(
     if configuration.compaction != "none" or configuration.transactions:
         return None
     try:
-        batch, members = bulk.batch_of(rows), bulk.members_of(rows)
+        batch, members = bulk.batch_of(rows, named=False), bulk.members_of(rows)
     except bulk.Unusual:
         return None
     report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
+    if report.verdict != HOLDS or report.anomalies:
+        batch = bulk.batch_of(rows)
+        report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
     if members is not None:
         unit = SECOND.get(rows.time_unit)
         among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
