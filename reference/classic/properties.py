@@ -122,7 +122,10 @@ def generations_monotonic(old: State, new: State) -> str | None:
 
     Misses: a generation that was told and never committed.
     """
-    before, after = old.coordinator.log.committed.generation, new.coordinator.log.committed.generation
+    before, after = (
+        old.coordinator.log.committed.generation,
+        new.coordinator.log.committed.generation,
+    )
     return f"generation {before} goes back to {after}" if after < before else None
 
 

@@ -413,11 +413,7 @@ def _operation(
 
 def write(history: History) -> bytes:
     """The history as a file. Raises HistoryError: this format has no place for an operation."""
-    kinds = {
-        type(value)
-        for each in history.operations
-        for value in _values_of(each)
-    }
+    kinds = {type(value) for each in history.operations for value in _values_of(each)}
     if not kinds <= {int} and not kinds <= {str}:
         raise HistoryError(history.source, 0, "columns have values that are all int or all str")
     value = pa.string() if kinds == {str} else pa.int64()

@@ -21,7 +21,8 @@ from traces.formats.text import HEAD, head_lines, read_head, shown
 from traces.history import History, HistoryError
 
 READERS: Final[dict[str, ModuleType]] = {
-    module.NAME: module for module in (columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine)
+    module.NAME: module
+    for module in (columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine)
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""

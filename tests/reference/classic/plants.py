@@ -32,6 +32,8 @@ def consumer(p: int) -> ClassicMember:
 
 
 IMAGE: Final = ClassicImage(3, 1, (record(1), record(2)))
+
+
 def log(committed: ClassicImage, *tail: ClassicImage) -> ClassicLog:
     """Which one replica has beyond what is committed, and not the leader."""
     return ClassicLog(committed, (), (ClassicTail(tail),))

@@ -1,6 +1,6 @@
 """Columns of operations against the operations themselves, on small histories of consumer groups.
 
-    python -m tests.traces.checkers.bulk_worlds 10000 --seed 1
+python -m tests.traces.checkers.bulk_worlds 10000 --seed 1
 """
 
 from __future__ import annotations

@@ -140,9 +140,10 @@ def test_check_says_of_columns_what_it_says_of_lines(seed: int, tmp_path: Path) 
         found = done.stdout.replace(str(path), "F")
         for name in ("columns", "jsonlines"):
             found = found.replace(f'"{name}"', "N")
-        told[path.name] = done.exit_code, [
-            line for line in found.splitlines() if "seconds" not in line
-        ]
+        told[path.name] = (
+            done.exit_code,
+            [line for line in found.splitlines() if "seconds" not in line],
+        )
     assert told["made.parquet"] == told["lines.jsonl"]
 
 
