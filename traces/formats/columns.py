@@ -158,8 +158,8 @@ def _rows(source: str, table: pa.Table) -> Rows:
         noted = msgspec.json.decode(told.get(b"annotations", b"[]"), type=tuple[Annotation, ...])
     except msgspec.MsgspecError as error:
         raise HistoryError(source, 0, f"annotations: {shown(str(error), 120)}") from None
-    ints = {name: _ints(source, table, name) for name in INTS}
-    words = {name: _words(table, name) for name in WORDS}
+    told_of: dict[str, Any] = {name: _ints(source, table, name) for name in INTS}
+    told_of |= {name: _words(table, name) for name in WORDS}
     answered, splits, offsets, returned = _returned(source, table)
     value, returned = _values(table, returned)
     return Rows(
@@ -171,8 +171,7 @@ def _rows(source: str, table: pa.Table) -> Rows:
         splits=splits,
         offsets=offsets,
         returned=returned,
-        **ints,
-        **words,
+        **told_of,
     )
 
 
