@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from system.files import read_bytes
+from system.files import FILE_MAX, read_bytes
 from traces.formats.text import shown
 from traces.history import (
     CALLBACKS,
@@ -62,6 +62,8 @@ LISTS: Final = ("offsets", "values")
 NULL: Final = -1
 """In the place of a word, or of an offset, that is not told."""
 NEVER: Final = 1 << 62
+ROWS_MAX: Final = 1 << 25
+"""A row takes some 200 bytes, however well the file is packed."""
 
 Ints = NDArray[np.int64]
 
@@ -133,6 +135,7 @@ def rows_of(path: Path) -> Rows:
     except OSError as error:
         raise HistoryError(source, 0, error.strerror or str(error)) from None
     try:
+        _refuse_size(source, pq.read_metadata(pa.BufferReader(data)))
         table = pq.read_table(pa.BufferReader(data), use_threads=False).combine_chunks()
         table.validate(full=True)
         rows = _rows(source, table)
@@ -141,6 +144,14 @@ def rows_of(path: Path) -> Rows:
         raise HistoryError(source, 0, f"corrupt Parquet file of {len(data)} bytes: {why}") from None
     _refuse(rows)
     return rows
+
+
+def _refuse_size(source: str, told: pq.FileMetaData) -> None:
+    """Raises HistoryError: unpacked it would be more than is read."""
+    size = sum(told.row_group(at).total_byte_size for at in range(told.num_row_groups))
+    if told.num_rows > ROWS_MAX or size > FILE_MAX:
+        what = f"{told.num_rows:,} rows of {size:,} bytes: at most {ROWS_MAX:,} and 2 GiB are read"
+        raise HistoryError(source, 0, what)
 
 
 def _rows(source: str, table: pa.Table) -> Rows:

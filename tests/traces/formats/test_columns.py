@@ -102,6 +102,12 @@ def test_metadata_are_refused(tmp_path: Path) -> None:
             columns.read(stored(tmp_path, GOOD, **{name: value}))
 
 
+def test_more_than_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "ROWS_MAX", 4)
+    with pytest.raises(HistoryError, match="5 rows of .* bytes: at most 4 and 2 GiB are read"):
+        columns.read(stored(tmp_path, GOOD))
+
+
 def test_a_file_without_a_column_is_no_history(tmp_path: Path) -> None:
     path = stored(tmp_path, without("process"))
     done = CliRunner().invoke(cli, ["check", str(path)])
