@@ -30,7 +30,6 @@ from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log, check_rows
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 from traces.formats import trace
-from traces.formats.columns import Rows
 from traces.grouplog import Entry
 from traces.history import LOG_OPERATIONS, History, HistoryError
 from traces.jobs.promised import (
@@ -41,6 +40,7 @@ from traces.jobs.promised import (
     recorded_configuration,
 )
 from traces.report.judged import Judged, Object
+from traces.rows import Rows
 
 
 def level_asked(options: Options) -> Level | None:

@@ -15,9 +15,10 @@ import numpy as np
 from kraftcheck import artifacts
 from system import commands
 from traces.checkers.log import MODEL
-from traces.formats.columns import NAME, Rows, operation_numbers
+from traces.formats.columns import NAME
 from traces.history import FAIL, INDETERMINATE, History
 from traces.report.judged import Judged
+from traces.rows import Rows, operation_numbers
 
 AUTO = "auto"
 PAGES_MAX = 20

@@ -31,9 +31,9 @@ from traces.checkers import bulk, log
 from traces.checkers.check import SECOND, configuration_in
 from traces.checkers.members import has_members
 from traces.checkers.transactions import told_in_steps
-from traces.formats.columns import Rows
 from traces.grouplog import GROUPS
 from traces.history import Annotation, History
+from traces.rows import Rows
 
 TOO_LONG: Final = "what takes too long"
 """Of transactions and members of groups; it needs times, by which it is told."""

@@ -1,4 +1,4 @@
-"""Columns of operations (traces/formats/columns.py), straight to what the checkers judge.
+"""Columns of operations (traces/rows.py), straight to what the checkers judge.
 
     batch_of(rows)     as `from_history` of the same operations
     members_of(rows)   as `members_of` of them
@@ -32,8 +32,8 @@ from traces.checkers.columns import (
     indices,
 )
 from traces.checkers.members import NONE, Builder, Commits, Members, Polled, Processed
-from traces.formats.columns import OFFSETS, Rows, Words, history_of, operation_numbers
 from traces.history import CALLBACKS, FAIL, MEMBER_OPERATIONS, OK, READ_UNCOMMITTED
+from traces.rows import OFFSETS, Rows, Words, history_of, operation_numbers
 
 RARE: Final = (*CALLBACKS, "leave", "committed", "subscribe", "crash")
 
@@ -209,7 +209,7 @@ def members_of(rows: Rows) -> Members | None:
         return None
     offsets = _any(rows.f, OFFSETS)
     index, _ = operation_numbers(rows)
-    builder = Builder(history_of(rows, indices(_any(rows.f, RARE))), _last_heard(rows))
+    builder = Builder(history_of(rows, "columns", indices(_any(rows.f, RARE))), _last_heard(rows))
     for each in builder.history.operations:
         builder.add(each)
     fetch = rows.f.are("fetch")

@@ -40,9 +40,9 @@ from traces.checkers.transactions import (
     transactions_of,
 )
 from traces.checkers.verdict import HOLDS, Verdict
-from traces.formats.columns import Rows
 from traces.grouplog import Entry
 from traces.history import CALLBACKS, History
+from traces.rows import Rows
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
 """In the units of histories that have a clock."""

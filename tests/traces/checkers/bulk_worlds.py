@@ -23,6 +23,7 @@ from traces.checkers.members import Members, members_of
 from traces.checkers.transactions import settled
 from traces.formats import columns
 from traces.history import History
+from traces.rows import Rows, history_of
 
 
 def world(seed: int) -> History:
@@ -32,7 +33,7 @@ def world(seed: int) -> History:
     return history if draw.random() < 0.5 else changed(history, draw)
 
 
-def rows_of(history: History, folder: Path) -> columns.Rows:
+def rows_of(history: History, folder: Path) -> Rows:
     """Written and read again."""
     path = folder / "history.parquet"
     path.write_bytes(columns.write(history))
@@ -73,7 +74,7 @@ def compare(seed: int, folder: Path) -> str:
     """What came of one history; raises AssertionError where the two do not agree."""
     history = world(seed)
     rows = rows_of(history, folder)
-    again = [replace(each, line=0) for each in columns.history_of(rows).operations]
+    again = [replace(each, line=0) for each in history_of(rows, columns.NAME).operations]
     assert again == [*history.operations], seed
     configuration = configuration_in(history)
     assert bulk.configuration_of(rows) == configuration, seed

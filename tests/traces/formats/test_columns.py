@@ -104,7 +104,7 @@ def test_metadata_are_refused(tmp_path: Path) -> None:
 
 def test_more_than_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "ROWS_MAX", 4)
-    with pytest.raises(HistoryError, match="5 rows of .* bytes: at most 4 and 2 GiB are read"):
+    with pytest.raises(HistoryError, match=r"5 rows of .* bytes: at most 4 and 2 GiB are read"):
         columns.read(stored(tmp_path, GOOD))
 
 
