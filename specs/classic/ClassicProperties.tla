@@ -8,7 +8,9 @@ EXTENDS Classic
 vars == <<coordinator, clients, network>>
 
 Recorded == coordinator.log.committed
-Records == {Recorded} \cup UNION {{t.records[i] : i \in 1..Len(t.records)} : t \in coordinator.log.tails}
+Records ==
+  {Recorded} \cup
+    UNION {{t.records[i] : i \in 1..Len(t.records)} : t \in coordinator.log.tails}
 
 (* A member that the coordinator knows, and that has not heard otherwise.   *)
 (* Of others nothing is promised: who was removed may fetch on until it     *)

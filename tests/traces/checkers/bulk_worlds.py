@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -100,8 +101,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         seeds = range(begin, begin + asked.histories)
         found = Counter(compare(seed, Path(folder)) for seed in seeds)
-    for name, times in sorted(found.items()):
-        print(f"{name:12} {times:8,}")
+    sys.stdout.writelines(f"{name:12} {times:8,}\n" for name, times in sorted(found.items()))
 
 
 if __name__ == "__main__":
