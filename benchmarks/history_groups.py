@@ -9,13 +9,20 @@ mean _made.py says.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import Final
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
 
-from benchmarks._made import Cost, Event, cost_of, history_of, tell
+from benchmarks._made import LENGTHS, Cost, Event, cost_of, history_of, tell
 from reference.clients.promises import Configuration, promised
+from traces.checkers import bulk
+from traces.checkers.check import check_rows
 from traces.checkers.groups import judged
 from traces.checkers.members import members_of
+from traces.checkers.verdict import HOLDS
+from traces.formats import columns
 from traces.history import History
 
 MEMBERS: Final = 8
@@ -35,6 +42,7 @@ def made(operations: int) -> History:
 def _events(count: int) -> Iterator[Event]:
     """(process, verb, fields of the operation), one after the other."""
     keys = [f"t-{at}" for at in range(PARTITIONS)]
+    number = {key: at for at, key in enumerate(keys)}
     owner = {key: 1 + at % MEMBERS for at, key in enumerate(keys)}
     ends, places = dict.fromkeys(keys, 0), dict.fromkeys(keys, 0)
     for key, member in owner.items():
@@ -44,11 +52,11 @@ def _events(count: int) -> Iterator[Event]:
         key = keys[turn % PARTITIONS]
         turn += 1
         for _ in range(POLLED):
-            value = (key, ends[key])
+            value = PARTITIONS * ends[key] + number[key]
             yield 0, "append", {"key": key, "argument": value, "result": ends[key]}
             ends[key] += 1
         begin, end, member = places[key], ends[key], owner[key]
-        shown = tuple((offset, (key, offset)) for offset in range(begin, end))
+        shown = tuple([(at, PARTITIONS * at + number[key]) for at in range(begin, end)])
         yield member, "fetch", {"key": key, "result": shown, "to": end}
         places[key] = end
         progress = {"argument": ("g", ((key, end),))}
@@ -73,8 +81,38 @@ def cost(operations: int) -> Cost:
     )
 
 
+class FileCost(NamedTuple):
+    """Seconds: a file of columns is read, and judged."""
+
+    operations: int
+    read: float
+    judged: float
+
+
+def cost_of_file(operations: int) -> FileCost:
+    """Raises ValueError: a valid history was not found to be one."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "history.parquet"
+        path.write_bytes(columns.write(made(operations)))
+        begin = time.process_time()
+        rows = columns.rows_of(path)
+    between = time.process_time()
+    configuration = bulk.configuration_of(rows)
+    report = check_rows(rows, promised(CONFIGURATION), CONFIGURATION)
+    after = time.process_time()
+    if report is None or report.verdict != HOLDS or not configuration.consumers == "listen":
+        raise ValueError(f"a valid history was refused: {report}")
+    return FileCost(len(rows.operation), between - begin, after - between)
+
+
 def main() -> None:
     tell(__doc__.split("\n", 1)[0], "had by a member", cost)
+    print("operations of a file of columns      read    judged  operations a second")
+    for length in LENGTHS:
+        cost_of_file(length)  # Compiled, and imported.
+        each = min((cost_of_file(length) for _ in range(3)), key=lambda of: of.read + of.judged)
+        rate = each.operations / (each.read + each.judged)
+        print(f"{each.operations:10,} {each.read:30.2f}s {each.judged:8.2f}s {rate:20,.0f}")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,11 @@ from pathlib import Path
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from traces.formats import detect, jepsen, jsonlines, parquet, shiviz, trace
+from traces.formats import columns, detect, jepsen, jsonlines, parquet, shiviz, trace
 from traces.history import History
 
 WRITERS: dict[str, Callable[[History], Iterator[str] | bytes]] = {
+    columns.NAME: columns.write,
     jepsen.NAME: jepsen.write,
     jsonlines.NAME: jsonlines.write,
     parquet.NAME: parquet.write,

@@ -12,11 +12,11 @@ from time import perf_counter
 
 import msgspec
 
-from kraftcheck.check.logs import judge_log
+from kraftcheck.check.logs import judge_log, judge_rows
 from kraftcheck.check.objects import judge_objects
 from kraftcheck.check.options import AUTO, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
-from traces.formats import detect, trace
+from traces.formats import columns, detect, trace
 from traces.history import History
 from traces.report.judged import Judged
 
@@ -24,12 +24,16 @@ from traces.report.judged import Judged
 def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -> Judged:
     """Raises HistoryError: it is no history, or a damaged one. BadInput: no model fits it."""
     begin = perf_counter()
-    history = detect.read(path, options.format)
-    judged = judge(history, options)
-    judged = msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
-    if writer is not None:
-        writer.write(history, judged)
-    return judged
+    name = detect.detect(path) if options.format == AUTO else options.format
+    judged = None
+    if name == columns.NAME and writer is None and options.model in (AUTO, trace.MODEL):
+        judged = judge_rows(columns.rows_of(path), options)
+    if judged is None:
+        history = detect.read(path, name)
+        judged = judge(history, options)
+        if writer is not None:
+            writer.write(history, judged)
+    return msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
 
 
 def judge(history: History, options: Options) -> Judged:

@@ -20,14 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftcheck.check.objects import judge_runs_of_objects
-from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of
-from kraftcheck.check.terms import Terms, in_words, terms_of
+from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of, facts_of_rows
+from kraftcheck.check.terms import Terms, in_words, terms_of, terms_of_rows
 from kraftcheck.exits import BadInput
 from reference.clients.promises import Level, Promise, level_named
 from traces import grouplog
 from traces.checkers.arrow import from_arrow, partitions
 from traces.checkers.assessment import Assessment, Report, assess, name_of
-from traces.checkers.check import check_log
+from traces.checkers.check import check_log, check_rows
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 from traces.formats import trace
 from traces.grouplog import Entry
@@ -40,6 +40,7 @@ from traces.jobs.promised import (
     recorded_configuration,
 )
 from traces.report.judged import Judged, Object
+from traces.rows import Rows
 
 
 def level_asked(options: Options) -> Level | None:
@@ -76,6 +77,23 @@ def judge_log(
     except ValueError as error:
         raise BadInput(str(error)) from None
     return _judged(found, facts, terms)
+
+
+def judge_rows(rows: Rows, options: Options) -> Judged | None:
+    """As `judge_log` of the same operations; None: these can be judged as operations alone. Raises
+    as it does.
+    """
+    terms = terms_of_rows(rows, options)
+    found = check_rows(
+        rows,
+        terms.promise,
+        terms.configuration,
+        level=level_asked(options),
+        gaps=terms.gaps,
+        complete=terms.complete,
+        groups=_groups_beside(Path(rows.source)),
+    )
+    return None if found is None else _judged(found, facts_of_rows(rows, options), terms)
 
 
 def _groups_beside(path: Path) -> tuple[Entry, ...]:

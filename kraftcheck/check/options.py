@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from kraftcheck import artifacts
 from system import commands
+from traces.checkers.log import MODEL
+from traces.formats.columns import NAME
 from traces.history import FAIL, INDETERMINATE, History
 from traces.report.judged import Judged
+from traces.rows import Rows, operation_numbers
 
 AUTO = "auto"
 PAGES_MAX = 20
@@ -77,6 +81,24 @@ def facts_of(history: History, model: str, options: Options) -> dict[str, Any]:
         "processes": len({operation.process for operation in history.operations}),
         "unit": history.time_unit,
         "command": command(history.source, options),
+    }
+
+
+def facts_of_rows(rows: Rows, options: Options) -> dict[str, Any]:
+    """The same of a partition log's operations in columns."""
+    index, _ = operation_numbers(rows)
+    _, first = np.unique(index, return_index=True)
+    outcome = {name: rows.outcome.are(name)[first] for name in (INDETERMINATE, FAIL)}
+    return {
+        "file": rows.source,
+        "format": NAME,
+        "model": MODEL,
+        "operations": len(first),
+        "indeterminate": int(outcome[INDETERMINATE].sum()),
+        "failed": int(outcome[FAIL].sum()),
+        "processes": len(np.unique(rows.process)),
+        "unit": rows.time_unit,
+        "command": command(rows.source, options),
     }
 
 

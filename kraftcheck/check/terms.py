@@ -8,7 +8,7 @@ Kafka's defaults, with nothing gone wrong: the strongest promise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,12 +27,13 @@ from reference.clients.promises import (
     unseen,
 )
 from system.files import read_bytes
-from traces.checkers import log
+from traces.checkers import bulk, log
 from traces.checkers.check import SECOND, configuration_in
 from traces.checkers.members import has_members
 from traces.checkers.transactions import told_in_steps
 from traces.grouplog import GROUPS
-from traces.history import History
+from traces.history import Annotation, History
+from traces.rows import Rows
 
 TOO_LONG: Final = "what takes too long"
 """Of transactions and members of groups; it needs times, by which it is told."""
@@ -116,16 +117,51 @@ def recorded_beside(path: Path) -> Recorded | None:
         raise BadInput(f"{place}: damaged: {error}") from None
 
 
+class Told(NamedTuple):
+    """What terms take from the history itself. configuration: that it implies. gaps: whether
+    offsets may hold what no client wrote. timed: whether it is asked what takes too long, if there
+    are times."""
+
+    annotations: Sequence[Annotation]
+    time_unit: str
+    configuration: Callable[[], Configuration]
+    gaps: Callable[[Configuration], bool]
+    timed: bool
+
+
 def terms_of(path: Path, history: History, options: Options) -> Terms:
     """Raises BadInput: a damaged recording, numbers of replicas that cannot be, or faults in the
     history of which nobody says what they can have done.
     """
+    told = Told(
+        history.annotations,
+        history.time_unit,
+        lambda: configuration_in(history),
+        lambda configuration: log.gaps_in(history, configuration),
+        told_in_steps(history) or has_members(history),
+    )
+    return _terms(path, told, options)
+
+
+def terms_of_rows(rows: Rows, options: Options) -> Terms:
+    """As of the same operations."""
+    told = Told(
+        rows.annotations,
+        rows.time_unit,
+        lambda: bulk.configuration_of(rows),
+        lambda configuration: bulk.gaps_in(rows, configuration),
+        bulk.has_members(rows),
+    )
+    return _terms(Path(rows.source), told, options)
+
+
+def _terms(path: Path, told: Told, options: Options) -> Terms:
     beside = recorded_beside(path)
     given = {name: value for name, value in options.configuration.items() if value is not None}
     if beside is None and "faults" not in given and options.level is None:
-        _ask_for_faults(history)
+        _ask_for_faults(told.annotations)
     if beside is None:
-        configuration, envelope = configuration_in(history), NOTHING
+        configuration, envelope = told.configuration(), NOTHING
     else:
         configuration, envelope = beside.configuration, beside.envelope
         if beside.envelope_is == "assumed":
@@ -136,21 +172,21 @@ def terms_of(path: Path, history: History, options: Options) -> Terms:
         promise = promised(configuration, envelope)
     except ValueError as error:
         raise BadInput(str(error)) from None
-    gaps = log.gaps_in(history, configuration)
+    gaps = told.gaps(configuration)
     assumed = in_words(configuration)
     assumed["what went wrong"] = _went_wrong(envelope)
     explained = "explained" if gaps else "none"
     assumed["offsets that nobody is known to have written"] = explained
-    if history.time_unit not in SECOND and (told_in_steps(history) or has_members(history)):
+    if told.time_unit not in SECOND and told.timed:
         assumed[TOO_LONG] = "not asked: the history has no times"
     assumed["known from"] = _known(beside, given)
     complete = beside is not None and beside.complete
     return Terms(promise, gaps, complete, assumed, configuration)
 
 
-def _ask_for_faults(history: History) -> None:
+def _ask_for_faults(annotations: Sequence[Annotation]) -> None:
     """What is promised depends on what went wrong, and its name does not tell what that was."""
-    faults = [each for each in history.annotations if each.kind == "fault"]
+    faults = [each for each in annotations if each.kind == "fault"]
     if faults:
         label = faults[0].label
         told = (

@@ -60,6 +60,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
         **{"request_rejoin": 200, "classic_request_timeout": 200},
     },
+    "Z185": {"max_coordinators": 12, "move_classic_coordinator": 200},
     "Z180": {"members": [1, 2], "partitions": [1, 2]},
     "Z181": {"members": [1, 2], "partitions": [1, 2]},
     "Z215": {"static": [[1, 2]], "unsubscribe": 200},

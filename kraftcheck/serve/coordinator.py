@@ -19,10 +19,10 @@ from kraftcheck.serve.core import Core
 from kraftcheck.serve.logs import wrapped, write
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.producers import NODE, Producers
+from reference.kit.tail_log import last_of
 from reference.partition.messages import NOBODY
 from reference.partition.types import UNDEFINED
 from reference.transactions.coordinator import CoordinatorHandlers, current
-from reference.transactions.log import last_of
 from reference.transactions.messages import (
     COORDINATOR,
     NO_CLIENT,

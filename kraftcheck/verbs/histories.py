@@ -10,7 +10,7 @@ import click
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, Real, lines, shown
 
-FORMATS = ("auto", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine")
+FORMATS = ("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine")
 FORMAT = click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -110,7 +110,7 @@ def check(screen: Screen, **options: Any) -> int:
 @click.argument("path", metavar="PATH", type=FOLDER)
 @click.option(
     "--to",
-    type=click.Choice(["jepsen", "jsonlines", "parquet", "shiviz"]),
+    type=click.Choice(["columns", "jepsen", "jsonlines", "parquet", "shiviz"]),
     required=True,
     help="The format to write.",
 )

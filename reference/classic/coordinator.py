@@ -7,7 +7,8 @@ the rules. Where the spec leaves the choice of a leader, the first of those who 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +20,9 @@ from reference.classic.messages import (
     ClassicCommit,
     ClassicHeartbeat,
     ClassicHeartbeatResponse,
+    ClassicImage,
     ClassicRebalanceTimeout,
+    ClassicRecord,
     ClassicSessionTimeout,
     Error,
     JoinGroup,
@@ -30,10 +33,11 @@ from reference.classic.messages import (
     SyncGroupResponse,
 )
 from reference.classic.rules import ClassicRules
-from reference.classic.types import NO_MEMBER, ClassicCoordinator, ClassicImage, ClassicRecord
+from reference.classic.types import NO_MEMBER, ClassicCoordinator
 from reference.kit.dispatch import handlers_of
 from reference.kit.fields import NOBODY
 from reference.kit.protocol import Outcome
+from reference.kit.tail_log import last_of, with_appended, with_committed, with_leader
 
 
 def waiting(member: ClassicRecord) -> ClassicRecord:
@@ -45,7 +49,12 @@ def image(row: ClassicCoordinator) -> ClassicImage:
 
 
 def writing(row: ClassicCoordinator) -> ClassicCoordinator:
-    return replace(row, writing=(*row.writing, image(row)))
+    return replace(row, log=with_appended(row.log, (image(row),)))
+
+
+def said(image: ClassicImage) -> Mapping[str, Any]:
+    """What the log says of a group, by key: it has one (CoordinatorRecordType 2)."""
+    return {"group": image}
 
 
 def refusal(m: JoinGroup, error: Error) -> JoinGroupResponse:
@@ -54,7 +63,7 @@ def refusal(m: JoinGroup, error: Error) -> JoinGroupResponse:
 
 def is_assigned(row: ClassicCoordinator) -> bool:
     """The assignments of this generation are in the log."""
-    written = any(each.generation == row.generation for each in row.writing)
+    written = any(each.generation == row.generation for each in row.log.leader)
     return row.state == "Completing" and written
 
 
@@ -97,12 +106,16 @@ class CoordinatorHandlers:
         return JoinGroupResponse(COORDINATOR, n, correlation, "NONE", row.generation, told)
 
     # --- G39, G40: they ask for their assignments, which the leader has made; and live ---
+    # Of a group that was loaded nothing is told before all that was loaded is committed: who asks
+    # asks again.
 
     def handle_sync_group(self, row: ClassicCoordinator, m: SyncGroup) -> Outcome:
         error, member = self._error(row, m), self._member(row, m.source)
         if error != "NONE":
             return Outcome(row, (self._sync_answer(m.source, m.correlation, error),))
         if row.state == "Stable":
+            if not self.rules.is_told(row):
+                return Outcome(row, ignored="Unwritten")
             told = self._sync_answer(m.source, m.correlation, "NONE", member.assigned)
             return Outcome(row, (told,))
         waits = self._with(row, m.source, replace(member, syncing=True, correlation=m.correlation))
@@ -115,7 +128,10 @@ class CoordinatorHandlers:
         return self._settled(written) if self.rules.is_told(written) else Outcome(written)
 
     def handle_classic_heartbeat(self, row: ClassicCoordinator, m: ClassicHeartbeat) -> Outcome:
+        """G3, G40. An error is told at once."""
         error = self._error(row, m)
+        if error == "NONE" and not self.rules.is_told(row):
+            return Outcome(row, ignored="Unwritten")
         told = ClassicHeartbeatResponse(COORDINATOR, m.source, m.correlation, error)
         return Outcome(row, (told,))
 
@@ -173,9 +189,9 @@ class CoordinatorHandlers:
     def handle_classic_commit(
         self, row: ClassicCoordinator, input: ClassicCommit
     ) -> Outcome | None:
-        if not row.writing:
+        if not row.log.leader:
             return None
-        committed = replace(row, recorded=row.writing[-1], writing=())
+        committed = replace(row, log=with_committed(row.log))
         return self._settled(committed) if is_assigned(row) else Outcome(committed)
 
     def handle_move_classic_coordinator(
@@ -183,19 +199,18 @@ class CoordinatorHandlers:
     ) -> Outcome | None:
         """G49."""
         is_last = row.leader_epoch == self.rules.constants.max_coordinators
-        if is_last or not 0 <= input.kept <= len(row.writing):
+        if is_last or input.tail not in row.log.tails:
             return None
-        loaded = row.writing[input.kept - 1] if input.kept else row.recorded
-        state = self.rules.loaded_state(loaded)
+        log = with_leader(row.log, input.tail)
+        loaded: ClassicImage = last_of(log)
         return Outcome(
             ClassicCoordinator(
                 leader_epoch=row.leader_epoch + 1,
-                state=state,
+                state=self.rules.loaded_state(loaded),
                 generation=loaded.generation,
                 leader=loaded.leader,
                 members=loaded.members,
-                recorded=loaded,
-                writing=(),
+                log=log,
             )
         )
 

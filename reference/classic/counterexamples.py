@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from reference.classic.types import Constants
-from reference.groups.counterexamples import READING as OF_GROUPS
+from reference.groups.counterexamples import FORGOTTEN, reading
 from tla_utils.settings import Settings
 
 
@@ -25,4 +25,4 @@ def _constants(texts: Mapping[str, str]) -> Constants:
     )
 
 
-READING: Final = OF_GROUPS._replace(constants=_constants)
+READING: Final = reading(_constants, lambda constants: ((), ()), FORGOTTEN)

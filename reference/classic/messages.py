@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import Address, Node, Rank, SetOf
+from reference.kit.fields import Address, ByNode, Node, NodeOrNobody, Rank, SetOf
 
 COORDINATOR: Final = 0
 """The coordinator of the group, whoever it is."""
@@ -95,6 +95,35 @@ class LeaveGroup(Message, frozen=True):
     """G41. Nobody waits for an answer."""
 
 
+# --- The coordinator's log
+
+
+class ClassicRecord(msgspec.Struct, frozen=True, order=True):
+    """What a group knows of a member (specs/classic/ClassicHandlers.tla)."""
+
+    known: bool
+    owned: SetOf[int]
+    claimed: int
+    assigned: SetOf[int]
+    joined: bool
+    syncing: bool
+    correlation: Rank
+
+
+class ClassicImage(msgspec.Struct, frozen=True, order=True):
+    """A group as its log has it."""
+
+    generation: int
+    leader: NodeOrNobody
+    members: ByNode[ClassicRecord]
+
+
+class ClassicTail(msgspec.Struct, frozen=True, order=True):
+    """What a replica's log has after the last committed record."""
+
+    records: tuple[ClassicImage, ...]
+
+
 # --- What comes to the coordinator by itself
 
 
@@ -111,10 +140,9 @@ class ClassicCommit(Input, frozen=True):
 
 
 class MoveClassicCoordinator(Input, frozen=True):
-    """G49. Another broker leads the log, and has loaded it. kept: how much its log has of what is
-    not committed."""
+    """G49. Another broker leads the log, and has loaded it. tail: what its log has."""
 
-    kept: int
+    tail: ClassicTail
 
 
 # --- What comes to a member by itself

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from reference.classic.messages import COORDINATOR
-from reference.classic.types import ClassicCoordinator, ClassicMember, ClassicRecord, Constants
+from reference.classic.messages import COORDINATOR, ClassicRecord
+from reference.classic.types import ClassicCoordinator, ClassicMember, Constants
 from reference.kit.properties import of_state
 
 Rows = Mapping[int, Any]
@@ -67,7 +67,8 @@ def assigned_once(state: State) -> str | None:
     Misses: what members do with it: SingleOwner asks that.
     """
     group = state.coordinator
-    for record in (group.recorded, *group.writing):
+    records = {each for tail in group.log.tails for each in tail.records}
+    for record in (group.log.committed, *sorted(records)):
         of = dict(zip(state.known, record.members, strict=True))
         for m, n in combinations(of, 2):
             if both := {*of[m].assigned} & {*of[n].assigned}:
@@ -96,7 +97,7 @@ def assignment_is_committed(state: State) -> str | None:
 
     Misses: one that was never told to who waits for it.
     """
-    committed = state.coordinator.recorded.generation
+    committed = state.coordinator.log.committed.generation
     for n, row in state.clients.items():
         if row.state == "Stable" and row.generation > committed:
             return f"member {n} is in generation {row.generation} > {committed}"
@@ -108,7 +109,7 @@ def owned_is_assigned(state: State) -> str | None:
 
     Misses: a partition that nobody fetches.
     """
-    recorded = state.coordinator.recorded
+    recorded = state.coordinator.log.committed
     for member, (n, row) in zip(recorded.members, state.clients.items(), strict=True):
         wrong = {*row.owned} - {*member.assigned}
         if row.state == "Stable" and row.generation == recorded.generation and wrong:
@@ -121,7 +122,10 @@ def generations_monotonic(old: State, new: State) -> str | None:
 
     Misses: a generation that was told and never committed.
     """
-    before, after = old.coordinator.recorded.generation, new.coordinator.recorded.generation
+    before, after = (
+        old.coordinator.log.committed.generation,
+        new.coordinator.log.committed.generation,
+    )
     return f"generation {before} goes back to {after}" if after < before else None
 
 

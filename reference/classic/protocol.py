@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from reference.classic.coordinator import CoordinatorHandlers
+from reference.classic.coordinator import CoordinatorHandlers, said
 from reference.classic.member import MemberHandlers
 from reference.classic.messages import (
     COORDINATOR,
@@ -35,7 +35,14 @@ from reference.classic.types import (
     Constants,
     initial_coordinator,
 )
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from reference.kit.protocol import (
+    CoordinatorLog,
+    Handlers,
+    NodeKind,
+    Protocol,
+    Substitution,
+    World,
+)
 
 COORDINATOR_KIND: Final = NodeKind(
     name="classic-coordinator",
@@ -72,7 +79,7 @@ def _local(constants: Constants, node: int, row: Any) -> Iterator[Input]:
 
 
 def _of_coordinator(constants: Constants, row: ClassicCoordinator) -> Iterator[Input]:
-    if row.writing:
+    if row.log.leader:
         yield ClassicCommit()
     yield from (
         ClassicSessionTimeout(n)
@@ -82,7 +89,7 @@ def _of_coordinator(constants: Constants, row: ClassicCoordinator) -> Iterator[I
     if row.state in ("Preparing", "Completing"):
         yield ClassicRebalanceTimeout()
     if row.leader_epoch < constants.max_coordinators:
-        yield from map(MoveClassicCoordinator, range(len(row.writing) + 1))
+        yield from map(MoveClassicCoordinator, row.log.tails)
 
 
 def _of_member(row: ClassicMember) -> Iterator[Input]:
@@ -111,6 +118,7 @@ CLASSIC: Final = Protocol(
     handlers=_handlers,
     rules=(ClassicRules,),
     sometimes=tuple(sometimes.all),
+    coordinated=CoordinatorLog(COORDINATOR, MoveClassicCoordinator, said),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -16,15 +16,15 @@ from reference.classic.messages import (
     NO_GENERATION,
     Claim,
     ClassicHeartbeatResponse,
+    ClassicImage,
+    ClassicRecord,
     JoinGroup,
     JoinGroupResponse,
     SyncGroupResponse,
 )
 from reference.classic.types import (
     ClassicCoordinator,
-    ClassicImage,
     ClassicMember,
-    ClassicRecord,
     ClassicState,
     Constants,
 )
@@ -74,8 +74,10 @@ class ClassicRules:
         return member.known and not has_done.get(state, True)
 
     def is_told(self, row: ClassicCoordinator) -> bool:
-        """G39. An assignment is told when it is committed."""
-        return row.writing == ()
+        """G3, G39. An assignment is told when it is committed, and who lives that nothing is new
+        when all is that this was found in.
+        """
+        return not row.log.leader
 
     def loaded_state(self, image: ClassicImage) -> ClassicState:
         """G49. A group that is loaded: all of them have what was recorded last."""

@@ -67,7 +67,22 @@ def rebalance_goes_on_without_a_member(
 @sometimes(MoveClassicCoordinator)
 def coordinator_moves_with_a_write_under_way(before: ClassicCoordinator) -> bool:
     """Another coordinator is elected while an assignment is not yet in the log."""
-    return bool(before.writing)
+    return bool(before.log.leader)
+
+
+@sometimes(MoveClassicCoordinator)
+def coordinator_loads_what_the_last_one_never_saw(
+    before: ClassicCoordinator, input: MoveClassicCoordinator
+) -> bool:
+    """Another coordinator has a tail of an earlier one, which the last one did not have."""
+    has = input.tail.records
+    return before.log.leader[: len(has)] != has
+
+
+@sometimes(SyncGroup, ClassicHeartbeat)
+def member_asks_while_a_loaded_tail_is_uncommitted(before: ClassicCoordinator) -> bool:
+    """A member asks a coordinator that has loaded more than is committed."""
+    return before.state == "Stable" and bool(before.log.leader)
 
 
 @sometimes(MoveClassicCoordinator)

@@ -10,7 +10,12 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.classic.messages import NO_GENERATION
+from reference.classic.messages import (
+    NO_GENERATION,
+    ClassicImage,
+    ClassicRecord,
+    ClassicTail,
+)
 from reference.kit.fields import NOBODY, AtLeastOne, ByNode, NodeOrNobody, Rank, SetOf
 
 ClassicState: TypeAlias = Literal["Empty", "Preparing", "Completing", "Stable"]
@@ -29,24 +34,14 @@ class Constants(msgspec.Struct, frozen=True, tag="classic", tag_field="protocol"
     max_correlation: AtLeastOne
 
 
-class ClassicRecord(msgspec.Struct, frozen=True):
-    """What a group knows of a member (specs/classic/ClassicHandlers.tla)."""
+class ClassicLog(msgspec.Struct, frozen=True):
+    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla). leader: what its log
+    has after the committed record. tails: what the log of any replica that may lead has; sorted.
+    """
 
-    known: bool
-    owned: SetOf[int]
-    claimed: int
-    assigned: SetOf[int]
-    joined: bool
-    syncing: bool
-    correlation: Rank
-
-
-class ClassicImage(msgspec.Struct, frozen=True):
-    """A group as its log has it."""
-
-    generation: int
-    leader: NodeOrNobody
-    members: ByNode[ClassicRecord]
+    committed: ClassicImage
+    leader: tuple[ClassicImage, ...]
+    tails: SetOf[ClassicTail]
 
 
 class ClassicCoordinator(msgspec.Struct, frozen=True):
@@ -57,8 +52,7 @@ class ClassicCoordinator(msgspec.Struct, frozen=True):
     generation: int
     leader: NodeOrNobody
     members: ByNode[ClassicRecord]
-    recorded: ClassicImage
-    writing: tuple[ClassicImage, ...]
+    log: ClassicLog
 
 
 class ClassicMember(msgspec.Struct, frozen=True):
@@ -82,4 +76,5 @@ def no_group(constants: Constants) -> ClassicImage:
 
 def initial_coordinator(constants: Constants) -> ClassicCoordinator:
     none = no_group(constants)
-    return ClassicCoordinator(1, "Empty", 0, NOBODY, none.members, none, ())
+    log = ClassicLog(none, (), (ClassicTail(()),))
+    return ClassicCoordinator(1, "Empty", 0, NOBODY, none.members, log)

@@ -29,5 +29,5 @@ def _constants(texts: Mapping[str, str]) -> Constants:
 
 
 READING: Final = reading(
-    _constants, lambda constants: (constants.followed,), FORGOTTEN | {"correlation"}
+    _constants, lambda constants: ((), (constants.followed,)), FORGOTTEN | {"correlation"}
 )

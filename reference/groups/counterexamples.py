@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import permutations
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from reference.groups.messages import COORDINATOR, LOADER, MIGRATION, OFFSETS
 from reference.groups.types import Constants
@@ -62,16 +62,22 @@ def _shown(value: Value, called: Mapping[str, int], forgotten: frozenset[str]) -
     return value
 
 
+Apart: TypeAlias = Callable[[Any], tuple[Sequence[Sequence[int]], Sequence[int]]]
+"""Under these constants, the members that are known from others, by what they have in common, and
+the partitions."""
+
+
 def _seen(
-    constants: Constants, apart: Callable[[Any], Sequence[int]], forgotten: frozenset[str]
+    constants: Any, apart: Apart, forgotten: frozenset[str]
 ) -> list[Callable[[Mapping[str, Value]], Shown]]:
     """In each order of the members and of the partitions: a target is any in the models, and in the
     reference one that depends on their order.
     """
+    of_members, of_partitions = apart(constants)
     return [
         partial(_state, {**_called("m", members), **_called("p", partitions)}, forgotten)
-        for members in _orders(constants.members, *constants.static)
-        for partitions in _orders(constants.partitions, apart(constants))
+        for members in _orders(constants.members, *of_members)
+        for partitions in _orders(constants.partitions, of_partitions)
     ]
 
 
@@ -99,12 +105,9 @@ def _state(
 
 
 def reading(
-    constants: Callable[[Mapping[str, str]], Any],
-    apart: Callable[[Any], Sequence[int]],
-    forgotten: frozenset[str],
+    constants: Callable[[Mapping[str, str]], Any], apart: Apart, forgotten: frozenset[str]
 ) -> Reading:
-    """constants: as of a reading. apart: under these, the partitions that are known from others.
-    forgotten: fields of rows that are not compared."""
+    """constants: as of a reading. forgotten: fields of rows that are not compared."""
     return Reading(
         constants,
         partial(_seen, apart=apart, forgotten=forgotten),
@@ -114,4 +117,6 @@ def reading(
     )
 
 
-READING: Final = reading(_constants, lambda constants: constants.growing, FORGOTTEN)
+READING: Final = reading(
+    _constants, lambda constants: (constants.static, constants.growing), FORGOTTEN
+)

@@ -8,25 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from reference.groups.messages import GroupRecord, GroupTail
 from reference.groups.types import OffsetsLog
+from reference.kit.tail_log import last_of, with_appended, with_committed, with_leader
 
 
 def newest(log: OffsetsLog) -> GroupRecord:
     """What the coordinator works on: also what is not committed (G2)."""
-    return log.leader[-1] if log.leader else log.committed
+    group: GroupRecord = last_of(log)
+    return group
 
 
 def appended(log: OffsetsLog, group: GroupRecord) -> OffsetsLog:
-    leader = (*log.leader, group)
-    return replace(log, leader=leader, tails=tuple(sorted({*log.tails, _tail(log, leader)})))
-
-
-def _tail(log: OffsetsLog, records: tuple[GroupRecord, ...]) -> GroupTail:
-    """As the tails that there are; there always is one."""
-    return type(log.tails[0])(records)
+    return with_appended(log, (group,))
 
 
 def initial_log(group: GroupRecord) -> OffsetsLog:
@@ -37,7 +31,7 @@ def committed(log: OffsetsLog) -> OffsetsLog:
     """The high watermark reaches the end of the leader's log: nobody who may be elected holds
     anything else any more.
     """
-    return replace(log, committed=newest(log), leader=(), tails=(_tail(log, ()),))
+    return with_committed(log)
 
 
 def said(group: GroupRecord) -> Mapping[str, Any]:
@@ -56,4 +50,4 @@ def said(group: GroupRecord) -> Mapping[str, Any]:
 
 
 def loaded(log: OffsetsLog, tail: GroupTail) -> OffsetsLog:
-    return replace(log, leader=tail.records)
+    return with_leader(log, tail)

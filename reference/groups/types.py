@@ -58,7 +58,7 @@ class Constants(
 
 
 class OffsetsLog(msgspec.Struct, frozen=True):
-    """The group's partition of __consumer_offsets (specs/groups/GroupLog.tla). leader: what its log
+    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla). leader: what its log
     has after the committed record. tails: what the log of any replica that may lead has; sorted.
     """
 

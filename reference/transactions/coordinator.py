@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reference.kit.dispatch import handlers_of
 from reference.kit.protocol import Outcome
-from reference.transactions.log import (
+from reference.kit.tail_log import (
     last_of,
     with_appended,
     with_committed,

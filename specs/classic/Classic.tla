@@ -83,6 +83,6 @@ SessionTimeout(n) ==
 RebalanceTimeout ==
   LiftCoordinator(Step_HandleClassicRebalanceTimeout(Coordinator, coordinator, 0))
 Commit == LiftCoordinator(Step_HandleClassicCommit(Coordinator, coordinator, 0))
-MoveCoordinator(kept) ==
-  LiftCoordinator(Step_HandleMoveClassicCoordinator(Coordinator, coordinator, [kept |-> kept]))
+MoveCoordinator(tail) ==
+  LiftCoordinator(Step_HandleMoveClassicCoordinator(Coordinator, coordinator, [tail |-> tail]))
 =============================================================================

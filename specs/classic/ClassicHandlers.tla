@@ -9,9 +9,8 @@
 (*   generation    of the group                                             *)
 (*   leader        the member that assigns                                  *)
 (*   members       members[n]: what is known of member n                    *)
-(*   recorded      the group as it was committed last: generation, leader,  *)
-(*                 members                                                  *)
-(*   writing       what was appended since                                  *)
+(*   log           the group's, of images: generation, leader, members      *)
+(*                 (GroupLog)                                               *)
 (*                                                                          *)
 (* A member:                                                                *)
 (*                                                                          *)
@@ -27,7 +26,7 @@
 (* is left out.  A member that joins without an id takes the place of what  *)
 (* it was before, which would else be a member until its session ends.      *)
 (***************************************************************************)
-EXTENDS ClassicRules
+EXTENDS ClassicRules, GroupLog
 
 CONSTANT MaxCoordinators   \* how many leader epochs the log may have
 
@@ -39,9 +38,10 @@ NoMember ==
 NoGroup == [generation |-> 0, leader |-> Nobody, members |-> [n \in Members |-> NoMember]]
 InitialCoordinator ==
   [leaderEpoch |-> 1, state |-> "Empty", generation |-> 0, leader |-> Nobody,
-   members |-> NoGroup.members, recorded |-> NoGroup, writing |-> <<>>]
+   members |-> NoGroup.members, log |-> InitialLog(NoGroup)]
 
 Outcome(row, sent) == [row |-> row, sent |-> sent, ignored |-> ""]
+Unanswered(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
 Disabled == {}
 
 Known(row) == {n \in Members : row.members[n].known}
@@ -74,7 +74,7 @@ Waiting(member) == [member EXCEPT !.joined = FALSE, !.syncing = FALSE, !.correla
 Image(row) ==
   [generation |-> row.generation, leader |-> row.leader,
    members |-> [n \in Members |-> Waiting(row.members[n])]]
-Writing(row) == [row EXCEPT !.writing = Append(@, Image(row))]
+Writing(row) == [row EXCEPT !.log = Appended(@, Image(row))]
 
 (* All have joined.  The first leader stays one.                            *)
 Joined(row) ==
@@ -121,7 +121,9 @@ Step_HandleJoinGroup(n, row, m) ==
        [] OTHER -> Preparing(Joining(row, m), {})
 
 -----------------------------------------------------------------------------
-(* G39: they ask for their assignments, which the leader has made.          *)
+(* G39: they ask for their assignments, which the leader has made.  Of a    *)
+(* group that was loaded nothing is told before all that was loaded is      *)
+(* committed: who asks asks again.                                          *)
 
 (* What is the matter with a member that says it is of a generation.        *)
 MemberError(row, m) ==
@@ -144,7 +146,7 @@ Settled(row) ==
 (* The assignments of this generation are in the log.                       *)
 IsAssigned(row) ==
   /\ row.state = "Completing"
-  /\ \E i \in 1..Len(row.writing) : row.writing[i].generation = row.generation
+  /\ \E i \in 1..Len(row.log.leader) : row.log.leader[i].generation = row.generation
 
 Step_HandleSyncGroup(n, row, m) ==
   LET error == MemberError(row, m)
@@ -152,6 +154,7 @@ Step_HandleSyncGroup(n, row, m) ==
                            !.members[m.source].correlation = m.correlation]
       written == Writing(WithAssignments(waits, m))
   IN CASE error # "NONE" -> {Outcome(row, {SyncAnswer(m.source, m.correlation, error, {})})}
+       [] row.state = "Stable" /\ ~IsTold(row) -> Unanswered(row, "Unwritten")
        [] row.state = "Stable" ->
             {Outcome(row, {SyncAnswer(m.source, m.correlation, "NONE",
                                       row.members[m.source].assigned)})}
@@ -159,9 +162,11 @@ Step_HandleSyncGroup(n, row, m) ==
        [] IsTold(written) -> {Settled(written)}
        [] OTHER -> {Outcome(written, {})}
 
-(* G40.                                                                     *)
+(* G3, G40.  An error is told at once.                                      *)
 Step_HandleClassicHeartbeat(n, row, m) ==
-  {Outcome(row, {HeartbeatAnswer(m.source, m.correlation, MemberError(row, m))})}
+  LET error == MemberError(row, m) IN
+  IF error = "NONE" /\ ~IsTold(row) THEN Unanswered(row, "Unwritten")
+  ELSE {Outcome(row, {HeartbeatAnswer(m.source, m.correlation, error)})}
 
 -----------------------------------------------------------------------------
 (* G41, and time: members go.                                               *)
@@ -188,21 +193,22 @@ Step_HandleClassicRebalanceTimeout(n, row, input) ==
 
 (* The high watermark reaches the end of the log.                           *)
 Step_HandleClassicCommit(n, row, input) ==
-  LET committed == [row EXCEPT !.recorded = row.writing[Len(row.writing)], !.writing = <<>>]
-  IN IF row.writing = <<>> THEN Disabled
+  LET committed == [row EXCEPT !.log = Committed(@)]
+  IN IF row.log.leader = <<>> THEN Disabled
      ELSE IF IsAssigned(row) THEN {Settled(committed)} ELSE {Outcome(committed, {})}
 
-(* G49.  Another broker leads the partition, whose log has so much of what  *)
-(* is not committed, and has loaded it.                                     *)
+(* G49.  Another broker leads the partition, with a log that it may have,   *)
+(* and has loaded it.                                                       *)
 Step_HandleMoveClassicCoordinator(n, row, input) ==
-  LET image == IF input.kept = 0 THEN row.recorded ELSE row.writing[input.kept]
-  IN IF row.leaderEpoch = MaxCoordinators \/ input.kept > Len(row.writing) THEN Disabled
+  LET log == Loaded(row.log, input.tail)
+      image == Newest(log)
+  IN IF row.leaderEpoch = MaxCoordinators \/ input.tail \notin row.log.tails THEN Disabled
      ELSE {Outcome([leaderEpoch |-> row.leaderEpoch + 1, state |-> LoadedState(image),
                     generation |-> image.generation, leader |-> image.leader,
-                    members |-> image.members, recorded |-> image, writing |-> <<>>], {})}
+                    members |-> image.members, log |-> log], {})}
 
 Inputs_ClassicSessionTimeout(n, row) ==
   {[type |-> "ClassicSessionTimeout", member |-> k] : k \in Members}
 Inputs_MoveClassicCoordinator(n, row) ==
-  {[type |-> "MoveClassicCoordinator", kept |-> k] : k \in 0..Len(row.writing)}
+  {[type |-> "MoveClassicCoordinator", tail |-> t] : t \in row.log.tails}
 =============================================================================

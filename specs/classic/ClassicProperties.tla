@@ -7,8 +7,10 @@ EXTENDS Classic
 
 vars == <<coordinator, clients, network>>
 
-Records == {coordinator.recorded} \cup
-             {coordinator.writing[i] : i \in 1..Len(coordinator.writing)}
+Recorded == coordinator.log.committed
+Records ==
+  {Recorded} \cup
+    UNION {{t.records[i] : i \in 1..Len(t.records)} : t \in coordinator.log.tails}
 
 (* A member that the coordinator knows, and that has not heard otherwise.   *)
 (* Of others nothing is promised: who was removed may fetch on until it     *)
@@ -40,17 +42,16 @@ SingleOwner ==
 (* A member knows of no assignment that is not committed.                   *)
 AssignmentIsCommitted ==
   \A n \in Members :
-    clients[n].state = "Stable" => clients[n].generation <= coordinator.recorded.generation
+    clients[n].state = "Stable" => clients[n].generation <= Recorded.generation
 
 (* A member that is through has what was recorded for it.                   *)
 OwnedIsAssigned ==
   \A n \in Members :
     /\ clients[n].state = "Stable"
-    /\ clients[n].generation = coordinator.recorded.generation
-    => clients[n].owned \subseteq coordinator.recorded.members[n].assigned
+    /\ clients[n].generation = Recorded.generation
+    => clients[n].owned \subseteq Recorded.members[n].assigned
 
 (* What is committed never goes back to an earlier generation.              *)
-GenerationsMonotonicStep ==
-  coordinator'.recorded.generation >= coordinator.recorded.generation
+GenerationsMonotonicStep == Recorded'.generation >= Recorded.generation
 GenerationsMonotonic == [][GenerationsMonotonicStep]_vars
 =============================================================================

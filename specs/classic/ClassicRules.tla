@@ -45,8 +45,9 @@ IsRebalanceLate(state, member) ==
                     [] state = "Completing" -> ~member.syncing
                     [] OTHER -> FALSE
 
-(* G39.  An assignment is told when it is committed.                        *)
-IsTold(row) == row.writing = <<>>
+(* G3, G39.  An assignment is told when it is committed, and who lives that *)
+(* nothing is new when all is that this was found in.                       *)
+IsTold(row) == row.log.leader = <<>>
 
 (* G49.  A group that is loaded: all of them have what was recorded last.   *)
 LoadedState(image) == IF \E n \in Members : image.members[n].known THEN "Stable" ELSE "Empty"

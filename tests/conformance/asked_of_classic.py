@@ -59,7 +59,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for member in (record(1), NO_MEMBER):
             late = replace(member, joined=joined, syncing=syncing)
             yield "IsRebalanceLate", (state, late)
-    yield from (("IsTold", (replace(GROUP, writing=w),)) for w in ((), (IMAGE,)))
+    for written, state in itertools.product(((), (IMAGE,)), STATES):
+        yield "IsTold", (replace(GROUP, state=state, log=replace(GROUP.log, leader=written)),)
     gone = replace(IMAGE, members=(NO_MEMBER, NO_MEMBER))
     yield from (("LoadedState", (image,)) for image in (IMAGE, gone))
     for some in claims():

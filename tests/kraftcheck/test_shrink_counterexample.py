@@ -104,7 +104,13 @@ def test_a_goal_is_reached_by_the_correct_reference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "violates"), [("Z91", "AckIsHeard"), ("Z104", "Coordinated"), ("Z95", "")]
+    ("name", "violates"),
+    [
+        ("Z91", "AckIsHeard"),
+        ("Z104", "Coordinated"),
+        ("Z95", ""),
+        ("Z185", "AssignmentIsCommitted"),
+    ],
 )
 def test_a_counterexample_of_groups_becomes_a_schedule(
     name: str, violates: str, tmp_path: Path

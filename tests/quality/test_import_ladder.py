@@ -157,18 +157,19 @@ RULES = {
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
     ),
     "traces.grouplog.*": Rule(ours=("traces.history",), third_party=("msgspec",)),
+    "traces.rows.*": Rule(ours=("traces.history",), third_party=("pyarrow", "numpy")),
     "traces.formats.*": Rule(
         # Of protocols, what they say of themselves.
         ours=(
             *("system", "traces.schema", "traces.store", "traces.values", "traces.history"),
-            *("reference.kit", "reference.protocols"),
+            *("traces.rows", "reference.kit", "reference.protocols"),
         ),
         third_party=("pyarrow", "msgspec", "numpy"),
     ),
     "traces.checkers.*": Rule(
         ours=(
             *("traces.schema", "traces.values", "traces.history", "traces.grouplog"),
-            PROMISES,
+            *("traces.rows", PROMISES),
         ),
         third_party=("numpy", "pyarrow", "msgspec", "networkx"),
     ),

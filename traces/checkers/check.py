@@ -23,14 +23,14 @@ from reference.clients.promises import (
     Promise,
     promised,
 )
-from traces.checkers import log, models, search
+from traces.checkers import bulk, log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged
-from traces.checkers.columns import from_history
+from traces.checkers.columns import LogBatch, from_history
 from traces.checkers.coordinated import group_log
 from traces.checkers.findings import Broken
 from traces.checkers.groups import Rebalancing, judged as rebalanced
-from traces.checkers.members import members_of
+from traces.checkers.members import Members, members_of
 from traces.checkers.models import Model
 from traces.checkers.refusals import Limits, refusals
 from traces.checkers.transactions import (
@@ -42,6 +42,7 @@ from traces.checkers.transactions import (
 from traces.checkers.verdict import HOLDS, Verdict
 from traces.grouplog import Entry
 from traces.history import CALLBACKS, History
+from traces.rows import Rows
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
 """In the units of histories that have a clock."""
@@ -104,8 +105,7 @@ def check_log(
     unit = SECOND.get(history.time_unit)
     transactions = transactions_of(once, uncommitted="read-uncommitted" in promise.rows)
     batch = from_history(settled(once), compaction=configuration.compaction)
-    promises = [promise] * batch.segments
-    report = assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
+    report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
     replaced = configuration.compaction != "none"
     if transactions is not None:
         refused: Iterable[Broken] = ()
@@ -123,17 +123,67 @@ def check_log(
         report = _with(report, found, found.transactions)
     members = members_of(once)
     if members is not None:
-        among = rebalanced(
-            members,
-            promise,
-            level=level,
-            reset=configuration.reset,
-            within=None if unit is None else int(unit * configuration.rebalance_s),
-            log=group_log(groups) if groups else None,
-            replaced=replaced,
-        )
+        among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
         report = _with(report, among, len(members.spans.place))
     return report
+
+
+def check_rows(
+    rows: Rows,
+    promise: Promise,
+    configuration: Configuration,
+    *,
+    level: Level | None = None,
+    gaps: bool = False,
+    complete: bool = False,
+    groups: Sequence[Entry] = (),
+) -> Report | None:
+    """As `check_log` of the operations that these rows are; None: these can be judged as operations
+    alone. Raises HistoryError: as of `check_log`.
+    """
+    if configuration.compaction != "none" or configuration.transactions:
+        return None
+    try:
+        batch, members = bulk.batch_of(rows, named=False), bulk.members_of(rows)
+    except bulk.Unusual:
+        return None
+    report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
+    if report.verdict != HOLDS or report.anomalies:
+        batch = bulk.batch_of(rows)
+        report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
+    if members is not None:
+        unit = SECOND.get(rows.time_unit)
+        among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
+        report = _with(report, among, len(members.spans.place))
+    return report
+
+
+def _of_logs(
+    batch: LogBatch, promise: Promise, *, level: Level | None, gaps: bool, complete: bool
+) -> Report:
+    promises = [promise] * batch.segments
+    return assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
+
+
+def _of_groups(
+    members: Members,
+    promise: Promise,
+    configuration: Configuration,
+    unit: int | None,
+    *,
+    level: Level | None,
+    groups: Sequence[Entry],
+) -> Rebalancing:
+    """unit: how many of the history's times are a second; None: it has none."""
+    return rebalanced(
+        members,
+        promise,
+        level=level,
+        reset=configuration.reset,
+        within=None if unit is None else int(unit * configuration.rebalance_s),
+        log=group_log(groups) if groups else None,
+        replaced=configuration.compaction != "none",
+    )
 
 
 def _with(report: Report, found: Atomicity | Rebalancing, operations: int) -> Report:

@@ -9,7 +9,7 @@ only then does the client say that it has given it up [KIP-429, KIP-848].
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -156,17 +156,24 @@ def members_of(history: History) -> Members | None:
     """
     if not has_members(history):
         return None
-    builder = _Builder(history)
+    builder = Builder(history, _last_heard(history.operations))
     for operation in history.operations:
         builder.add(operation)
     return builder.built()
 
 
-class _Builder:
-    def __init__(self, history: History) -> None:
-        self._history = history
-        self._last = _last_heard(history.operations)
-        self._groups: dict[int, Any] = {}
+class Builder:
+    """Takes the operations of a history one after the other.
+
+    last: when each process last said something. groups: of which each is a member. Who knows of
+    what was polled and committed otherwise (bulk.py) has the numbers of places, partitions and
+    marks from here, and gives `built` which records there are.
+    """
+
+    def __init__(self, history: History, last: Mapping[int, int]) -> None:
+        self.history = history
+        self._last = last
+        self.groups: dict[int, Any] = {}
         self._joined: dict[int, Operation] = {}
         self._left: dict[int, int] = {}
         self._subscribed: dict[int, frozenset[str | None]] = {}
@@ -191,7 +198,7 @@ class _Builder:
             self._shown(each)
         elif each.f == "append":
             if each.txn is None and each.outcome == OK and each.result is not None:
-                self._records.append((self._partition(each.key), each.result))
+                self._records.append((self.partition(each.key), each.result))
         elif each.f == ASSIGNED:
             self._assigned(each)
         elif each.f in CALLBACKS:
@@ -210,14 +217,14 @@ class _Builder:
         elif each.f == "committed" and each.outcome == OK:
             for key, offset in each.result or ():
                 offset = UNKNOWN if offset == NOT_COMMITTED else offset
-                place = self._place(each.argument, key)
+                place = self.place(each.argument, key)
                 self._told.append((place, offset, each.invoked, _answered(each), each.index))
 
     # -- Spans
 
     def _assigned(self, each: Operation) -> None:
         group, keys = each.argument
-        known = self._groups.setdefault(each.process, group)
+        known = self.groups.setdefault(each.process, group)
         self._joined.setdefault(each.process, each)
         if known != group:
             raise self._refuse(each, f"process {each.process} is a member of {known} and {group}")
@@ -231,10 +238,10 @@ class _Builder:
                 self._end(each.process, key, each.invoked, GIVEN_UP, each.index)
             have[key] = len(self._spans)
             self._had.add((each.process, key))
-            place, given = self._place(group, key), _answered(each)
+            place, given = self.place(group, key), _answered(each)
             times = (each.invoked, given, NEVER)
             self._spans.append(
-                [place, each.process, *times, GONE, each.index, NONE, self._mark(each)]
+                [place, each.process, *times, GONE, each.index, NONE, self.mark_of(each)]
             )
 
     def _taken(self, each: Operation) -> None:
@@ -272,9 +279,9 @@ class _Builder:
             if each.argument != COMMIT or each.outcome == FAIL:
                 continue
             for key, offset in sent.argument[1]:
-                place = self._place(sent.argument[0], key)
+                place = self.place(sent.argument[0], key)
                 times = (sent.invoked, _answered(each))
-                row = (place, each.process, offset, *times, NONE, sent.index, self._mark(sent))
+                row = (place, each.process, offset, *times, NONE, sent.index, self.mark_of(sent))
                 self._commits.append(row)
 
     def _progress(self, each: Operation, spans: _Spans) -> None:
@@ -282,27 +289,27 @@ class _Builder:
         if each.outcome == FAIL:
             return
         for key, offset in offsets:
-            place = self._place(group, key)
+            place = self.place(group, key)
             span, _ = spans.at(place, each.process, each.invoked, each.completed)
             if each.f == "processed":
                 self._processed.append((place, span, offset, each.index))
                 continue
             times = (each.invoked, _answered(each))
-            mark = self._mark(each)
+            mark = self.mark_of(each)
             row = (place, each.process, offset, *times, span, each.index, mark)
             self._commits.append(row)
 
     def _shown(self, each: Operation) -> None:
         if each.isolation != READ_UNCOMMITTED:
-            partition = self._partition(each.key)
+            partition = self.partition(each.key)
             self._records += [(partition, offset) for offset, _ in each.result or ()]
 
     def _poll(self, each: Operation, spans: _Spans) -> None:
-        if each.process not in self._groups:
+        if each.process not in self.groups:
             return
         if each.result is None and each.to is None and each.argument is None:
             return
-        place = self._place(self._groups[each.process], each.key)
+        place = self.place(self.groups[each.process], each.key)
         offsets = [offset for offset, _ in each.result or ()]
         span, several = spans.at(place, each.process, each.invoked, each.completed)
         before = each.argument if each.argument is not None else self._stood.get(span)
@@ -321,31 +328,34 @@ class _Builder:
         went = (min(before, after), after, int(several), len(offsets))
         self._polled.append((place, each.process, span, *went, *times, each.index))
 
-    def _place(self, group: Any, key: str | None) -> int:
-        self._partition(key)
+    def place(self, group: Any, key: str | None) -> int:
+        self.partition(key)
         return self._places.setdefault((group, key), len(self._places))
 
-    def _partition(self, key: str | None) -> int:
+    def partition(self, key: str | None) -> int:
         return self._partitions.setdefault(key, len(self._partitions))
 
-    def _mark(self, each: Operation) -> int:
-        return NONE if each.mark is None else self._marks.setdefault(each.mark, len(self._marks))
+    def mark(self, name: str) -> int:
+        return self._marks.setdefault(name, len(self._marks))
+
+    def mark_of(self, each: Operation) -> int:
+        return NONE if each.mark is None else self.mark(each.mark)
 
     def _refuse(self, each: Operation, what: str) -> HistoryError:
-        return HistoryError(self._history.source, each.line, what)
+        return HistoryError(self.history.source, each.line, what)
 
     def _lives(self) -> Iterator[tuple[int, ...]]:
         for process, joined in self._joined.items():
-            group = self._groups[process]
+            group = self.groups[process]
             had = {key for (of, key) in self._places if of == group}
             end = self._left.get(process, self._last[process])
             wanted = self._subscribed.get(process, frozenset(had))
             topics = set(map(_topic, wanted))
             more = {key for key in had if _topic(key) in topics}
             for key in sorted(wanted | more, key=str):
-                yield self._place(group, key), joined.invoked, end, joined.index
+                yield self.place(group, key), joined.invoked, end, joined.index
 
-    def built(self) -> Members:
+    def built(self, records: tuple[Ints, Ints] | None = None) -> Members:
         for process, have in self._have.items():
             for key in list(have):
                 self._end(process, key, self._last[process], GONE, NONE)
@@ -360,7 +370,7 @@ class _Builder:
         columns[5] = columns[5].astype(np.int8)
         polled = _columns(self._polled, 10)
         polled[5] = polled[5].astype(bool)
-        records = _columns(sorted(set(self._records)), 2)
+        one, other = records or _columns(sorted(set(self._records)), 2)
         partition = [self._partitions[key] for _, key in self._places]
         return Members(
             Spans._make(columns),
@@ -370,7 +380,7 @@ class _Builder:
             Processed._make(_columns(self._processed, 4)),
             Lives._make(_columns(lives, 4)),
             np.array(partition, np.int64),
-            (records[0], records[1]),
+            (one, other),
             tuple(self._places),
             tuple(self._marks),
         )

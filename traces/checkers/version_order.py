@@ -144,13 +144,15 @@ def numbered(segment: Ints, number: Ints) -> tuple[Ints, Ints]:
     """
     if not len(segment):
         return segment, segment
-    low = int(number.min())
-    width = int(number.max()) - low + 1
     top = int(segment.max()) + 1
-    if width * top > 1 << 62:
+    if int(number.max()) - int(number.min()) >= (1 << 62) // top:
         _, number = np.unique(number, return_inverse=True)
-        low, width = 0, int(number.max()) + 1
-    keys = segment * width + (number - low)
+    # Of each segment from its least on: what segments have may be far apart.
+    low = np.full(top, int(number.max()))
+    np.minimum.at(low, segment, number)
+    number = number - low[segment]
+    width = int(number.max()) + 1
+    keys = segment * width + number
     if width * top > DENSE * len(keys):
         _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
         return numbers.reshape(-1), first

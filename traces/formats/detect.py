@@ -16,12 +16,13 @@ from typing import Final
 
 import msgspec
 
-from traces.formats import jepsen, jsonlines, knossos, loglines, parquet, porcupine
+from traces.formats import columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine
 from traces.formats.text import HEAD, head_lines, read_head, shown
 from traces.history import History, HistoryError
 
 READERS: Final[dict[str, ModuleType]] = {
-    module.NAME: module for module in (jepsen, jsonlines, knossos, loglines, parquet, porcupine)
+    module.NAME: module
+    for module in (columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine)
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
@@ -68,7 +69,10 @@ def detect(path: Path) -> str:
     if not head.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
     if head.startswith(parquet.MAGIC):
-        if missing := parquet.missing(path):
+        names = parquet.names(path)
+        if columns.claims(names):
+            return columns.NAME
+        if names and (missing := next((n for n in parquet.NEEDED if n not in names), None)):
             raise Unrecognised(str(path), 0, f"a Parquet file without a column {missing}: {_TRACE}")
         return parquet.NAME
     for magic, what in BINARY.items():

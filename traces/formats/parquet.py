@@ -55,16 +55,13 @@ def read(path: Path) -> History:
         raise HistoryError(source, 0, f"corrupt Parquet file of {len(data)} bytes: {why}") from None
 
 
-def missing(path: Path) -> str | None:
-    """A column without which there are no operations. A damaged file misses none: it is to be read.
-
-    Raises OSError.
-    """
+def names(path: Path) -> list[str]:
+    """The columns of a file; none, if it is damaged: it is to be read. Raises OSError."""
     try:
-        names = pq.read_schema(pa.BufferReader(read_bytes(path))).names
+        found: list[str] = pq.read_schema(pa.BufferReader(read_bytes(path))).names
     except pa.ArrowException:
-        return None
-    return next((name for name in NEEDED if name not in names), None)
+        return []
+    return found
 
 
 def _events(path: str, data: bytes) -> Iterator[Event]:

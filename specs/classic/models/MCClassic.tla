@@ -48,7 +48,7 @@ MCNext ==
   \/ \E n \in Members : MemberActions(n) \/ Paid("expiries", MaxExpiries, SessionTimeout(n))
   \/ Paid("expiries", MaxExpiries, RebalanceTimeout)
   \/ Free(Commit)
-  \/ \E kept \in 0..Len(coordinator.writing) : Free(MoveCoordinator(kept))
+  \/ \E tail \in coordinator.log.tails : Free(MoveCoordinator(tail))
   \/ \E m \in network :
        Free(HearAnswer(m)) \/ Paid("timeouts", MaxTimeouts, HearAnswerLoseRequest(m))
 
@@ -57,11 +57,11 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 (* What must be reached: a member that has partitions missed a generation; a *)
 (* partition is withheld; a member is told to join again, or that its       *)
 (* generation is over, or that it is none; a load finds what was not        *)
-(* committed.                                                               *)
+(* committed, and what the last coordinator never had.                      *)
 NoMissedGenerationProbe ==
   \A n \in Members :
     clients[n].state = "Joining" /\ clients[n].owned # {} /\ clients[n].hasId =>
-      clients[n].generation >= coordinator.recorded.generation
+      clients[n].generation >= Recorded.generation
 NoWithheldProbe ==
   Known(coordinator) # {} /\ coordinator.state = "Stable" =>
     UNION {coordinator.members[n].assigned : n \in Members} = Partitions
@@ -71,5 +71,10 @@ NoIllegalGenerationProbe == \A m \in network : m.error # "ILLEGAL_GENERATION"
 NoUnknownProbe == \A m \in network : m.error # "UNKNOWN_MEMBER_ID"
 NoLoadedTailProbe ==
   [][coordinator'.leaderEpoch > coordinator.leaderEpoch =>
-       coordinator'.recorded = coordinator.recorded]_mcVars
+       coordinator'.log.leader = <<>>]_mcVars
+NoTailOfAnotherProbe ==
+  [][coordinator'.leaderEpoch > coordinator.leaderEpoch =>
+       LET had == coordinator.log.leader
+           has == coordinator'.log.leader
+       IN Len(has) <= Len(had) /\ has = SubSeq(had, 1, Len(has))]_mcVars
 =============================================================================

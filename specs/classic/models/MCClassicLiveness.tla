@@ -28,7 +28,7 @@ Settle ==
   LET staying == {n \in Members : ~HasLeft(n)}
   IN /\ \A n \in staying :
           /\ clients[n].state = "Stable"
-          /\ clients[n].generation = coordinator.recorded.generation
+          /\ clients[n].generation = Recorded.generation
      /\ staying # {} => UNION {clients[n].owned : n \in staying} = Partitions
 ClassicConverges == <>[]Settle
 =============================================================================

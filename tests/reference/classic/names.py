@@ -1,6 +1,6 @@
 """What is compared of the names of groups of the classic protocol."""
 
-from reference.classic import types
+from reference.classic import messages, types
 from reference.classic.coordinator import CoordinatorHandlers
 from reference.classic.member import MemberHandlers
 from reference.classic.properties import PROPERTIES
@@ -14,8 +14,8 @@ COMPARED = compared(
     models=("classic-two",),
     properties=PROPERTIES,
     rows={
-        "NoMember ==": types.ClassicRecord,
-        "NoGroup ==": types.ClassicImage,
+        "NoMember ==": messages.ClassicRecord,
+        "NoGroup ==": messages.ClassicImage,
         "InitialCoordinator ==": types.ClassicCoordinator,
         "InitialMember ==": types.ClassicMember,
     },

@@ -8,14 +8,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.classic.messages import COORDINATOR
+from reference.classic.messages import COORDINATOR, ClassicImage, ClassicRecord, ClassicTail
 from reference.classic.protocol import CLASSIC
 from reference.classic.types import (
     NO_MEMBER,
     ClassicCoordinator,
-    ClassicImage,
+    ClassicLog,
     ClassicMember,
-    ClassicRecord,
     Constants,
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
@@ -33,7 +32,14 @@ def consumer(p: int) -> ClassicMember:
 
 
 IMAGE: Final = ClassicImage(3, 1, (record(1), record(2)))
-GROUP: Final = ClassicCoordinator(1, "Stable", 3, 1, IMAGE.members, IMAGE, ())
+
+
+def log(committed: ClassicImage, *tail: ClassicImage) -> ClassicLog:
+    """Which one replica has beyond what is committed, and not the leader."""
+    return ClassicLog(committed, (), (ClassicTail(tail),))
+
+
+GROUP: Final = ClassicCoordinator(1, "Stable", 3, 1, IMAGE.members, log(IMAGE))
 
 
 def settled() -> Rows:
@@ -68,12 +74,12 @@ def plants() -> tuple[Plant, ...]:
         ("ClassicTypeInv", _first(state="Unsubscribed", has_id=False)),
         ("ClassicTypeInv", _first(state="Unsubscribed", owned=())),
         ("ClassicTypeInv", _first(has_id=False, owned=())),
-        ("AssignedOnce", _group(recorded=twice)),
-        ("AssignedOnce", _group(writing=(twice,))),
+        ("AssignedOnce", _group(log=log(twice))),
+        ("AssignedOnce", _group(log=log(IMAGE, twice))),
         ("SingleOwner", _first(state="Joining", owned=BOTH)),
         ("AssignmentIsCommitted", _first(generation=4)),
         ("OwnedIsAssigned", {**_first(owned=BOTH), 2: replace(consumer(2), owned=())}),
-        ("GenerationsMonotonic", _group(recorded=replace(IMAGE, generation=2, members=left))),
+        ("GenerationsMonotonic", _group(log=log(replace(IMAGE, generation=2, members=left)))),
     ]
     return tuple([Plant(name, settled(), rows) for name, rows in changed])
 

@@ -45,6 +45,7 @@ EXTENTS = {
     "transactions-on-cluster": Extent(2, (1, 2), 2, 1),
     "groups-on-cluster": Extent(2, (1, 2), 2, 1),
     "commits-on-cluster": Extent(2, (1, 2), 2, 1),
+    "classic-on-cluster": Extent(2, (1, 2), 2, 1),
 }
 
 REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(extent.replayed)]

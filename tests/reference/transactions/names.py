@@ -6,7 +6,8 @@ import inspect
 import re
 from pathlib import Path
 
-from reference.transactions import log, rules
+from reference.kit import tail_log as log
+from reference.transactions import rules
 from reference.transactions.client import ClientHandlers
 from reference.transactions.coordinator import CoordinatorHandlers
 from reference.transactions.partition import PartitionHandlers
@@ -55,8 +56,8 @@ def words(specs_dir: Path) -> tuple[list[str], list[str]]:
 def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
     both = (*operators(spec(specs_dir, "TailLog")), *operators(spec(specs_dir, "LoadedLog")))
     names = [name for name in both if name != "InitialTailLog"]
-    own = log.__name__
-    ours = [n for n, m in vars(log).items() if getattr(m, "__module__", "") == own]
+    found = ((name, m) for name, m in vars(log).items() if inspect.isfunction(m))
+    ours = [n for n, m in found if m.__module__ == log.__name__ and not n.startswith("_")]
     return [snake(name) for name in names], ours
 
 

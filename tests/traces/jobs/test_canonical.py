@@ -67,8 +67,10 @@ NUMBERS = {
     *("deleted", "gone", "grown"),
     *("since", "now", "taken", "asked", "revoking", "time", "fetched", "handed_out", "id"),
     "transaction",
-    # Of classic groups: generations, and how much of a log is kept.
-    *("generation", "claimed", "partitions", "kept"),
+    # Of classic groups: generations.
+    *("generation", "claimed", "partitions"),
+    # Of replicas that are cleaned: holes that are kept.
+    "kept",
     # Of voters that come and go, and of snapshots: offsets.
     *("history_end", "change", "end", "ends", "next"),
     # Of reassignments: topics and directories stand for nobody.

@@ -36,7 +36,7 @@ def test_each_mutant_is_found_on_a_cluster(bug: str) -> None:
     assert found and found <= BUGS[bug]
 
 
-@pytest.mark.parametrize("protocol", ["transactions", "groups", "commits"])
+@pytest.mark.parametrize("protocol", ["transactions", "groups", "commits", "classic"])
 def test_nothing_else_is_so_where_nothing_is_cleaned(protocol: str) -> None:
     run = simulate_run(f"{protocol}-on-cluster", 1, 0, options={"cleaned": False})
     constants: Any = run.result.constants

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from reference.cluster.sim.coordinated import Coordinators
+from reference.kit.tail_log import with_committed, with_found
 from reference.runner.narrate import narrate
 from reference.runner.run import simulate_part, simulate_run
 from reference.transactions import coordinator
-from reference.transactions.log import with_committed, with_found
 from reference.transactions.messages import Tail, TxnRecord
 from reference.transactions.types import INITIAL_RECORD, TailLog
 from traces.jobs.checks import check_runs
@@ -24,11 +24,13 @@ ELECTED = {
     "transactions": "HandleElect",
     "groups": "HandleMoveCoordinator",
     "commits": "HandleMoveCoordinator",
+    "classic": "HandleMoveClassicCoordinator",
 }
 COMMITTED = {
     "transactions": "HandleAcknowledged",
     "groups": "HandleGroupCommit",
     "commits": "HandleGroupCommit",
+    "classic": "HandleClassicCommit",
 }
 WHOLE = {"cleaned": False}
 """Nobody cleans the log, of which replicas would tell first."""
