@@ -318,8 +318,8 @@ def administrator(machine: ClusterMachine) -> Offers:
 
 
 class ChangingClusterMachine(ClusterMachine):
-    """The same where replicas move, topics come and go, brokers stop or are forgotten, and the quorum
-    changes.
+    """The same where replicas move, topics come and go, brokers stop or are forgotten, and who
+    votes changes.
     """
 
     name = "changing-cluster"
