@@ -39,6 +39,7 @@ OWN = (
 PARTS = (
     *("traces.jobs.cluster_checks", "traces.jobs.replicas"),
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
+    "traces.observed.directories",
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
     *("traces.observed.transaction_answers", "traces.observed.views"),
     *("kraftcheck.witness.chance", "kraftcheck.witness.schedule"),

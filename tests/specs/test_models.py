@@ -90,7 +90,7 @@ def complaints(specs: Path) -> list[str]:
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 23
-    assert len(properties("TransactionProperties")) == 24
+    assert len(properties("TransactionProperties")) == 28
     assert len(properties("GroupProperties")) == 18
     assert len(properties("GroupCommitsProperties")) == 5
     assert len(properties("GroupReplayProperties")) == 3

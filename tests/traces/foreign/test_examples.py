@@ -22,7 +22,7 @@ PROGRAMS = ("Voter", "Broker")
 KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionOffsets"),
-    *("TransactionProducer", "TransactionInstance"),
+    *("TransactionProducer", "TransactionInstance", "TransactionReader"),
     *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "GroupMigration"),
     *("CommittingCoordinator", "CommittingMember"),
     *(
