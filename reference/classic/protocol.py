@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from reference.classic.coordinator import CoordinatorHandlers, said
@@ -105,6 +105,14 @@ def _of_member(row: ClassicMember) -> Iterator[Input]:
             yield from (SendClassicHeartbeat(), RequestRejoin())
 
 
+def unpromised(options: Any) -> Collection[str]:
+    """A generation of the first coordinator that comes back may have the number of one of the
+    second, whose members are then told what was assigned in the other (classic-moves-expiry of the
+    models).
+    """
+    return ("SingleOwner",) if options.max_coordinators > 2 else ()
+
+
 CLASSIC: Final = Protocol(
     name="classic",
     sentence="members of a group join together, and one of them assigns the partitions",
@@ -129,6 +137,7 @@ CLASSIC: Final = Protocol(
         },
         local=_local,
         properties=PROPERTIES,
+        unpromised=unpromised,
         moves=(150, 300),
         at_once=lambda message: isinstance(message, REQUESTS),
         disturbances={

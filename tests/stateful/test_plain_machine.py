@@ -43,7 +43,7 @@ def named(name: str) -> Protocol:
 @pytest.mark.parametrize(
     ("name", "bug", "number", "property"),
     [
-        ("transactions", "Z62", 5, "NoHanging"),
+        ("transactions", "Z62", 1, "NoHanging"),
         ("groups", "Z96", 3, "CommitsHandedOut"),
     ],
 )
