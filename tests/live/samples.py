@@ -48,11 +48,11 @@ def plan(name: str, seconds: float = 20.0, **more: object) -> Plan:
     return Plan(topic=name, seconds=seconds, rate=15, producers=2, **more)  # type: ignore[arg-type]
 
 
-def members(kind: str) -> Plan:
+def members(name: str, kind: str, **more: object) -> Plan:
     """A group; under pauses, of the consumer protocol."""
     properties = {"group.protocol": "consumer"} if kind == "pause" else {}
-    more = {"workload": "groups", "partitions": 2, "consumers": 3, "properties": properties}
-    return plan(f"groups-{kind}", 30.0, faults=(kind,), **more)
+    of_groups = {"workload": "groups", "partitions": 2, "consumers": 3, "properties": properties}
+    return plan(name, 30.0, faults=(kind,), **of_groups, **more)
 
 
 FAULTS = ("kill", "pause", "partition", "stop")
@@ -75,7 +75,8 @@ SAMPLES = {
             faults=("kill", "partition"),
         )
     ),
-    **{f"groups-{kind}": Sample(members(kind)) for kind in ROUGH},
+    **{f"groups-{kind}": Sample(members(f"groups-{kind}", kind)) for kind in ROUGH},
+    "groups-second": Sample(members("groups-second", "kill", client="kafka-python")),
     "healthy-observed": Sample(
         plan("healthy-observed", 40.0, observe=True, faults=("kill", "partition"))
     ),
