@@ -258,7 +258,8 @@ class Controllers:
             return False
         active = self._active[node]
         refused = {}
-        for number, input in inputs.items():
+        # One thing is decided at once: a controller may be one that takes every step once.
+        for number, input in inputs.items() if len(inputs) > 1 else ():
             step = self._step(self._partitions[number], active, self._intern(input))
             if step is None:
                 return True
@@ -288,10 +289,13 @@ class Controllers:
         )
 
     def _tell_of_others(self, active: _Active, broker: int) -> None:
-        """R14. A broker wants to stop: every partition is told whether others hold it back."""
+        """R14. A broker wants to stop: every partition that may know it is told whether others hold
+        it back.
+        """
         holds = {
             each.number: each.holds_back(active.states[each.number].row, broker)
             for each in self._brokers.partitions_of[broker]
+            if each.moves
         }
         told: dict[int, Any] = {}
         for number in holds:

@@ -147,6 +147,11 @@ class ClusterPartition(PartitionWorld):
         known: Any = self.controller.partition
         return self.brokers if self._lists is None else known.replicas
 
+    @property
+    def moves(self) -> bool:
+        """Whether its replicas may move; only such a partition knows of others (R14)."""
+        return self._lists is not None
+
     def is_there(self, known: Partition) -> bool:
         """Whether somebody who knows this of the partition knows one that exists."""
         return self._lists is None or is_there(cast(MovingPartition, known))
