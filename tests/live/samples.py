@@ -118,10 +118,10 @@ def make(name: str, cluster: Cluster, scratch: Path) -> bool:
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Every file of the folder, always the same way."""
+    """Every file of the folder but the disks themselves, always the same way."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
-        for path in sorted(folder.iterdir()):
+        for path in sorted(each for each in folder.iterdir() if each.is_file()):
             info = zipfile.ZipInfo(path.name, date_time=(1980, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_DEFLATED
             file.writestr(info, path.read_bytes())
