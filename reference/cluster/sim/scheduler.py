@@ -10,6 +10,7 @@ of the components alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from heapq import heappop
 from typing import Protocol
 
@@ -309,7 +310,7 @@ class ClusterSimulation(Joints, Circular):
         self.clients.stop_producing()
         self.brokers.heal()
         self._progress = [
-            MovingProgress(lambda p=number: self.clients.probe(p), partition)  # type: ignore[misc]
+            MovingProgress(partial(self.clients.probe, number), partition)
             for number, partition in enumerate(self.partitions)
         ]
         self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
