@@ -2,8 +2,8 @@
 transactions.
 
 log: producers, and consumers that are assigned every partition. groups: consumers subscribe and
-commit what they have read, so that partitions move between them. txn: producers write several
-records at once or not at all, and abort some on purpose.
+commit what they have read, so that partitions move between them. transactions: producers write
+several records at once or not at all, and abort some on purpose.
 """
 
 from __future__ import annotations
