@@ -55,6 +55,8 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z173": {"recovers": True, "give_up": 200},
     "Z174": {"version": 1, "recovers": True, "give_up": 200},
     "Z175": {"ids_expire": True, "expire": 200},
+    "Z176": {"recovers": True, "offsets": [12], "give_up": 200},
+    "Z177": {"version": 1, "recovers": True, "give_up": 200, "retry": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},

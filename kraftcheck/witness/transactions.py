@@ -26,6 +26,7 @@ from reference.transactions.messages import (
     AppendTimeout,
     ChangeLeader,
     Elect,
+    Expire,
     Initialize,
     LoseLeader,
     MarkersDone,
@@ -42,7 +43,7 @@ LAST_EPOCH: Final = 32766
 
 METHODS: Final = {
     "HandleInitProducerId": "TransactionCoordinator.handleInitProducerId",
-    "HandleBumpEpoch": "TransactionCoordinator.handleInitProducerId; not driven",
+    "HandleBumpEpoch": "TransactionCoordinator.handleInitProducerId, which names an epoch",
     "HandleAddPartitions": "TransactionCoordinator.handleAddPartitionsToTransaction",
     "HandleVerify": "TransactionCoordinator.handleVerifyPartitionsInTransaction",
     "HandleEndTxn": "TransactionCoordinator.handleEndTransaction",
@@ -53,7 +54,7 @@ METHODS: Final = {
     "HandleMarkersAgain": "TransactionMarkerRequestCompletionHandler.onComplete, disconnected",
     "HandleMarkerReply": "TransactionMarkerRequestCompletionHandler.onComplete",
     "HandleMarkersDone": "TransactionMarkerChannelManager.maybeWriteTxnCompletion",
-    "HandleExpire": "TransactionStateManager.removeExpiredTransactionalIds; not driven",
+    "HandleExpire": "TransactionStateManager.removeExpiredTransactionalIds",
     "HandleElect": "TransactionCoordinator.onResignation, onElection",
     "HandleLoaded": "TransactionStateManager.loadTransactionsForTxnTopicPartition",
     "HandleLoseLeader": "KRaftMetadataCache.getPartitionLeaderEndpoint",
@@ -79,7 +80,8 @@ class KafkaTransactions(KafkaSteered):
 # -- Moves by chance
 
 RARE: Final = (
-    *(Elect, TransactionTimeout, AppendTimeout, LoseLeader, ChangeLeader, Sweep, Initialize),
+    *(Elect, TransactionTimeout, AppendTimeout, LoseLeader, Expire, ChangeLeader, Sweep),
+    Initialize,
 )
 """What disturbs."""
 
@@ -147,7 +149,7 @@ MOVES: Final[dict[Callable[[KafkaTransactions, Stream], bool], tuple[int, ...]]]
     _rare(TransactionTimeout): (0, 3, 8),
     _rare(AppendTimeout): (0, 3, 8),
     _rare(Elect): (0, 1, 3),
-    _rare(LoseLeader): (0, 2),
+    _rare(LoseLeader, Expire): (0, 2),
     _rare(ChangeLeader, Sweep): (0, 2),
     _again: (0, 5, 15),
     _late: (0, 5, 15),
@@ -174,9 +176,6 @@ class _Coordinators:
         made = msgspec.convert({"watched": False, **options}, options_of(TRANSACTIONS).of)
         if made.max_epoch != LAST_EPOCH:
             raise msgspec.ValidationError(f"max_epoch: Kafka's is {LAST_EPOCH}")
-        for name in ("recovers", "ids_expire"):
-            if getattr(made, name):
-                raise msgspec.ValidationError(f"{name}: the witness is not driven so")
         return made
 
     def constants(self, setting: Any) -> Constants:

@@ -180,9 +180,14 @@ class ClientHandlers:
         return "Retry"
 
     def handle_give_up(self, c: int, row: Client, input: GiveUp) -> Outcome | None:
-        """X36. It may arrive yet."""
-        p, after = input.partition, self.rules.after_batch_error("TIMED_OUT")
-        waits = p in row.sent and p not in row.acked and p not in self._constants.offsets
+        """X36. Offsets are refused by their group, which has another generation (KIP-447). A copy
+        may arrive yet.
+        """
+        p, rules = input.partition, self.rules
+        after = rules.after_batch_error("TIMED_OUT")
+        if p in self._constants.offsets:
+            after = rules.after_offsets_error("ILLEGAL_GENERATION")
+        waits = p in row.sent and p not in row.acked
         if not self._constants.recovers or after == "Retry" or row.status != "Open" or not waits:
             return None
         return Outcome(replace(row, status=after))

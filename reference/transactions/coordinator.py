@@ -67,6 +67,7 @@ from reference.transactions.types import (
     INITIAL_RECORD,
     NO_REQUEST,
     NOTHING_PENDING,
+    UNKNOWN,
     Coordinator,
     Coordinators,
     NobodyAsks,
@@ -118,6 +119,11 @@ def fencing(row: Coordinator) -> Coordinator:
     return replace(row, pending=replace(NOTHING_PENDING, state="PrepareEpochFence"))
 
 
+def without_last(row: Coordinator) -> Coordinator:
+    """X8, the second: whoever aborts, no request for the epoch is repeated."""
+    return replace(row, last_epoch=UNKNOWN)
+
+
 class CoordinatorHandlers:
     """The handlers, for one set of rules."""
 
@@ -135,20 +141,23 @@ class CoordinatorHandlers:
     # --- Requests ---
 
     def handle_init_producer_id(self, row: Coordinators, m: InitProducerId) -> Outcome | None:
-        return self._initialised(row, m, self.rules.init_producer_id_answer(current(row)))
+        rules, c = self.rules, current(row)
+        epoch = rules.initialised_epoch(c.txn.epoch)
+        return self._initialised(row, m, rules.init_producer_id_answer(c), epoch)
 
     def handle_bump_epoch(self, row: Coordinators, m: BumpEpoch) -> Outcome | None:
-        return self._initialised(row, m, self.rules.bump_epoch_answer(current(row), m))
+        rules, c = self.rules, current(row)
+        return self._initialised(row, m, rules.bump_epoch_answer(c, m), rules.bumped_epoch(c, m))
 
     def _initialised(
-        self, row: Coordinators, m: InitProducerId | BumpEpoch, answer: str
+        self, row: Coordinators, m: InitProducerId | BumpEpoch, answer: str, epoch: int
     ) -> Outcome | None:
         c = current(row)
         if not c.active:
             return None
         if answer == "Append":
-            rules, is_dead = self.rules, c.txn.state == "Dead"
-            epoch = (rules.returned_epoch if is_dead else rules.initialised_epoch)(c.txn.epoch)
+            if c.txn.state == "Dead":
+                epoch = self.rules.returned_epoch(c.txn.epoch)
             return self._lifted(row, begin(c, "Empty", epoch, (), m))
         if answer == "Fence":
             return self._lifted(row, Done(fencing(c)))
@@ -181,7 +190,8 @@ class CoordinatorHandlers:
             # Between the two locks of a fence: an exception, nothing is done.
             return self._lifted(row, refusal(c, m, "UNKNOWN_SERVER_ERROR"))
         epoch = self.rules.ended_epoch(c.txn.epoch)
-        return self._lifted(row, begin(c, prepared(m.decision), epoch, c.txn.partitions, m))
+        ending = without_last(c) if c.pending.state == "PrepareEpochFence" else c
+        return self._lifted(row, begin(ending, prepared(m.decision), epoch, c.txn.partitions, m))
 
     # --- Time: X8, X26 ---
 
@@ -199,7 +209,7 @@ class CoordinatorHandlers:
         if c.pending.state != "PrepareEpochFence":
             return None
         epoch = self.rules.fenced_epoch(c.txn.epoch)
-        begun = begin(c, "PrepareAbort", epoch, c.txn.partitions)
+        begun = begin(without_last(c), "PrepareAbort", epoch, c.txn.partitions)
         if not self.rules.epoch_per_transaction:
             begun = begun._replace(row=replace(begun.row, txn=replace(c.txn, epoch=epoch)))
         return self._lifted(row, begun)
@@ -229,7 +239,9 @@ class CoordinatorHandlers:
             waiting = self._waiting_for_markers(c, txn, row.leaderless)
             done = Done(waiting, (), self._markers_of(waiting, row.leaderless), answer)
         else:
-            done = Done(replace(c, txn=txn, pending=NOTHING_PENDING), answer=answer)
+            last = self.rules.last_epoch(c)
+            after = replace(c, txn=txn, pending=NOTHING_PENDING, last_epoch=last)
+            done = Done(after, answer=answer)
         return self._lifted(replace(row, log=with_committed(row.log)), done)
 
     def handle_append_timeout(self, row: Coordinators, input: AppendTimeout) -> Outcome | None:

@@ -328,7 +328,9 @@ class Abort(Input, frozen=True):
 
 
 class GiveUp(Input, frozen=True):
-    """X36. A batch was not answered in time (delivery.timeout.ms)."""
+    """X36. A batch was not answered in time (delivery.timeout.ms); offsets were refused by their
+    group.
+    """
 
     partition: Node
 

@@ -501,18 +501,27 @@ def epochs_in_bounds(state: State) -> str | None:
 
 def fenced_by_others(state: State) -> str | None:
     """Who is told that it is fenced was replaced, or its coordinator has aborted its transaction by
-    itself.
+    itself. With version 1 another coordinator, and one that has forgotten the id, does not know a
+    request for an epoch again (KAFKA-20357); and a fence counts from when it is written (X8).
 
-    Misses: version 1; runs in which producers hear no errors.
+    Misses: version 1, when the coordinator has moved or ids expire; runs in which producers hear no
+    errors.
     """
-    decided, aborts = state.history.decided, state.history.aborts
-    if any(d.state == "PrepareAbort" and d.epoch - 1 not in aborts for d in decided):
+    fenced = [c for c, row in state.clients.items() if row.status == "Fenced"]
+    alone = [c for c in fenced if all(_is_off(state, o) for o in state.clients if o != c)]
+    constants, past, log = state.constants, state.history, state.log
+    excused = constants.version == 1 and (log.leader_epoch > 1 or constants.ids_expire)
+    if not alone or excused:
         return None
-    for c, row in state.clients.items():
-        others = [each.status for other, each in state.clients.items() if other != c]
-        if state.constants.version == 2 and row.status == "Fenced" and {*others} <= {"Off"}:
-            return f"producer {c} is told that it is fenced, and nobody has fenced it"
-    return None
+    ended = 1 if constants.version == 2 else 0
+    written = {(r.state, r.epoch) for r in log.log.leader} | _pairs(past.decided)
+    if any(each == "PrepareAbort" and e - ended not in past.aborts for each, e in written):
+        return None
+    return f"producer {alone[0]} is told that it is fenced, and nobody has fenced it"
+
+
+def _is_off(state: State, c: int) -> bool:
+    return state.clients[c].status == "Off"
 
 
 def end_not_refused(state: State) -> str | None:
@@ -740,7 +749,7 @@ PROPERTIES: Final = (
     _named("ExactlyOnceInputs", exactly_once_inputs, "logs"),
     _named("NoHanging", no_hanging, "log", "partitions"),
     _named("EpochsInBounds", epochs_in_bounds, "clients", "history"),
-    _named("FencedByOthers", fenced_by_others, "clients", "history"),
+    _named("FencedByOthers", fenced_by_others, "clients", "history", "log"),
     _named("EndNotRefused", end_not_refused, "clients"),
     _named("EpochHeldOnce", epoch_held_once, "clients"),
     _named("LsoBounds", lso_bounds, "partitions"),

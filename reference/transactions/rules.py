@@ -22,6 +22,7 @@ from reference.transactions.messages import (
     BumpEpoch,
     Decision,
     EndTxn,
+    InitProducerId,
     Isolation,
     Produce,
     TxnState,
@@ -145,13 +146,46 @@ class TransactionRules:
             return "CONCURRENT_TRANSACTIONS"
         return "Fence" if row.txn.state == "Ongoing" else "Append"
 
-    def bump_epoch_answer(self, row: Coordinator, m: BumpEpoch) -> str:
-        """X7. A producer that has an epoch names it (KIP-360): nobody has the id since, or nobody
-        has it any more.
+    def is_same_id(self, epoch: int, other: int) -> bool:
+        return epoch // self.epochs_of_id == other // self.epochs_of_id
+
+    def is_repeated_bump(self, row: Coordinator, m: BumpEpoch) -> bool:
+        """X7. A request that names the epoch before is one whose answer was lost (KIP-360): a new
+        instance would have taken that epoch away.
         """
-        if row.pending.state == "None" and row.txn.state != "Dead" and m.epoch != row.txn.epoch:
+        return m.epoch == row.last_epoch
+
+    def bump_epoch_answer(self, row: Coordinator, m: BumpEpoch) -> str:
+        """X7. A producer that has an epoch names it: it has the id, or has had the one before when
+        that came to its end, or nobody has it any more.
+        """
+        answer, is_repeat = self.init_producer_id_answer(row), self.is_repeated_bump(row, m)
+        if row.pending.state != "None" or row.txn.state == "Dead":
+            return answer
+        if not self.is_same_id(m.epoch, row.txn.epoch) and not is_repeat:
             return "PRODUCER_FENCED"
-        return self.init_producer_id_answer(row)
+        if answer != "Append" or m.epoch == row.txn.epoch:
+            return answer
+        if self.is_exhausted(row.txn.epoch):
+            # As in Kafka, which looks for the next epoch first, and throws.
+            return "UNKNOWN_SERVER_ERROR"
+        return answer if is_repeat else "PRODUCER_FENCED"
+
+    def bumped_epoch(self, row: Coordinator, m: BumpEpoch) -> int:
+        """X7. A repeat is given what the request was given."""
+        epoch = row.txn.epoch
+        return epoch if self.is_repeated_bump(row, m) else self.initialised_epoch(epoch)
+
+    def last_epoch(self, row: Coordinator) -> int:
+        """X7. The epoch before, once what is pending is done: what its producer named; of another
+        id only until the next transition. Kept where producers ask for epochs.
+        """
+        request = row.pending.request
+        last = request.epoch if isinstance(request, BumpEpoch) else row.last_epoch
+        asked = self.constants.recovers and not self.epoch_per_transaction
+        anew = isinstance(request, InitProducerId) or "Dead" in (row.txn.state, row.pending.state)
+        kept = asked and not anew and self.is_same_id(last, row.txn.epoch)
+        return last if kept else UNKNOWN
 
     def add_partitions_answer(self, row: Coordinator, m: AddPartitions) -> str:
         """X9. Pending comes before everything else (KAFKA-18660)."""

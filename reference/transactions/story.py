@@ -14,7 +14,11 @@ from reference.transactions.types import Client, PartitionLeader
 Steps = Iterable[tuple[int, Any, Any]]
 """Of each step the node, its row before and after."""
 
-HEARD = {"Ready": "so", "Fenced": "that it is fenced", "Failed": "that it may not"}
+ENDING = ("Ending", "Recovering")
+HEARD = {
+    **{"Ready": "so", "Bumping": "so", "Fenced": "that it is fenced"},
+    **{"Failed": "that it may not", "Unusable": "what it does not survive"},
+}
 
 
 class _Told:
@@ -68,9 +72,11 @@ def _by_its_producer(
 ) -> None:
     if after.status == "Open" and before.status != "Open":
         found[after.txn] = _Told(c, after.epoch, number)
-    elif after.status == "Ending" and before.status == "Open":
+    elif after.status == "Abortable" and before.status == "Open":
+        found[after.txn].ends.append(f"is refused or given up ({number})")
+    elif after.status in ENDING and before.status not in ENDING:
         found[after.txn].ends.append(f"{after.decision} is asked for ({number})")
-    elif before.status == "Ending" and after.status in HEARD:
+    elif before.status in ("Open", *ENDING) and after.status in HEARD:
         found[before.txn].ends.append(f"its producer is told {HEARD[after.status]} ({number})")
 
 

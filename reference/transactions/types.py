@@ -92,14 +92,17 @@ class PendingTxn(msgspec.Struct, frozen=True):
     request: InitProducerId | BumpEpoch | AddPartitions | EndTxn | NobodyAsks
 
 
-class Coordinator(msgspec.Struct, frozen=True):
-    """One coordinator in one epoch of the log (specs/transactions/TransactionCoordinator.tla)."""
+class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One coordinator in one epoch of the log (specs/transactions/TransactionCoordinator.tla).
+    last_epoch: the epoch that the producer named when it was given its own, or UNKNOWN (KIP-360).
+    """
 
     active: bool
     coordinator_epoch: int
     txn: Txn
     pending: PendingTxn
     to_mark: SetOf[Node]
+    last_epoch: int = UNKNOWN
 
 
 class TailLog(msgspec.Struct, frozen=True):

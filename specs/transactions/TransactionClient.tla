@@ -132,11 +132,12 @@ Step_HandleRefused(row, m, error) ==
   IN IF Recovers /\ after # "Retry" THEN Doing([row EXCEPT !.status = after], {}) ELSE {}
 
 (* X36.  A batch is given up that was not answered in time                  *)
-(* (delivery.timeout.ms); it may arrive yet.                                *)
+(* (delivery.timeout.ms); offsets are refused by their group, which has     *)
+(* another generation (KIP-447).  A copy may arrive yet.                    *)
 Step_GiveUp(row, p) ==
-  LET after == AfterBatchError("TIMED_OUT")
-  IN IF /\ Recovers /\ after # "Retry" /\ row.status = "Open"
-        /\ p \in row.sent \ row.acked /\ p \notin Offsets
+  LET after == IF p \in Offsets THEN AfterOffsetsError("ILLEGAL_GENERATION")
+               ELSE AfterBatchError("TIMED_OUT")
+  IN IF Recovers /\ after # "Retry" /\ row.status = "Open" /\ p \in row.sent \ row.acked
      THEN Doing([row EXCEPT !.status = after], {}) ELSE {}
 
 Step_Initialize(row) ==

@@ -10,6 +10,9 @@
 (*                      there is none) with epoch and partitions; logged:   *)
 (*                      its record is in the log; request: who is answered  *)
 (*   toMark             partitions whose marker is not acknowledged yet     *)
+(*   lastEpoch          the epoch that the producer named when it was given *)
+(*                      its own (KIP-360), or Unknown; not in the log       *)
+(*                      (KAFKA-20357)                                       *)
 (*                                                                          *)
 (* A transition is received, appended and acknowledged.  Nothing happens    *)
 (* outside between the first two, so they are one step; the third is its    *)
@@ -34,7 +37,7 @@ InitialRecord ==
 
 NoCoordinator(n) ==
   [active |-> FALSE, coordinatorEpoch |-> n, txn |-> TxnOf(InitialRecord),
-   pending |-> NothingPending, toMark |-> {}]
+   pending |-> NothingPending, toMark |-> {}, lastEpoch |-> Unknown]
 
 Outcome(row, records, sent, answers) ==
   [row |-> row, records |-> records, sent |-> sent, answers |-> answers]
@@ -57,24 +60,26 @@ Begin(row, state, epoch, partitions, request) ==
 Fencing(row) ==
   [row EXCEPT !.pending = [NothingPending EXCEPT !.state = "PrepareEpochFence"]]
 
+(* The second: whoever aborts, no request for the epoch is repeated.        *)
+WithoutLast(row) == [row EXCEPT !.lastEpoch = Unknown]
+
 -----------------------------------------------------------------------------
 (* Requests.                                                                *)
 
-Step_HandleInitProducerId(row, m) ==
-  LET answer == InitProducerIdAnswer(row) IN
+Initialised(row, m, answer, epoch) ==
   CASE ~row.active -> {}
     [] answer = "Append" ->
-         LET epoch == IF row.txn.state = "Dead" THEN ReturnedEpoch(row.txn.epoch)
-                      ELSE InitialisedEpoch(row.txn.epoch)
-         IN {Begin(row, "Empty", epoch, {}, m)}
+         {Begin(row, "Empty", IF row.txn.state = "Dead" THEN ReturnedEpoch(row.txn.epoch)
+                              ELSE epoch, {}, m)}
     [] answer = "Fence" ->
          {Outcome(Fencing(row), <<>>, {}, {Answer(m, "CONCURRENT_TRANSACTIONS", Unknown)})}
     [] OTHER -> Refusal(row, m, answer)
 
+Step_HandleInitProducerId(row, m) ==
+  Initialised(row, m, InitProducerIdAnswer(row), InitialisedEpoch(row.txn.epoch))
+
 Step_HandleBumpEpoch(row, m) ==
-  LET answer == BumpEpochAnswer(row, m)
-  IN IF answer = "PRODUCER_FENCED" /\ row.active THEN Refusal(row, m, answer)
-     ELSE Step_HandleInitProducerId(row, m)
+  Initialised(row, m, BumpEpochAnswer(row, m), BumpedEpoch(row, m))
 
 (* From a client (version 1), or from a partition's leader (version 2).     *)
 Step_HandleAddPartitions(row, m) ==
@@ -94,7 +99,8 @@ Step_HandleEndTxn(row, m) ==
     [] answer = "Append" /\ row.pending.state = "PrepareEpochFence" /\ m.decision = "Commit" ->
          Refusal(row, m, "UNKNOWN_SERVER_ERROR")
     [] answer = "Append" ->
-         {Begin(row, Prepared(m.decision), EndedEpoch(row.txn.epoch), row.txn.partitions, m)}
+         {Begin(IF row.pending.state = "PrepareEpochFence" THEN WithoutLast(row) ELSE row,
+                Prepared(m.decision), EndedEpoch(row.txn.epoch), row.txn.partitions, m)}
     [] OTHER -> Refusal(row, m, answer)
 
 -----------------------------------------------------------------------------
@@ -107,7 +113,7 @@ Step_HandleTransactionTimeout(row) ==
 (* The second lock.  Before version 2 the epoch is in memory at once.       *)
 Step_HandleFence(row) ==
   LET epoch == FencedEpoch(row.txn.epoch)
-      begun == Begin(row, "PrepareAbort", epoch, row.txn.partitions, NoRequest)
+      begun == Begin(WithoutLast(row), "PrepareAbort", epoch, row.txn.partitions, NoRequest)
   IN IF row.pending.state # "PrepareEpochFence" THEN {}
      ELSE {IF EpochPerTransaction THEN begun ELSE [begun EXCEPT !.row.txn.epoch = epoch]}
 
@@ -146,7 +152,8 @@ Step_HandleAcknowledged(row, leaderless) ==
        [] txn.state \in Preparing ->
             {Outcome(waiting, <<>>, MarkersOf(waiting, leaderless), answers)}
        [] OTHER ->
-            {Outcome([row EXCEPT !.txn = txn, !.pending = NothingPending], <<>>, {}, answers)}
+            {Outcome([row EXCEPT !.txn = txn, !.pending = NothingPending,
+                                 !.lastEpoch = LastEpoch(row)], <<>>, {}, answers)}
 
 (* X3.  The append was not acknowledged in time: the old state stays, and   *)
 (* the record stays in the log.  A Complete record is written again.        *)

@@ -221,14 +221,17 @@ EpochsInBounds ==
        d.state \in {"PrepareCommit", "PrepareAbort"} => ~IsFirstOfId(d.epoch)
 
 (* Who is told that it is fenced was replaced, or its coordinator has       *)
-(* aborted its transaction by itself.                                       *)
+(* aborted its transaction by itself.  With version 1 another coordinator,  *)
+(* and one that has forgotten the id, does not know a request for an epoch  *)
+(* again (KAFKA-20357); and a fence counts from when it is written (X8).    *)
 FencedByOthers ==
-  \A c \in Clients : Version = 2 /\ clients[c].status = "Fenced" =>
+  \A c \in Clients : clients[c].status = "Fenced" =>
     \/ \E other \in Clients \ {c} : clients[other].status # "Off"
-    \/ \E d \in decided :
+    \/ Version = 1 /\ (leaderEpoch > 1 \/ IdsExpire)
+    \/ \E d \in decided \cup {DecisionIn(r) : r \in RecordsIn(log.leader)} :
          /\ d.state = "PrepareAbort"
          /\ ~\E m \in network : /\ m.type = "EndTxn" /\ m.decision = "Abort"
-                               /\ m.epoch + 1 = d.epoch
+                               /\ m.epoch = IF Version = 2 THEN d.epoch - 1 ELSE d.epoch
 
 (* No producer asks for what the state of its transaction does not allow,   *)
 (* so none is told so.                                                      *)

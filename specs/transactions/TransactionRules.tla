@@ -97,11 +97,38 @@ InitProducerIdAnswer(row) ==
     [] row.txn.state = "Ongoing" -> "Fence"
     [] OTHER -> "Append"
 
-(* X7.  A producer that has an epoch names it (KIP-360): nobody has the id  *)
-(* since, or nobody has it any more.                                        *)
+IsSameId(epoch, other) == epoch \div EpochsOfId = other \div EpochsOfId
+
+(* X7.  A request that names the epoch before is one whose answer was lost  *)
+(* (KIP-360): a new instance would have taken that epoch away.              *)
+IsRepeatedBump(row, m) == m.epoch = row.lastEpoch
+
+(* X7.  A producer that has an epoch names it: it has the id, or has had    *)
+(* the one before when that came to its end, or nobody has it any more.     *)
 BumpEpochAnswer(row, m) ==
-  IF row.pending.state = "None" /\ row.txn.state # "Dead" /\ m.epoch # row.txn.epoch
-  THEN "PRODUCER_FENCED" ELSE InitProducerIdAnswer(row)
+  LET answer == InitProducerIdAnswer(row)
+      isRepeat == IsRepeatedBump(row, m)
+  IN CASE row.pending.state # "None" \/ row.txn.state = "Dead" -> answer
+       [] ~IsSameId(m.epoch, row.txn.epoch) /\ ~isRepeat -> "PRODUCER_FENCED"
+       [] answer # "Append" \/ m.epoch = row.txn.epoch -> answer
+       \* As in Kafka, which looks for the next epoch first, and throws.
+       [] IsExhausted(row.txn.epoch) -> "UNKNOWN_SERVER_ERROR"
+       [] OTHER -> IF isRepeat THEN answer ELSE "PRODUCER_FENCED"
+
+(* X7.  A repeat is given what the request was given.                       *)
+BumpedEpoch(row, m) ==
+  IF IsRepeatedBump(row, m) THEN row.txn.epoch ELSE InitialisedEpoch(row.txn.epoch)
+
+(* X7.  The epoch before, once what is pending is done: what its producer   *)
+(* named; of another id only until the next transition.  Kept where         *)
+(* producers ask for epochs.                                                *)
+LastEpoch(row) ==
+  LET request == row.pending.request
+      last == IF request.type = "BumpEpoch" THEN request.epoch ELSE row.lastEpoch
+  IN IF \/ ~Recovers \/ EpochPerTransaction
+        \/ request.type = "InitProducerId" \/ "Dead" \in {row.txn.state, row.pending.state}
+        \/ ~IsSameId(last, row.txn.epoch)
+     THEN Unknown ELSE last
 
 (* X9.  Pending comes before everything else (KAFKA-18660).                 *)
 AddPartitionsAnswer(row, m) ==

@@ -10,7 +10,8 @@
 (* What is left out of the network, and changes no property                 *)
 (* (docs/proofs.md):                                                    *)
 (*  1. An answer is heard when it is given.  To hear it later, or never,    *)
-(*     is to have heard it and to wait.                                     *)
+(*     is to have heard it and to wait; but for that to BumpEpoch, which is *)
+(*     another request when it comes again.                                 *)
 (*  2. A record is committed in the step in which somebody notices.         *)
 (*  3. A message that its receiver refuses now and for ever, since epochs   *)
 (*     only grow, is forgotten.                                             *)
@@ -176,10 +177,11 @@ Current == coordinators[leaderEpoch]
 (* The high watermark reaches the record; then the transition is made.      *)
 Acknowledged ==
   \E outcome \in Step_HandleAcknowledged(Current, leaderless) :
-    /\ coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
-    /\ log' = WithCommitted(log)
-    /\ Hear(outcome.answers, outcome.sent)
-    /\ UNCHANGED <<leaderEpoch, leaderless>>
+    \E lost \in {{}, {a \in outcome.answers : a.request.type = "BumpEpoch"}} :
+      /\ coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
+      /\ log' = WithCommitted(log)
+      /\ Hear(outcome.answers \ lost, outcome.sent)
+      /\ UNCHANGED <<leaderEpoch, leaderless>>
 
 AppendTimeout == Lift(leaderEpoch, Step_HandleAppendTimeout(Current))
 TransactionTimeout == Lift(leaderEpoch, Step_HandleTransactionTimeout(Current))

@@ -15,6 +15,7 @@ from reference.transactions.messages import (
     AddPartitions,
     BumpEpoch,
     EndTxn,
+    InitProducerId,
     Produce,
     Verification,
     Verify,
@@ -23,7 +24,9 @@ from reference.transactions.messages import (
 from reference.transactions.rules import DENIED, FENCING_ERRORS, RETRIABLE
 from reference.transactions.types import (
     INITIAL_OFFSETS,
+    NO_REQUEST,
     NOTHING_PENDING,
+    UNKNOWN,
     UNKNOWN_PRODUCER,
     Client,
     Coordinator,
@@ -133,6 +136,17 @@ def of_producers() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield ("PassedOn", (error,))
 
 
+def of_bumps(row: Coordinator) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Of a row whose producer was given its epoch for another one, and of what it asks then."""
+    first = InitProducerId(1, 0, 1)
+    for last, epoch in itertools.product((UNKNOWN, 0, 1), (0, 1, 2, 4)):
+        asked, m = replace(row, last_epoch=last), BumpEpoch(1, 0, 1, epoch)
+        yield from ((rule, (asked, m)) for rule in ("IsRepeatedBump", "BumpEpochAnswer"))
+        yield ("BumpedEpoch", (asked, m))
+        for request in (NO_REQUEST, first, m):
+            yield ("LastEpoch", (replace(asked, pending=replace(row.pending, request=request)),))
+
+
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(rule, arguments)."""
     yield from (("ActsOnCommittedOnly", ()), ("AnswersWhenDeposed", ()), ("ReadsWholeLog", ()))
@@ -144,6 +158,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         )
         for epoch in (0, 1, 2, 3)
     )
+    yield from (("IsSameId", (epoch, 1)) for epoch in (-1, 0, 1, 2, 3, 4))
     yield from (("HasSequence", (p,)) for p in TWO.partitions)
     yield ("IsAppliedAtOnce", (INITIAL_OFFSETS,))
     yield from (("MarkerDestination", (has,)) for has in (False, True))
@@ -162,7 +177,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from ((rule, (row,)) for rule in of_row)
         yield from (("AddPartitionsAnswer", (row, m)) for m in adds)
         yield from (("VerifyAnswer", (row, m)) for m in verifies)
-        yield from (("BumpEpochAnswer", (row, BumpEpoch(1, 0, 1, epoch))) for epoch in (1, 2))
+        yield from of_bumps(row)
         for rule in ("EndTxnAnswerV1", "EndTxnAnswerV2", "EndTxnAnswer"):
             yield from ((rule, (row, m)) for m in ends)
         for rule in ("MarkedBy", "IsMarkerReplyCurrent"):
@@ -188,6 +203,9 @@ PLAIN: Final = Plain(
     ("EpochMonotonic", "ZombieFenced", "GuardKept", "LsoMonotonic", "CommitIsWhole"),
     variables,
     questions,
-    (replace(TWO, version=1, recovers=True, ids_expire=True), TWO, replace(TWO, max_epoch=1)),
+    (
+        replace(TWO, version=1, recovers=True, ids_expire=True, max_epoch=1),
+        *(TWO, replace(TWO, max_epoch=1)),
+    ),
     ("Z73", {"MarkerEpochOk", "MarkerError"}),
 )

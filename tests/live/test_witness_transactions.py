@@ -186,6 +186,43 @@ VERSION_1 = [
     ),
 ]
 """Met by no transaction of version 2."""
+RECOVERING = [
+    Plant(
+        "a repeated request for an epoch is fenced",
+        ROW,
+        "            data.lastProducerEpoch = producerEpoch;\n"
+        "        } else if (expectedProducerEpoch.get() == lastProducerEpoch) {",
+        "        } else if (expectedProducerEpoch.get() == lastProducerEpoch) {",
+        "HandleAcknowledged HandleBumpEpoch",
+        "lastEpoch",
+    ),
+    Plant(
+        "an id that comes back begins with another epoch",
+        ROW,
+        "        short bumpedEpoch = (short) (producerEpoch + 1);\n",
+        "        short bumpedEpoch = (short) (producerEpoch < 0 ? 1 : producerEpoch + 1);\n",
+        "HandleInitProducerId",
+        "pending.epoch",
+    ),
+    Plant(
+        "the host reads the row of an id that is not back yet",
+        "kafka/coordinator/transaction/Coordinators.java",
+        "        if (Row.isGone(row)) {",
+        "        if (row == null) {",
+        "HandleInitProducerId",
+        "txn.state",
+    ),
+    Plant(
+        "the host does not say who refuses",
+        "kafka/coordinator/transaction/Coordinators.java",
+        "recovers && !RETRIABLE.contains(error) && isOfPartition",
+        "recovers && error == null",
+        "HandleAddPartitions HandleVerify",
+        "sent",
+    ),
+]
+"""Met where producers hear every error, and ids are forgotten."""
+GOING_ON = ("version=1", "recovers=true", "ids_expire=true")
 ALL = [*PLANTS, *SCALA, *HOSTS]
 FIXED = Plant(
     "z70-fixed",
@@ -221,21 +258,39 @@ def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]])
     assert any(plant.field in line for line in said[plant.name]), said[plant.name]
 
 
+def refused(classes: Path, out: Path, runs: int, *options: str) -> set[tuple[str, str]]:
+    """Where runs of so changed classes differ: action and field."""
+    given = [word for each in options for word in ("--set", each)]
+    found = run(
+        VIOLATED,
+        *("transactions", "--runs", str(runs), "--moves", "200", "--seed", "1", "--differential"),
+        *(*given, "--jars", str(classes), "--out", str(out)),
+    )
+    return {
+        (each["action"], difference["field"])
+        for each in found["differing"]
+        for difference in each["differences"]
+    }
+
+
 def test_a_fault_of_version_1_is_refused_at_its_step(tmp_path: Path) -> None:
     for plant, classes in zip(
         VERSION_1, compiled(VERSION_1, HOST, tmp_path, TRANSACTIONS.name), strict=True
     ):
-        found = run(
-            VIOLATED,
-            *("transactions", "--runs", "4", "--moves", "200", "--seed", "1", "--differential"),
-            *("--set", "version=1", "--jars", str(classes), "--out", str(tmp_path / "out")),
-        )
-        refused = {
-            (each["action"], difference["field"])
-            for each in found["differing"]
-            for difference in each["differences"]
-        }
-        assert (plant.action, plant.field) in refused
+        found = refused(classes, tmp_path / "out", 4, "version=1")
+        assert (plant.action, plant.field) in found
+
+
+@pytest.mark.parametrize("plant", RECOVERING, ids=[p.name.replace(" ", "-") for p in RECOVERING])
+def test_a_fault_where_producers_go_on_is_refused(
+    plant: Plant, transaction_sources: Path, tmp_path: Path
+) -> None:
+    root = HOST if plant.file.startswith("kafka") else transaction_sources
+    [classes] = compiled([plant], root, tmp_path, TRANSACTIONS.name)
+    found = refused(classes, tmp_path / "out", 6, *GOING_ON)
+    assert any(
+        action in plant.action.split() and plant.field in field for action, field in found
+    ), found
 
 
 def run(code: int, *words: str) -> Any:
@@ -269,6 +324,21 @@ def test_version_1_by_chance(tmp_path: Path) -> None:
         *("--set", "version=1", "--differential", "--out", out),
     )
     assert {each["entry"] for each in found["known"]} == {"acts-on-tail", "fenced-once"}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_producers_that_go_on_and_ids_that_are_forgotten(version: int, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    given = (f"version={version}", *GOING_ON[1:])
+    found = run(
+        HOLDS,
+        *("transactions", "--runs", "8", "--moves", "200", "--seed", "1", "--out", str(out)),
+        *[word for each in given for word in ("--set", each)],
+    )
+    assert found["found"]["steps"] > 800
+    text = (out / "trace.jsonl").read_text("utf-8")
+    wanted = ["Expire", "Refused", "NotAllowed", *(["BumpEpoch", "Bumped"] if version == 1 else [])]
+    assert {each for each in wanted if f'"type":"{each}"' in text} == {*wanted}
 
 
 FINDS = {

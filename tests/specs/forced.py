@@ -89,6 +89,8 @@ T_OFFSETS = "transactions-offsets-v1"
 T_READERS = "transactions-readers"
 T_EXPIRY = "transactions-expiry-append-timeout"
 T_ERRORS = "transactions-errors-v1"
+T_BUMPS = "transactions-errors-v1-epochs"
+T_REFUSED = "reach-transactions-offsets-refused"
 G_COMMITS = "groups-commits-failover"
 G_ONE = "groups-one"
 G_JOINING = "groups-joining"
@@ -193,17 +195,20 @@ TABLES = (
             Forced("AfterBatchError", "error", '"Retry"', T_EXPIRY),
             Forced("AfterAddError", "error", '"Retry"', T_ERRORS),
             Forced("PassedOn", "error", '"PRODUCER_FENCED"', T_ERRORS),
+            Forced("AfterOffsetsError", "error", '"Unusable"', T_REFUSED),
             Forced("BumpEpochAnswer", "row, m", '"PRODUCER_FENCED"', T_ERRORS),
+            Forced("IsSameId", "epoch, other", "FALSE", T_BUMPS),
+            Forced("IsRepeatedBump", "row, m", "FALSE", T_BUMPS),
+            Forced("BumpedEpoch", "row, m", "1 + row.txn.epoch", T_BUMPS),
+            Forced("LastEpoch", "row", "Unknown", T_BUMPS),
             Forced("BumpsEpoch", "", "FALSE", T_ERRORS),
             Forced("MayCommit", "client", "FALSE", T_ONE),
             Forced("MayAbort", "client", "FALSE", T_ONE),
         ),
-        # Words, and no decisions; how many epochs an id is counted as having. No model has offsets
-        # and producers that go on: what becomes of these, TLC is asked without one (test_plain.py).
+        # Words, and no decisions; how many epochs an id is counted as having.
         frozenset(
             {"Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf"}
             | {"DecidedUpTo", "EpochsOfId", "Retriable", "FencingErrors", "Denied"}
-            | {"AfterOffsetsError"}
         ),
         Forced("FencedEpoch", "epoch", "1 + epoch", T_ONE),
     ),

@@ -69,6 +69,15 @@ NoWaitingMarkerProbe ==
 NoBumpProbe ==
   [][\A c \in Clients : ~(clients[c].status = "Bumping" /\ clients'[c].status = "Ready")]_mcVars
 
+(* A producer is given again the epoch that it has not heard of.            *)
+NoRepeatedBumpProbe ==
+  [][\A c \in Clients :
+       ~(/\ clients[c].status = "Bumping" /\ clients'[c].status = "Ready"
+         /\ clients'[c].epoch = Current.txn.epoch)]_mcVars
+
+(* A producer is told that it is fenced.                                    *)
+NoFencedProbe == \A c \in Clients : clients[c].status # "Fenced"
+
 (* A producer commits after a transaction of which it gave up a batch.      *)
 NoRecoveredProbe ==
   \A t \in CommitsTold : spent.givenUp = 0 \/ ~\E u \in told : u.decision = "Abort" /\ u.txn < t.txn

@@ -37,7 +37,8 @@ Kafka_EndTxnAnswer(row, m) ==
 (* fenced-once: whether a fence was not written is not in the row, so that  *)
 (* both are allowed.                                                        *)
 Kafka_HandleFence(row) ==
-  LET begun(epoch) == Begin(row, "PrepareAbort", epoch, row.txn.partitions, NoRequest)
+  LET begun(epoch) ==
+        Begin(WithoutLast(row), "PrepareAbort", epoch, row.txn.partitions, NoRequest)
       in(epoch) == IF EpochPerTransaction THEN begun(epoch)
                    ELSE [begun(epoch) EXCEPT !.row.txn.epoch = epoch]
       again == IF "fenced-once" \in Entries /\ ~EpochPerTransaction THEN {row.txn.epoch} ELSE {}

@@ -21,6 +21,7 @@ import org.apache.kafka.common.requests.WriteTxnMarkersRequest.TxnMarkerEntry;
 import org.apache.kafka.common.requests.WriteTxnMarkersResponse;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.MockTime;
+import org.apache.kafka.common.utils.ProducerIdAndEpoch;
 import org.apache.kafka.coordinator.transaction.TransactionMetadata;
 import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
 import org.apache.kafka.server.common.RequestLocal;
@@ -51,6 +52,8 @@ import java.util.function.Consumer;
 final class Coordinator {
     static final String ID = "id";
     static final int TIMEOUT = 60_000;
+    /** After which an id that nobody uses is forgotten. */
+    static final int EXPIRY = 604_800_000;
     /** Of the one partition that the transaction log has here. */
     private static final int LOG = 0;
     private static final KafkaConfig CONFIG = config();
@@ -70,9 +73,9 @@ final class Coordinator {
         void completes();
     }
 
-    /** What gives out producer ids. */
+    /** What gives out producer ids. made: of what the row was made, or would be if there were one. */
     interface Ids {
-        long next(TransactionMetadata row);
+        long next(TransactionMetadata row, TailLog.Entry made);
     }
 
     final int epoch;
@@ -96,7 +99,7 @@ final class Coordinator {
         this.log = log;
         this.host = host;
         TransactionConfig config = Mirror.made(TransactionConfig.class,
-                604_800_000, 900_000, 1, (short) 1, 1 << 20, 1 << 20, 1, 10_000, 3_600_000, false, 30_000);
+                EXPIRY, 900_000, 1, (short) 1, 1 << 20, 1 << 20, 1, 10_000, 3_600_000, false, 30_000);
         Scheduler later = new Scheduler() {
             @Override
             public void startup() { }
@@ -118,7 +121,7 @@ final class Coordinator {
         rows = new Rows(config, later, Replicas.of(log, this::append), image, time);
         markers = new Markers(image, rows, time);
         kafka = new TransactionCoordinator(
-                config, later, () -> () -> ids.next(row()), rows, markers, time, new LogContext());
+                config, later, () -> () -> ids.next(row(), made), rows, markers, time, new LogContext());
         kafka.startup(() -> 1, false);
         kafka.onElection(LOG, epoch);
     }
@@ -185,7 +188,7 @@ final class Coordinator {
     // --- What Kafka asks for
 
     private void append(MemoryRecords records, Consumer<Errors> told) {
-        waiting = new Waiting(log.append(records, epoch), host.request(), told);
+        waiting = new Waiting(log.append(records, epoch, row()), host.request(), told);
     }
 
     private boolean isFencing() {
@@ -209,12 +212,13 @@ final class Coordinator {
 
     // --- Requests whose arguments differ from version to version
 
-    void initialize(Function1<Object, BoxedUnit> told) {
+    /** named: the id and the epoch that the producer has, if it says so (KIP-360). */
+    void initialize(Option<ProducerIdAndEpoch> named, Function1<Object, BoxedUnit> told) {
         // Since 4.1 with two words on two-phase commits.
         boolean says = Mirror.has(kafka, "handleInitProducerId", 7);
         List<Object> in = new ArrayList<>(List.of(ID, TIMEOUT));
         in.addAll(says ? List.of(false, false) : List.of());
-        in.addAll(List.of(Option.empty(), told, RequestLocal.noCaching()));
+        in.addAll(List.of(named, told, RequestLocal.noCaching()));
         Mirror.call(kafka, "handleInitProducerId", in.toArray());
     }
 
@@ -227,6 +231,11 @@ final class Coordinator {
     void verify(long id, short epoch, TopicPartition partition,
             Function1<AddPartitionsToTxnResult, BoxedUnit> told) {
         Mirror.call(kafka, "handleVerifyPartitionsInTransaction", ID, id, epoch, Row.set(partition), told);
+    }
+
+    /** Ids that nobody has used for long are forgotten. */
+    void expire() {
+        Mirror.call(rows, "removeExpiredTransactionalIds");
     }
 
     /** The markers that the sender's thread would send now; completions that it writes again are written. */

@@ -11,16 +11,19 @@ import org.apache.kafka.common.message.AddPartitionsToTxnResponseData.AddPartiti
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.utils.MockTime;
+import org.apache.kafka.common.utils.ProducerIdAndEpoch;
 import org.apache.kafka.coordinator.transaction.TransactionMetadata;
 import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.common.TransactionVersion;
+import scala.Option;
 import scala.runtime.BoxedUnit;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongConsumer;
 
 /**
  * The transaction log with the coordinators that lead it, by leader epoch: the node of that name in
@@ -29,19 +32,30 @@ import java.util.Set;
 public final class Coordinators extends Node implements Coordinator.Host {
     private static final int COORDINATOR = 0;
     private static final int UNKNOWN = -1;
+    /** Of a request that a partition's leader makes. */
+    private static final int NO_CLIENT = 0;
     /** The first of the producer ids; their epochs are counted on, from one id to the next. */
     private static final long FIRST_ID = 1000;
     private static final Map<String, Object> NOBODY = Json.fields("type", "None");
     private static final Map<String, Object> NOTHING_PENDING = pending("None", UNKNOWN, List.of(), false, NOBODY);
-    private static final Set<String> REQUESTS = Set.of("InitProducerId", "AddPartitions", "Verify", "EndTxn");
+    private static final Set<String> REQUESTS =
+            Set.of("InitProducerId", "BumpEpoch", "AddPartitions", "Verify", "EndTxn");
     private static final Set<Errors> NOT_ITS = Set.of(Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS);
     /** What ends the use of a producer, for those that note it. */
     private static final Set<Errors> FATAL = Set.of(Errors.PRODUCER_FENCED, Errors.INVALID_TXN_STATE);
+    /** After these a producer asks again, that hears all others (`Retriable` of the specification). */
+    private static final Set<Errors> RETRIABLE = Set.of(
+            Errors.CONCURRENT_TRANSACTIONS, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.COORDINATOR_NOT_AVAILABLE,
+            Errors.NOT_COORDINATOR, Errors.NOT_ENOUGH_REPLICAS, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+            Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.REQUEST_TIMED_OUT,
+            Errors.NETWORK_EXCEPTION, Errors.KAFKA_STORAGE_ERROR);
 
     private final List<Integer> partitions;
     private final int most;
     private final long epochsOfId;
     private final boolean hears;
+    /** Whether producers hear every error. */
+    private final boolean recovers;
     private final TransactionVersion cluster;
     private final TransactionVersion client;
     private final MockTime time = new MockTime(0, 1_000_000, 0);
@@ -75,6 +89,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
         most = constants.get("maxCoordinators").asInt();
         epochsOfId = constants.get("maxEpoch").asLong() + 2;
         hears = constants.get("hearsErrors").asBoolean();
+        recovers = constants.get("recovers").asBoolean();
         int version = constants.get("version").asInt();
         cluster = TransactionVersion.fromFeatureLevel((short) version);
         client = version == 2 ? TransactionVersion.TV_2 : TransactionVersion.TV_0;
@@ -102,7 +117,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
 
     private void lead() {
         coordinators.add(new Coordinator(coordinators.size() + 1, log, image, time,
-                row -> (row == null ? FIRST_ID : row.producerId()) + 1, this));
+                (row, made) -> (row == null ? id(made.epoch()) : row.producerId()) + 1, this));
     }
 
     private Coordinator current() {
@@ -112,10 +127,11 @@ public final class Coordinators extends Node implements Coordinator.Host {
     // --- Inputs
 
     private void tableOfInputs() {
-        inputs.put("InitProducerId", in -> asked(current(), c -> c.fencing(() -> c.initialize(
-                said -> answer(in, Mirror.call(said, "error"), () -> tell("Initialized", in, "epoch",
-                        epoch(Mirror.call(said, "producerId"), Mirror.<Short>call(said, "producerEpoch"))))))));
-        inputs.put("AddPartitions", in -> asked(behind(in), c -> c.add(
+        inputs.put("InitProducerId", in -> initialized(in, Option.empty(),
+                epoch -> tell("Initialized", in, "epoch", epoch)));
+        inputs.put("BumpEpoch", in -> initialized(in, Option.apply(new ProducerIdAndEpoch(id(in), epoch(in))),
+                epoch -> tell("Bumped", in, "was", in.get("epoch").asLong(), "epoch", epoch)));
+        inputs.put("AddPartitions", in -> asked(in, behind(in), c -> c.add(
                 id(in), epoch(in), partition(in), client, error -> answer(in, error, () -> {
                     if (client == TransactionVersion.TV_2) {
                         tell("Allowed", in, "epoch", in.get("epoch").asLong());
@@ -123,10 +139,10 @@ public final class Coordinators extends Node implements Coordinator.Host {
                         tell("PartitionAdded", in, "partition", in.get("partition").asInt());
                     }
                 }))));
-        inputs.put("Verify", in -> asked(behind(in), c -> c.verify(
+        inputs.put("Verify", in -> asked(in, behind(in), c -> c.verify(
                 id(in), epoch(in), partition(in), result -> answer(in, heard(result),
                         () -> tell("Allowed", in, "epoch", in.get("epoch").asLong())))));
-        inputs.put("EndTxn", in -> asked(current(), c -> c.kafka.handleEndTransaction(
+        inputs.put("EndTxn", in -> asked(in, current(), c -> c.kafka.handleEndTransaction(
                 Coordinator.ID, id(in), epoch(in),
                 in.get("decision").asText().equals("Commit") ? TransactionResult.COMMIT : TransactionResult.ABORT,
                 client, (error, id, epoch) -> answer(in, error, () -> tell("Ended", in, "txn", in.get("txn").asInt(),
@@ -138,6 +154,12 @@ public final class Coordinators extends Node implements Coordinator.Host {
                 time.sleep(Coordinator.TIMEOUT + 1);
                 c.fencing(() -> c.kafka.abortTimedOutTransactions(each -> (error, id, epoch) -> BoxedUnit.UNIT));
             };
+        });
+        inputs.put("Expire", in -> Row.isGone(current().row()) ? null : () -> {
+            time.sleep(Coordinator.EXPIRY);
+            // Who is not old enough, or has something under way, is passed over.
+            disabled = true;
+            current().expire();
         });
         inputs.put("Fence", in -> current().fences.isEmpty() ? null : () -> current().fences.pop().goOn());
         inputs.put("Acknowledged", in -> current().waiting() == null ? null : () -> {
@@ -176,21 +198,23 @@ public final class Coordinators extends Node implements Coordinator.Host {
         void of(Coordinator coordinator);
     }
 
+    private Runnable initialized(JsonNode in, Option<ProducerIdAndEpoch> named, LongConsumer told) {
+        return asked(in, current(), c -> c.fencing(() -> c.initialize(named,
+                said -> answer(in, Mirror.call(said, "error"), () -> told.accept(
+                        epoch(Mirror.call(said, "producerId"), Mirror.<Short>call(said, "producerEpoch")))))));
+    }
+
     /** As KafkaApis does: what is thrown is answered. */
-    private Runnable asked(Coordinator c, Asking what) {
+    private Runnable asked(JsonNode in, Coordinator c, Asking what) {
         return c == null ? null : () -> {
             boolean leads = c.isActive();
             try {
                 what.of(c);
             } catch (RuntimeException e) {
-                refuse(Errors.forException(e));
+                answer(in, Errors.forException(e), null);
             }
             disabled = !leads && NOT_ITS.contains(refused);
         };
-    }
-
-    private void refuse(Errors error) {
-        refused = error;
     }
 
     /** The coordinator that a request comes to, if there was one. */
@@ -232,7 +256,11 @@ public final class Coordinators extends Node implements Coordinator.Host {
     }
 
     private long id(JsonNode in) {
-        return FIRST_ID + in.get("epoch").asLong() / epochsOfId;
+        return id(in.get("epoch").asLong());
+    }
+
+    private long id(long epoch) {
+        return FIRST_ID + epoch / epochsOfId;
     }
 
     private short epoch(JsonNode in) {
@@ -246,12 +274,17 @@ public final class Coordinators extends Node implements Coordinator.Host {
     // --- What is sent
 
     private BoxedUnit answer(JsonNode request, Errors error, Runnable told) {
+        boolean isOfPartition = !request.has("client") || request.get("client").asInt() == NO_CLIENT;
         if (error == Errors.NONE) {
             told.run();
-        } else if (hears && request.get("type").asText().equals("EndTxn") && FATAL.contains(error)) {
+        } else if (recovers && !RETRIABLE.contains(error) && isOfPartition) {
+            tell("NotAllowed", request, "epoch", request.get("epoch").asLong(), "error", error.name());
+        } else if (recovers && !RETRIABLE.contains(error)) {
+            tell("Refused", request, "request", request, "error", error.name());
+        } else if (!recovers && hears && request.get("type").asText().equals("EndTxn") && FATAL.contains(error)) {
             tell("EndRefused", request, "txn", request.get("txn").asInt(), "error", error.name());
         } else {
-            refuse(error);
+            refused = error;
         }
         return BoxedUnit.UNIT;
     }
@@ -359,17 +392,31 @@ public final class Coordinators extends Node implements Coordinator.Host {
 
     private Map<String, Object> nobody(int n) {
         return Json.fields("active", false, "coordinatorEpoch", n, "txn", first,
-                "pending", NOTHING_PENDING, "toMark", List.of());
+                "pending", NOTHING_PENDING, "toMark", List.of(), "lastEpoch", UNKNOWN);
     }
 
     private Map<String, Object> form(Coordinator c) {
-        TransactionMetadata row = c.row();
-        if (row == null) {
+        if (!c.isActive()) {
             return nobody(c.epoch);
         }
-        List<Integer> of = c.isMarking() ? c.made().partitions() : Row.partitions(row);
-        return Json.fields("active", c.isActive(), "coordinatorEpoch", c.epoch,
-                "txn", txn(row, of), "pending", pendingOf(c, row), "toMark", toMark(c));
+        TransactionMetadata row = c.row();
+        return Json.fields("active", true, "coordinatorEpoch", c.epoch, "txn", txnOf(c, row),
+                "pending", pendingOf(c, row), "toMark", toMark(c), "lastEpoch", lastEpoch(row));
+    }
+
+    /** Kafka has no row of an id that was forgotten, or one without an epoch until it is back. */
+    private Map<String, Object> txnOf(Coordinator c, TransactionMetadata row) {
+        if (Row.isGone(row)) {
+            return Json.fields("state", Row.DEAD, "epoch", c.made().epoch(), "partitions", List.of());
+        }
+        return txn(row, c.isMarking() ? c.made().partitions() : Row.partitions(row));
+    }
+
+    /** Kafka notes it of every end of version 2 as well, where nobody asks for epochs. */
+    private long lastEpoch(TransactionMetadata row) {
+        boolean asks = recovers && client != TransactionVersion.TV_2;
+        short last = Row.isGone(row) ? UNKNOWN : Mirror.<Short>call(row, "lastProducerEpoch");
+        return !asks || last < 0 ? UNKNOWN : epoch(row.producerId(), last);
     }
 
     private static List<Integer> toMark(Coordinator c) {
@@ -377,7 +424,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
     }
 
     private Map<String, Object> pendingOf(Coordinator c, TransactionMetadata row) {
-        String state = Row.pending(row);
+        String state = row == null ? null : Row.pending(row);
         if (state == null) {
             return NOTHING_PENDING;
         }

@@ -10,6 +10,7 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
+import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.Function1;
@@ -48,6 +49,7 @@ final class Replicas {
             case "appendRecords" -> appended(append, in);
             case "getLog" -> Option.apply(read);
             case "getLogEndOffset" -> Option.apply((long) log.end());
+            case "getLogConfig" -> Option.apply(new LogConfig(Map.of()));
             case "defaultActionQueue" -> null; // an argument of an append, until 4.0
             default -> throw new AssertionError("nobody asks replicas for " + method);
         });

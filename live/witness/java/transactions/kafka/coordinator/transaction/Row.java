@@ -17,6 +17,7 @@ final class Row {
     static final Set<String> PREPARED = Set.of("PrepareCommit", "PrepareAbort");
     static final Set<String> COMPLETED = Set.of("CompleteCommit", "CompleteAbort");
     static final String FENCE = "PrepareEpochFence";
+    static final String DEAD = "Dead";
 
     /** Whether sets of partitions are Java's: since 4.2. */
     private static final boolean JAVA =
@@ -36,6 +37,11 @@ final class Row {
 
     static String name(Object state) {
         return Mirror.call(state, Mirror.has(state, "stateName", 0) ? "stateName" : "name");
+    }
+
+    /** Whether there is none, or one that nothing was written of: its id is forgotten, or was never there. */
+    static boolean isGone(TransactionMetadata row) {
+        return row == null || row.producerEpoch() < 0;
     }
 
     /** Of a row, or of what it is to become. */

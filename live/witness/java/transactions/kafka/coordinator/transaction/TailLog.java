@@ -47,7 +47,7 @@ final class TailLog {
     /** epochs: how a producer's id and epoch are counted. first: what the log begins with. */
     TailLog(ToLongFunction<TransactionMetadata> epochs, MemoryRecords first) {
         this.epochs = epochs;
-        committed = entry(first, 1);
+        committed = entry(first, 1, null);
         tails.add(List.of());
     }
 
@@ -56,12 +56,14 @@ final class TailLog {
                 0, log("keyToBytes", id), TailLog.<byte[]>log("valueToBytes", row, version)));
     }
 
-    private Entry entry(MemoryRecords records, int leaderEpoch) {
+    /** was: the row that it is of; a tombstone does not say what it is of. */
+    private Entry entry(MemoryRecords records, int leaderEpoch, TransactionMetadata was) {
         Record record = records.records().iterator().next();
-        TransactionMetadata row = row(record);
+        boolean isGone = !record.hasValue();
+        TransactionMetadata row = isGone ? was : row(record);
         return new Entry(records, Json.fields(
-                "state", Row.state(row), "epoch", epochs.applyAsLong(row),
-                "partitions", Row.partitions(row), "leaderEpoch", leaderEpoch));
+                "state", isGone ? Row.DEAD : Row.state(row), "epoch", epochs.applyAsLong(row),
+                "partitions", isGone ? List.of() : Row.partitions(row), "leaderEpoch", leaderEpoch));
     }
 
     /** Until 4.2 of a Scala object, which has the key and the value apart. */
@@ -80,8 +82,8 @@ final class TailLog {
         return Mirror.call(Mirror.constant(Mirror.type(TransactionLog.class.getName() + "$"), "MODULE$"), name, in);
     }
 
-    Entry append(MemoryRecords records, int leaderEpoch) {
-        Entry made = entry(records, leaderEpoch);
+    Entry append(MemoryRecords records, int leaderEpoch, TransactionMetadata was) {
+        Entry made = entry(records, leaderEpoch, was);
         leader.add(made);
         List<Entry> tail = List.copyOf(leader);
         if (tails.stream().noneMatch(each -> text(each).equals(text(tail)))) {
