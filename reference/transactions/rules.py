@@ -140,14 +140,15 @@ class TransactionRules:
         rests = row.txn.state == "Empty" or row.txn.state in COMPLETED
         return self.constants.ids_expire and row.pending.state == "None" and rests
 
+    def is_same_id(self, epoch: int, other: int) -> bool:
+        """X9, X10, X19, X20. Epochs are compared within a producer id."""
+        return epoch // self.epochs_of_id == other // self.epochs_of_id
+
     def init_producer_id_answer(self, row: Coordinator) -> str:
         """X6. An error, "Append" or "Fence"."""
         if row.pending.state != "None" or row.txn.state in PREPARING:
             return "CONCURRENT_TRANSACTIONS"
         return "Fence" if row.txn.state == "Ongoing" else "Append"
-
-    def is_same_id(self, epoch: int, other: int) -> bool:
-        return epoch // self.epochs_of_id == other // self.epochs_of_id
 
     def is_repeated_bump(self, row: Coordinator, m: BumpEpoch) -> bool:
         """X7. A request that names the epoch before is one whose answer was lost (KIP-360): a new
@@ -191,7 +192,7 @@ class TransactionRules:
         """X9. Pending comes before everything else (KAFKA-18660)."""
         if row.pending.state != "None":
             return "CONCURRENT_TRANSACTIONS"
-        if row.txn.state == "Dead":
+        if row.txn.state == "Dead" or not self.is_same_id(m.epoch, row.txn.epoch):
             return "INVALID_PRODUCER_ID_MAPPING"
         if m.epoch != row.txn.epoch:
             return "PRODUCER_FENCED"
@@ -203,7 +204,7 @@ class TransactionRules:
 
     def verify_answer(self, row: Coordinator, m: Verify) -> str:
         """X10. Pending is not looked at (KAFKA-14904): the guard makes up for it."""
-        if row.txn.state == "Dead":
+        if row.txn.state == "Dead" or not self.is_same_id(m.epoch, row.txn.epoch):
             return "INVALID_PRODUCER_ID_MAPPING"
         if m.epoch != row.txn.epoch:
             return "INVALID_PRODUCER_EPOCH"
@@ -222,7 +223,7 @@ class TransactionRules:
 
     def end_txn_answer_v1(self, row: Coordinator, m: EndTxn) -> str:
         """X19. A repeat, and the end of the next transaction, look the same."""
-        if row.txn.state == "Dead":
+        if row.txn.state == "Dead" or not self.is_same_id(m.epoch, row.txn.epoch):
             return "INVALID_PRODUCER_ID_MAPPING"
         if m.epoch != row.txn.epoch:
             return "PRODUCER_FENCED"
@@ -245,7 +246,9 @@ class TransactionRules:
         state, aborts = row.txn.state, m.decision == "Abort"
         if self.is_end_pending(row):
             return "CONCURRENT_TRANSACTIONS"
-        if state == "Dead":
+        # The id before is known by the transition that ended it.
+        is_known = self.is_same_id(m.epoch, row.txn.epoch) or (is_retry and state != "Ongoing")
+        if state == "Dead" or not is_known:
             return "INVALID_PRODUCER_ID_MAPPING"
         if not is_retry and not is_current:
             return "PRODUCER_FENCED"

@@ -90,14 +90,15 @@ ReturnedEpoch(epoch) == NextProducerId(epoch)
 MayExpire(row) ==
   IdsExpire /\ row.pending.state = "None" /\ row.txn.state \in Completed \cup {"Empty"}
 
+(* X9, X10, X19, X20.  Epochs are compared within a producer id.            *)
+IsSameId(epoch, other) == epoch \div EpochsOfId = other \div EpochsOfId
+
 (* X6.                                                                      *)
 InitProducerIdAnswer(row) ==
   CASE row.pending.state # "None" -> "CONCURRENT_TRANSACTIONS"
     [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
     [] row.txn.state = "Ongoing" -> "Fence"
     [] OTHER -> "Append"
-
-IsSameId(epoch, other) == epoch \div EpochsOfId = other \div EpochsOfId
 
 (* X7.  A request that names the epoch before is one whose answer was lost  *)
 (* (KIP-360): a new instance would have taken that epoch away.              *)
@@ -133,7 +134,8 @@ LastEpoch(row) ==
 (* X9.  Pending comes before everything else (KAFKA-18660).                 *)
 AddPartitionsAnswer(row, m) ==
   CASE row.pending.state # "None" -> "CONCURRENT_TRANSACTIONS"
-    [] row.txn.state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
+    [] row.txn.state = "Dead" \/ ~IsSameId(m.epoch, row.txn.epoch) ->
+         "INVALID_PRODUCER_ID_MAPPING"
     [] m.epoch # row.txn.epoch -> "PRODUCER_FENCED"
     [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
     [] row.txn.state = "Ongoing" /\ m.partition \in row.txn.partitions -> "NONE"
@@ -141,7 +143,8 @@ AddPartitionsAnswer(row, m) ==
 
 (* X10.  Pending is not looked at (KAFKA-14904): the guard makes up for it. *)
 VerifyAnswer(row, m) ==
-  CASE row.txn.state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
+  CASE row.txn.state = "Dead" \/ ~IsSameId(m.epoch, row.txn.epoch) ->
+         "INVALID_PRODUCER_ID_MAPPING"
     [] m.epoch # row.txn.epoch -> "INVALID_PRODUCER_EPOCH"
     [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
     [] m.partition \in row.txn.partitions -> "NONE"
@@ -155,7 +158,8 @@ IsEndPending(row) == row.pending.state \notin {"None", "PrepareEpochFence"}
 
 (* X19.  A repeat, and the end of the next transaction, look the same.      *)
 EndTxnAnswerV1(row, m) ==
-  CASE row.txn.state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
+  CASE row.txn.state = "Dead" \/ ~IsSameId(m.epoch, row.txn.epoch) ->
+         "INVALID_PRODUCER_ID_MAPPING"
     [] m.epoch # row.txn.epoch -> "PRODUCER_FENCED"
     [] IsEndPending(row) -> "CONCURRENT_TRANSACTIONS"
     [] row.txn.state = "Ongoing" -> "Append"
@@ -170,7 +174,10 @@ EndTxnAnswerV2(row, m) ==
       isCurrent == row.txn.epoch = m.epoch
       state == row.txn.state
   IN CASE IsEndPending(row) -> "CONCURRENT_TRANSACTIONS"
-       [] state = "Dead" -> "INVALID_PRODUCER_ID_MAPPING"
+       \* The id before is known by the transition that ended it.
+       [] \/ state = "Dead"
+          \/ ~IsSameId(m.epoch, row.txn.epoch) /\ (~isRetry \/ state = "Ongoing") ->
+            "INVALID_PRODUCER_ID_MAPPING"
        [] ~isRetry /\ ~isCurrent -> "PRODUCER_FENCED"
        [] state = "Ongoing" -> IF isCurrent THEN "Append" ELSE "PRODUCER_FENCED"
        [] state = "Empty" -> IF isRetry THEN "PRODUCER_FENCED"
