@@ -193,8 +193,8 @@ RECOVERING = [
         "            data.lastProducerEpoch = producerEpoch;\n"
         "        } else if (expectedProducerEpoch.get() == lastProducerEpoch) {",
         "        } else if (expectedProducerEpoch.get() == lastProducerEpoch) {",
-        "HandleAcknowledged HandleBumpEpoch",
-        "lastEpoch",
+        "HandleAcknowledged",
+        "coordinators",
     ),
     Plant(
         "an id that comes back begins with another epoch",
@@ -202,7 +202,7 @@ RECOVERING = [
         "        short bumpedEpoch = (short) (producerEpoch + 1);\n",
         "        short bumpedEpoch = (short) (producerEpoch < 0 ? 1 : producerEpoch + 1);\n",
         "HandleInitProducerId",
-        "pending.epoch",
+        "coordinators",
     ),
     Plant(
         "the host reads the row of an id that is not back yet",
@@ -210,14 +210,14 @@ RECOVERING = [
         "        if (Row.isGone(row)) {",
         "        if (row == null) {",
         "HandleInitProducerId",
-        "txn.state",
+        "coordinators",
     ),
     Plant(
-        "the host does not say who refuses",
+        "the host says of every refusal the same",
         "kafka/coordinator/transaction/Coordinators.java",
-        "recovers && !RETRIABLE.contains(error) && isOfPartition",
-        "recovers && error == null",
-        "HandleAddPartitions HandleVerify",
+        'tell("Refused", request, "request", request, "error", error.name());',
+        'tell("Refused", request, "request", request, "error", "UNKNOWN_SERVER_ERROR");',
+        "HandleAddPartitions HandleBumpEpoch HandleEndTxn",
         "sent",
     ),
 ]
