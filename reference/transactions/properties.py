@@ -525,11 +525,12 @@ def _is_off(state: State, c: int) -> bool:
 
 
 def end_not_refused(state: State) -> str | None:
-    """No producer asks for what the state of its transaction does not allow, so none is told so.
+    """No producer ends its transaction as the state of it does not allow, so none is told so.
 
-    Misses: version 1; runs in which producers hear no errors.
+    Misses: version 1; runs in which producers hear no errors; offsets that are refused so.
     """
-    failed = [c for c, row in state.clients.items() if row.status == "Failed"]
+    ended = {c: row for c, row in state.clients.items() if row.decision != "None"}
+    failed = [c for c, row in ended.items() if row.status == "Failed"]
     if state.constants.version != 2 or not failed:
         return None
     return f"producer {failed[0]} is told INVALID_TXN_STATE, after which it is unusable"

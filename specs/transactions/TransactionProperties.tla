@@ -233,9 +233,11 @@ FencedByOthers ==
          /\ ~\E m \in network : /\ m.type = "EndTxn" /\ m.decision = "Abort"
                                /\ m.epoch = IF Version = 2 THEN d.epoch - 1 ELSE d.epoch
 
-(* No producer asks for what the state of its transaction does not allow,   *)
-(* so none is told so.                                                      *)
-EndNotRefused == \A c \in Clients : Version = 2 => clients[c].status # "Failed"
+(* No producer ends its transaction as the state of it does not allow, so   *)
+(* none is told so.                                                         *)
+EndNotRefused ==
+  \A c \in Clients :
+    Version = 2 /\ clients[c].decision # "None" => clients[c].status # "Failed"
 
 (* No two instances hold one epoch.                                         *)
 EpochHeldOnce ==

@@ -75,6 +75,9 @@ NoRepeatedBumpProbe ==
        ~(/\ clients[c].status = "Bumping" /\ clients'[c].status = "Ready"
          /\ clients'[c].epoch = Current.txn.epoch)]_mcVars
 
+(* A producer is unusable, as its offsets came without their guard.         *)
+NoOffsetsFailedProbe == \A c \in Clients : clients[c].status # "Failed"
+
 (* A producer is told that it is fenced.                                    *)
 NoFencedProbe == \A c \in Clients : clients[c].status # "Fenced"
 

@@ -187,7 +187,7 @@ def plants() -> tuple[Plant, ...]:
         _plant("EpochsInBounds", {1: replace(rows[1], epoch=TWO.max_epoch + 1)}),
         _plant("EpochsInBounds", {}, decided=frozenset({*_ENDED, over})),
         _plant("FencedByOthers", {1: replace(rows[1], status="Fenced")}),
-        _plant("EndNotRefused", {1: replace(rows[1], status="Failed")}),
+        _plant("EndNotRefused", {1: replace(rows[1], status="Failed", decision="Abort")}),
         _plant("EpochHeldOnce", both_ready),
         _plant("EpochMonotonic", older),
         _plant("EpochMonotonic", earlier),
