@@ -43,7 +43,8 @@ def test_what_became_of_a_transaction() -> None:
 def test_a_producer_that_goes_on_after_an_error() -> None:
     abortable = replace(OPEN, status="Abortable")
     ending = replace(abortable, status="Recovering", decision="Abort")
-    steps = (1, OPEN, abortable), (1, abortable, ending), (1, ending, replace(OFF, status="Bumping"))
+    bumping = replace(OFF, status="Bumping")
+    steps = (1, OPEN, abortable), (1, abortable, ending), (1, ending, bumping)
     lines = [*transactions_told((*BEGUN[:2], *steps))][1:]
     said = "is refused or given up (2); Abort is asked for (3); its producer is told so (4)"
     assert lines == [f"{HEAD}; {said}; open in 11"]
