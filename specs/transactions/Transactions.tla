@@ -174,10 +174,14 @@ EndTxn(m) ==
 
 Current == coordinators[leaderEpoch]
 
+(* An answer that may be heard or lost (1 in the head).  Not that of an id  *)
+(* that comes back: it could be forgotten, and come back, without end.      *)
+MayBeLost(a) == a.request.type = "BumpEpoch" /\ Current.txn.state # "Dead"
+
 (* The high watermark reaches the record; then the transition is made.      *)
 Acknowledged ==
   \E outcome \in Step_HandleAcknowledged(Current, leaderless) :
-    \E lost \in {{}, {a \in outcome.answers : a.request.type = "BumpEpoch"}} :
+    \E lost \in {{}, {a \in outcome.answers : MayBeLost(a)}} :
       /\ coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
       /\ log' = WithCommitted(log)
       /\ Hear(outcome.answers \ lost, outcome.sent)
