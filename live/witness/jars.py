@@ -100,7 +100,7 @@ _MOVED: Final = (
     ),
     (
         *("4.4", "org.apache.kafka.common.utils.internals", "org.apache.kafka.common.utils"),
-        ("BufferSupplier", "ByteBufferOutputStream", "LogContext"),
+        ("BufferSupplier", "ByteBufferOutputStream", "LogContext", "ProducerIdAndEpoch"),
     ),
     (
         *("4.4", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
