@@ -63,6 +63,10 @@ class DirectoryMachine(MovingMachine):
             or not is_served_rightly(new)
         )
 
+    def is_inert(self, before: Any, after: Any, sent: Any) -> bool:
+        of = before.directory == after.directory and before.online == after.online
+        return of and super().is_inert(before, after, sent)
+
     def first_row(self, node: int) -> Any:
         constants, controls = self.constants, node in CONTROLLERS
         return (initial_directory_controller if controls else initial_directory_row)(constants)
