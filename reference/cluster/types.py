@@ -25,9 +25,7 @@ QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
 
 PartitionKinds: TypeAlias = PartitionConstants | MovingConstants | DirectoryConstants
-ComponentConstants: TypeAlias = (
-    Constants | VoterConstants | SnapshotConstants | PartitionKinds
-)
+ComponentConstants: TypeAlias = Constants | VoterConstants | SnapshotConstants | PartitionKinds
 
 
 def quorum_row(row: Any) -> Row:

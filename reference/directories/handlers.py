@@ -106,7 +106,8 @@ class DirectoryBrokers(MovingBrokers):
 
     def without_replica(self, row: DirectoryBrokerRow) -> DirectoryBrokerRow:
         left: Any = self.left(row)
-        return replace(left, directory=UNASSIGNED)
+        without: DirectoryBrokerRow = replace(left, directory=UNASSIGNED)
+        return without
 
     def hosted(self, n: int, row: DirectoryBrokerRow) -> DirectoryBrokerRow:
         """The replica is made, empty, or is offline where it cannot be. Where the controller
@@ -117,8 +118,8 @@ class DirectoryBrokers(MovingBrokers):
         believed = self.believed(n, row)
         if self.hosting.may_create(self.as_host(n, row)):
             at = self._first if self._first in row.online else row.online[0]
-            made = self.without_replica(row)
-            return replace(made, directory=believed if believed in row.online else at)
+            at = believed if believed in row.online else at
+            return replace(self.without_replica(row), directory=at)
         if row.directory == UNASSIGNED:
             return replace(row, directory=believed)
         return row
@@ -192,9 +193,7 @@ class DirectoryBrokers(MovingBrokers):
     # --- What a broker tells of its directories: R16, R18, R20.
 
     def register_broker_request(self, n: int, row: Any) -> RegisterBrokerRequest:
-        return RegisterBrokerRequest(
-            n, CONTROLLER, row.incarnation, row.previous_epoch, row.online
-        )
+        return RegisterBrokerRequest(n, CONTROLLER, row.incarnation, row.previous_epoch, row.online)
 
     def heartbeat_request(self, n: int, row: Any) -> HeartbeatRequest:
         failed = tuple([each for each in self._directories if each not in row.online])
@@ -273,7 +272,8 @@ class DirectoryController(MovingController):
         made = super().handle_register_broker_request(row, m)
         if made.row.offset == row.offset:
             return made
-        return replace(made, row=self._with_disks(made.row, m.source, m.directories))
+        known: Any = made.row
+        return replace(made, row=self._with_disks(known, m.source, m.directories))
 
     def handle_heartbeat_request(self, row: Any, m: Any) -> ControllerOutcome:
         """R19 (handleDirectoriesOffline): what the heartbeat says of directories comes behind what
@@ -295,7 +295,7 @@ class DirectoryController(MovingController):
         if contact.shutdown_offset != row.contacts[at].shutdown_offset:
             contact = replace(contact, shutdown_offset=after.offset + len(more))
         left = tuple([each for each in online if each not in failed])
-        known = self._with_broker(after, b, partition, after.registrations[at], contact)
+        known: Any = self._with_broker(after, b, partition, after.registrations[at], contact)
         return self._and_then(row, self._with_disks(known, b, left), made.sent, more)
 
     def _and_then(
@@ -305,9 +305,7 @@ class DirectoryController(MovingController):
         written = [m for m in sent if isinstance(m, MetadataRecords)]
         records = written[0].records if written else ()
         replies = [m for m in sent if not isinstance(m, MetadataRecords)]
-        return self.committed(
-            replace(after, offset=before.offset), (*records, *more), *replies
-        )
+        return self.committed(replace(after, offset=before.offset), (*records, *more), *replies)
 
     def _with_disks(
         self, row: DirectoryControllerRow, b: int, online: tuple[int, ...]

@@ -6,6 +6,7 @@ Law of this file: nothing here asks a rule.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from reference.kit.properties import Declared, Invariant
@@ -29,7 +30,8 @@ def nothing_is_held(after: PartitionState) -> str | None:
 
     Misses: a broker that has not read it, and one that starts.
     """
-    for n, row in after.rows.items():
+    rows: Mapping[int, Any] = after.rows
+    for n, row in rows.items():
         if not is_held_rightly(n, row):
             return f"broker {n} is no replica, and has one in directory {row.directory}"
     return None
@@ -41,7 +43,8 @@ def serves_from_online(after: PartitionState) -> str | None:
 
     Misses: what is read from a directory before anybody has noticed that it fails.
     """
-    for n, row in after.rows.items():
+    rows: Mapping[int, Any] = after.rows
+    for n, row in rows.items():
         if not is_served_rightly(row):
             return f"broker {n} is {row.role} in directory {row.directory}, which is not online"
     return None

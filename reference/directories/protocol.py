@@ -103,9 +103,7 @@ DIRECTORIES: Final = Protocol(
     handlers=_handlers,
     rules=(MovingRules, ReassignmentRules, HostingRules),
     properties=PROPERTIES,
-    sometimes=tuple(
-        [each._replace(inputs=own(each.inputs)) for each in moving.MOVING.sometimes]
-    ),
+    sometimes=tuple([each._replace(inputs=own(each.inputs)) for each in moving.MOVING.sometimes]),
     outsiders=moving.MOVING.outsiders,
     clients=moving.MOVING.clients,
     names=moving.MOVING.names,

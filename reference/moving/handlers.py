@@ -61,7 +61,6 @@ from reference.partition.types import (
     BrokerRow,
     Contact,
     ControllerOutcome,
-    ControllerRow,
     Registration,
 )
 from reference.reassignment.handlers import ReassignmentHandlers

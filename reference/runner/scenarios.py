@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from reference.cluster.sim import coordinated_family
 from reference.cluster.sim.family import FAMILY as CLUSTER
-from reference.kit.protocol import Protocol
 from reference.directories.protocol import DIRECTORIES
 from reference.directories.sim.telling import MANNER as IN_DIRECTORIES
+from reference.kit.protocol import Protocol
 from reference.moving.protocol import MOVING
 from reference.moving.sim.telling import MANNER as MOVES
 from reference.partition.sim.family import FAMILY as PARTITION

@@ -1,5 +1,5 @@
-"""Who asks a cluster's controller for what while it runs, and whose directories fail, by the options
-of the run.
+"""Who asks a cluster's controller for what while it runs, and what has directories fail, by the
+options of the run.
 """
 
 from __future__ import annotations

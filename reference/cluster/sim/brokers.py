@@ -232,8 +232,9 @@ class Brokers:
 
     def fail(self, node: int, directory: int) -> None:
         """R18. One of a broker's log directories fails."""
+        failed: Any = LogDirFailure(directory)
         for partition in self.partitions_of[node]:
-            partition.give(node, LogDirFailure(directory))
+            partition.give(node, failed)
 
     def kill(self, node: int) -> None:
         """A process ends, and its disks have all that was written."""

@@ -35,8 +35,8 @@ from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from reference.cluster.types import coordinated
 from reference.compaction.keys import written
-from reference.kit.protocol import Protocol
 from reference.directories.sim.machine import DirectoryMemo
+from reference.kit.protocol import Protocol
 from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from reference.partition.types import UNDEFINED, BrokerRow
 from reference.quorum.sim.machine import QuorumMemo

@@ -19,8 +19,8 @@ from reference.cluster.sim.options import ClusterOptions, draw
 from reference.cluster.sim.scenario import CLUSTER, ClusterScenario
 from reference.cluster.types import on_cluster
 from reference.compaction.protocol import COMPACTION
-from reference.kit.protocol import Protocol
 from reference.directories.sim.machine import DirectoryMemo
+from reference.kit.protocol import Protocol
 from reference.protocols import kind_of_row
 from reference.quorum.sim.machine import QuorumMemo
 from reference.sim.choices import Chooser

@@ -110,10 +110,10 @@ class _Shapes(OptionSet[Shape]):
 
 def _wrong_with_directories(options: Shape) -> str:
     """Why there cannot be so many, or empty."""
-    several = options.directories is not msgspec.UNSET
-    if several and not 2 <= options.directories <= MOST_DIRECTORIES:
-        return f"directories is {options.directories}, which is none of 2 to {MOST_DIRECTORIES}"
-    if options.directory_failures is not msgspec.UNSET and not several:
+    count = options.directories
+    if count is not msgspec.UNSET and not 2 <= count <= MOST_DIRECTORIES:
+        return f"directories is {count}, which is none of 2 to {MOST_DIRECTORIES}"
+    if options.directory_failures is not msgspec.UNSET and count is msgspec.UNSET:
         return "directory_failures need directories: ask for directories=2"
     return ""
 

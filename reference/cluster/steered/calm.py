@@ -135,8 +135,8 @@ def _names_failed(partition: ClusterPartition, node: int) -> bool:
 
 
 def _heartbeat(cluster: ClusterMoves) -> Move | None:
-    """Of who starts or is fenced, or names a directory that has failed. Where somebody stops, that may wait for anybody's: they take
-    turns.
+    """Of who starts or is fenced, or names a directory that has failed. Where somebody stops, that
+    may wait for anybody's: they take turns.
     """
     wanted = []
     for partition, node, want in _wanted(cluster, "SendHeartbeat"):

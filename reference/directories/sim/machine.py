@@ -72,11 +72,12 @@ class DirectoryMachine(MovingMachine):
         return (initial_directory_controller if controls else initial_directory_row)(constants)
 
     def _wanted(self, node: int, row: Any) -> list[Input]:
-        """A broker writes nothing where the directory has failed, and tells where its replica is."""
+        """A broker writes nothing where the directory has failed, and says where a replica is."""
         wants: list[Any] = []
         for each in super()._wanted(node, row):
             if isinstance(each, TimeoutOfPartition):
-                wants.append(ControllerRequestTimeout(each.request))
+                request: Any = each.request
+                wants.append(ControllerRequestTimeout(request))
             elif not (isinstance(each, _WRITTEN) and is_offline(row)):
                 wants.append(each)
         if self.brokers.tells_directory(node, row):
@@ -115,7 +116,9 @@ class DirectoryMemo(MovingMemo):
         self._in_directories = _OfDirectories(self)
 
     def under(self, constants: Any) -> PartitionMemo:
-        return self._in_directories if isinstance(constants, Constants) else super().under(constants)
+        return (
+            self._in_directories if isinstance(constants, Constants) else super().under(constants)
+        )
 
     def forget(self) -> None:
         super().forget()

@@ -19,6 +19,7 @@ from reference.directories.types import (
     DirectoryControllerRow,
     is_offline,
 )
+from reference.moving.handlers import MovingController
 from reference.moving.sim.machine import MovingMachine
 from reference.protocols import protocol_of
 from reference.runner.narrate import narrate
@@ -125,7 +126,7 @@ def test_a_bug_of_directories_needs_the_option() -> None:
         (DirectoryBrokers, "without_replica", lambda self, row: self.left(row), "NothingIsHeld"),
         (
             *(DirectoryController, "handle_heartbeat_request"),
-            *(DirectoryController.__mro__[1].handle_heartbeat_request, "progress"),
+            *(MovingController.handle_heartbeat_request, "progress"),
         ),
         (DirectoryMachine, "replayed", MovingMachine.replayed, "ReplayAgrees"),
     ],
