@@ -60,8 +60,8 @@ MadeAnywhere(row) == TRUE
 
 (* Probes: that these never happen is refuted.                              *)
 NobodyIsMadeAnew ==
-  ~\E n \in Brokers : Cardinality(rows[n].online) < Cardinality(Directories)
-     /\ rows[n].role = "Follower" /\ rows[n].log # <<>>
+  ~\E n \in Brokers :
+     rows[n].directory # FirstDirectory /\ rows[n].role = "Follower" /\ rows[n].log # <<>>
 NoLeaderFails ==
   ~(Len(committed) > 0 /\ \E n \in Brokers : rows[n].role = "Leader" /\ rows[n].leaderEpoch > 1
       /\ \E m \in Brokers \ {n} : IsOffline(rows[m]) /\ rows[m].log # <<>>)
