@@ -26,7 +26,7 @@ from reference.cluster.steered.parts import (
     Voters,
     Watched,
 )
-from reference.directories.properties import OF_LISTS
+from reference.directories.properties import PROPERTIES
 from reference.directories.sim.machine import DirectoryMemo
 from reference.partition.messages import (
     CONTROLLER,
@@ -65,7 +65,7 @@ from reference.steered.failures import Violation
 from reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
-_SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in OF_LISTS}}
+_SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in PROPERTIES}}
 
 _memos = Memos(MEMO_STEPS)
 
