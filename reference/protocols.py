@@ -24,6 +24,7 @@ from reference.classic.protocol import CLASSIC
 from reference.cluster.types import ClusterConstants, coordinated, on_cluster
 from reference.commits.protocol import COMMITS
 from reference.compaction.protocol import COMPACTION
+from reference.directories.protocol import DIRECTORIES
 from reference.groups.protocol import GROUPS
 from reference.hosting.protocol import HOSTING
 from reference.kit.fields import has_form
@@ -129,6 +130,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         REASSIGNMENT,
         MOVING,
         HOSTING,
+        DIRECTORIES,
         COMPACTION,
         QUORUM_41,
     ]
@@ -213,10 +215,12 @@ def protocol_of_kind(kind: NodeKind) -> Protocol:
 
 
 def extended_by(protocol: Protocol) -> tuple[str, ...]:
-    """The names of the protocols whose handlers it takes steps by, the nearest first."""
+    """The names of the protocols whose handlers it takes steps by, the nearest first, and of those
+    whose rules it asks besides.
+    """
     if not protocol.extends:
-        return ()
-    return (protocol.extends, *extended_by(_BY_NAME[protocol.extends]))
+        return protocol.asks
+    return (protocol.extends, *extended_by(_BY_NAME[protocol.extends]), *protocol.asks)
 
 
 def kind_named(name: str) -> NodeKind:

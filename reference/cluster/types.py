@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from reference.compaction.types import Constants as Compacted
+from reference.directories.types import Constants as DirectoryConstants
 from reference.kit.protocol import Protocol
 from reference.moving.types import Constants as MovingConstants
 from reference.partition.types import PartitionConstants
@@ -23,9 +24,8 @@ from reference.voters.types import Constants as VoterConstants, VoterRow
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
 
-ComponentConstants: TypeAlias = (
-    Constants | VoterConstants | SnapshotConstants | PartitionConstants | MovingConstants
-)
+PartitionKinds: TypeAlias = PartitionConstants | MovingConstants | DirectoryConstants
+ComponentConstants: TypeAlias = Constants | VoterConstants | SnapshotConstants | PartitionKinds
 
 
 def quorum_row(row: Any) -> Row:
@@ -39,7 +39,7 @@ class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="pr
     """The constants of every component."""
 
     quorum: Constants | VoterConstants | SnapshotConstants
-    partitions: tuple[PartitionConstants | MovingConstants, ...]
+    partitions: tuple[PartitionKinds, ...]
 
     def __post_init__(self) -> None:
         assert self.partitions, "a cluster has a partition"

@@ -273,7 +273,8 @@ class Protocol:
     unmentioned: by field of the constants, the value under which steps are judged to which it does
     not matter. modules: the folder of its specification; empty: the kit's own. extends: the name of
     a protocol of the kit whose handlers it takes steps by: modules of that are its own as well, and
-    its messages of the same names may have other fields.
+    its messages of the same names may have other fields. asks: names of others of the kit, whose
+    rules it asks, and no more of them.
     witness: classes of Kafka that take the same steps.
     coordinated: the log of its coordinator, which may be a partition.
     """
@@ -304,6 +305,7 @@ class Protocol:
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
     modules: str = ""
     extends: str = ""
+    asks: tuple[str, ...] = ()
     witness: Witness | None = None
     coordinated: CoordinatorLog | None = None
     world: World | None = None

@@ -61,7 +61,6 @@ from reference.partition.types import (
     BrokerRow,
     Contact,
     ControllerOutcome,
-    ControllerRow,
     Registration,
 )
 from reference.reassignment.handlers import ReassignmentHandlers
@@ -284,10 +283,15 @@ def _state(known: Registration) -> State:
     return "Stopping" if known.stopping else "Active"
 
 
-def as_topic(row: ControllerRow, *targets: Target) -> TopicRow:
+def as_topic(row: MovingControllerRow, *targets: Target) -> TopicRow:
     """The row as that of the controller of a topic with this one partition."""
-    partition = cast(MovingPartition, row.partition)
-    known = tuple([BrokerRegistration(_state(r), (THE_DIRECTORY,)) for r in row.registrations])
+    partition = row.partition
+    known = tuple(
+        [
+            BrokerRegistration(_state(registration), row.directories_of(at))
+            for at, registration in enumerate(row.registrations)
+        ]
+    )
     if not is_there(partition):
         return TopicRow(known, 0, int(was_deleted(partition)), (), ())
     return TopicRow(known, 1, 1, (partition,), targets or (Target(partition.replicas),))

@@ -6,6 +6,7 @@ Law of this file: nothing here asks a rule.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -154,13 +155,17 @@ def target_after(known: Target, before: Any, input: Any, ignored: str) -> Target
 
 
 def wrong_with_lists(
-    constants: Any, old: Any, new: Any, targets: tuple[Target, Target]
+    constants: Any,
+    old: Any,
+    new: Any,
+    targets: tuple[Target, Target],
+    promises: Sequence[Property] = OF_LISTS,
 ) -> tuple[str, str] | None:
-    """Name and explanation of the first promise about the lists that a step of the controller
-    breaks; None: it breaks none. targets: before and after it.
+    """Name and explanation of the first of these promises about the lists that a step of the
+    controller breaks; None: it breaks none. targets: before and after it.
     """
     before, after = as_topic(old, targets[0]), as_topic(new, targets[1])
-    for each in OF_LISTS:
+    for each in promises:
         rows = ({CONTROLLER: before, HISTORY: ()}, {CONTROLLER: after, HISTORY: ()})
         wrong = each.check(constants, *rows)
         if wrong is not None:

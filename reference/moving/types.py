@@ -77,6 +77,12 @@ class MovingControllerRow(ControllerRow, frozen=True, gc=False, cache_hash=True)
     held: SetOf[Node]
     """R14. The brokers whose stop other partitions of the cluster hold back, sorted."""
 
+    def directories_of(self, at: int) -> tuple[int, ...]:
+        """R17. Which directories of a broker are online as far as the controller knows, by the
+        position of the broker.
+        """
+        return (THE_DIRECTORY,)
+
 
 def is_there(partition: MovingPartition) -> bool:
     """R10, R12. Whether the partition is one of a topic that exists: it has replicas."""

@@ -481,6 +481,9 @@ class PartitionControllerHandlers:
             return "INVALID_REQUEST"
         return "NONE" if self.members_eligible(row, m) else "INELIGIBLE_REPLICA"
 
+    def after_alteration(self, row: ControllerRow, isr: tuple[int, ...]) -> Partition:
+        return self.changes(row.partition, isr, (), self.active(row), self.election())
+
     def handle_alter_partition_request(
         self, row: ControllerRow, m: AlterPartitionRequest
     ) -> ControllerOutcome:
@@ -494,7 +497,7 @@ class PartitionControllerHandlers:
             refused = self.alter_partition_response(m, error, UNCHANGED)
             return ControllerOutcome(row, (refused,), "")
         old = row.partition
-        new = self.changes(old, self.members(m), (), self.active(row), self.election())
+        new = self.after_alteration(row, self.members(m))
         # The recovery state is part of the same record (C13).
         if new.recovering != m.recovering:
             if new == old:

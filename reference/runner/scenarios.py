@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from reference.cluster.sim import coordinated_family
 from reference.cluster.sim.family import FAMILY as CLUSTER
+from reference.directories.protocol import DIRECTORIES
+from reference.directories.sim.telling import MANNER as IN_DIRECTORIES
 from reference.kit.protocol import Protocol
 from reference.moving.protocol import MOVING
 from reference.moving.sim.telling import MANNER as MOVES
@@ -30,6 +32,7 @@ FAMILIES: Final[dict[str, Family]] = {
 MANNERS: Final[dict[str, Manner]] = {
     **{name: each.manner for name, each in FAMILIES.items()},
     MOVING.name: MOVES,
+    DIRECTORIES.name: IN_DIRECTORIES,
 }
 """By protocol, how its steps are told."""
 SCENARIOS: Final[dict[str, Any]] = {name: each.scenario for name, each in FAMILIES.items()}

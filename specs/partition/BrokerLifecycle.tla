@@ -105,13 +105,14 @@ Step_HandleSendHeartbeat(n, row, input) ==
                {HeartbeatRequest(n, row)})
 
 (* What of a row survives the process; all else begins anew.                *)
-Stopped(row) ==
+OnDisk(row) ==
   [InitialRow(Nobody) EXCEPT
      !.status = "Down", !.incarnation = row.incarnation, !.brokerEpoch = Undefined,
      !.cleanShutdown = row.cleanShutdown,
      !.log = row.log, !.logStart = row.logStart, !.flushed = row.flushed,
      !.corrupt = row.corrupt, !.epochCache = row.epochCache, !.checkpoint = row.checkpoint,
      !.role = "None", !.leaderEpoch = Undefined, !.partitionEpoch = Undefined]
+Stopped(row) == OnDisk(row)
 
 (* P22.                                                                     *)
 StoppedCleanly(row) ==

@@ -189,7 +189,7 @@ AmendRegistration(row, m) ==
   IN Committed([row EXCEPT !.registrations[b] = amended, !.contacts[b].live = TRUE],
        <<BrokerRecord(b, amended)>>, {RegisterBrokerResponse(m, "NONE", amended.epoch)})
 
-Step_HandleRegisterBrokerRequest(c, row, m) ==
+AnswerRegistration(c, row, m) ==
   LET registration == row.registrations[m.source]
   IN CASE IsDuplicateRegistration(registration, row.contacts[m.source], m) ->
             Outcome(row, {RegisterBrokerResponse(m, "DUPLICATE_BROKER_REGISTRATION",
@@ -197,6 +197,8 @@ Step_HandleRegisterBrokerRequest(c, row, m) ==
        [] registration.epoch # Undefined /\ registration.incarnation = m.incarnation ->
             AmendRegistration(row, m)
        [] OTHER -> RegisterAnew(row, m)
+
+Step_HandleRegisterBrokerRequest(c, row, m) == AnswerRegistration(c, row, m)
 
 -----------------------------------------------------------------------------
 (* Heartbeats and sessions: C4 to C6.                                       *)
@@ -221,7 +223,7 @@ NextControlState(row, m) ==
        [] m.wantShutDown -> IF leads THEN "CONTROLLED_SHUTDOWN" ELSE "SHUTDOWN_NOW"
        [] OTHER -> "UNFENCED"
 
-Step_HandleHeartbeatRequest(c, row, m) ==
+AnswerHeartbeat(c, row, m) ==
   LET b == m.source
       registration == row.registrations[b]
       next == NextControlState(row, m)
@@ -237,6 +239,8 @@ Step_HandleHeartbeatRequest(c, row, m) ==
        [] next = "CONTROLLED_SHUTDOWN" /\ ~registration.stopping ->
             EnterControlledShutdown(row, b, contact, reply)
        [] OTHER -> Outcome([row EXCEPT !.contacts[b] = contact], reply)
+
+Step_HandleHeartbeatRequest(c, row, m) == AnswerHeartbeat(c, row, m)
 
 (* broker.session.timeout.ms without a heartbeat.                           *)
 Step_HandleSessionTimeout(c, row, input) ==
@@ -279,10 +283,12 @@ AlterPartitionError(row, m) ==
 Unchanged == [leader |-> Undefined, leaderEpoch |-> Undefined, partitionEpoch |-> Undefined,
               isr |-> {}]
 
+AfterAlteration(row, isr) == Changes(row.partition, isr, {}, Active(row), Election)
+
 Step_HandleAlterPartitionRequest(c, row, m) ==
   LET error == AlterPartitionError(row, m)
       recovered == [row.partition EXCEPT !.recovering = m.recovering]
-      changes == Changes(row.partition, Members(m), {}, Active(row), Election)
+      changes == AfterAlteration(row, Members(m))
       altered(partition) ==
         \* The recovery state is part of the same record (C13).
         IF partition.recovering = m.recovering THEN partition

@@ -71,7 +71,11 @@ def test_a_subtle_change_of_the_reference_is_refused(
 # classic groups needs members of several generations at once, which so few rows do not have.
 @pytest.mark.parametrize(
     "protocol",
-    [each for each in PROTOCOLS if each.name not in ("classic", "quorum41", "moving")],
+    [
+        each
+        for each in PROTOCOLS
+        if each.name not in ("classic", "quorum41", "moving", "directories")
+    ],
     ids=lambda each: each.name,
 )
 def test_attempts_know_every_protocol(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:

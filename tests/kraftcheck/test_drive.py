@@ -29,7 +29,7 @@ FOREIGN = ROOT / "examples/foreign"
 QUIET = Screen(quiet=True, results=False)
 # Of the quorum since 4.1, and of a partition whose replicas move, nothing is known that their peers
 # could be made of.
-NAMES = [each.name for each in PROTOCOLS if each.name not in ("quorum41", "moving")]
+NAMES = [each.name for each in PROTOCOLS if each.name not in ("quorum41", "moving", "directories")]
 
 
 @pytest.fixture

@@ -30,14 +30,15 @@ PROTOCOLS = (
     *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
     "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
-    *("reference.moving", "reference.compaction", "reference.cluster"),
+    *("reference.moving", "reference.directories", "reference.compaction", "reference.cluster"),
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
 SIMS = (
     *("reference.sim", "reference.quorum.sim", "reference.snapshots.sim"),
-    *("reference.partition.sim", "reference.moving.sim", "reference.cluster.sim"),
+    *("reference.partition.sim", "reference.moving.sim", "reference.directories.sim"),
+    "reference.cluster.sim",
     *("reference.runner", "reference.steered", "reference.quorum.steered"),
     *("reference.snapshots.steered", "reference.partition.steered"),
     *("reference.cluster.steered", "reference.runner.scripted"),
@@ -81,10 +82,15 @@ RULES = {
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.moving.*": _pure("reference.partition", "reference.reassignment"),
     "reference.hosting.*": _pure(),
+    "reference.directories.*": _pure(
+        *("reference.partition", "reference.reassignment", "reference.moving"),
+        "reference.hosting",
+    ),
     "reference.compaction.*": _pure(),
     "reference.cluster.*": _pure(
         *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
-        *("reference.moving", "reference.reassignment", "reference.compaction"),
+        *("reference.moving", "reference.reassignment", "reference.directories"),
+        "reference.compaction",
     ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
@@ -97,6 +103,7 @@ RULES = {
             "reference.voters",
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
             *("reference.quorum41", "reference.hosting", "reference.moving"),
+            "reference.directories",
             *("reference.compaction", "reference.cluster", "system"),
         )
     ),
@@ -178,6 +185,7 @@ RULES = {
     "reference.snapshots.sim.*": _world("reference.snapshots.sim", "traces.schema"),
     "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),
     "reference.moving.sim.*": _world("reference.moving.sim"),
+    "reference.directories.sim.*": _world("reference.directories.sim"),
     "reference.cluster.sim.*": _world("reference.cluster.sim", "traces.schema"),
     "reference.runner.*": _world("reference.runner", "traces.schema"),
     "reference.steered.*": _world("reference.steered"),

@@ -25,7 +25,8 @@ FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
     *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
     *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
-    *("reference.hosting", "reference.moving", "reference.compaction", "reference.cluster"),
+    *("reference.hosting", "reference.moving", "reference.directories", "reference.compaction"),
+    "reference.cluster",
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),

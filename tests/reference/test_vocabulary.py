@@ -12,6 +12,7 @@ import pytest
 from tests.reference.classic.names import COMPARED as CLASSIC
 from tests.reference.commits.names import COMPARED as COMMITS
 from tests.reference.compaction.names import COMPARED as COMPACTION
+from tests.reference.directories.names import COMPARED as DIRECTORIES
 from tests.reference.groups.names import COMPARED as GROUPS
 from tests.reference.hosting.names import COMPARED as HOSTING
 from tests.reference.moving.names import COMPARED as MOVING
@@ -25,7 +26,7 @@ from tests.reference.voters.names import COMPARED as VOTERS
 
 EACH = (
     *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),
-    *(HOSTING, MOVING, COMPACTION),
+    *(HOSTING, MOVING, DIRECTORIES, COMPACTION),
 )
 of_each = pytest.mark.parametrize(
     "names",

@@ -49,6 +49,7 @@ _ROOTS = {
     "ReassignmentProperties": ("MCReassignment",),
     "HostingProperties": ("MCHosting", "MCHostingTransactions"),
     "MovingProperties": ("MCMoving",),
+    "DirectoryProperties": ("MCDirectories",),
     "CompactionProperties": ("MCCompaction",),
     "StorageProperties": ("MCStorage",),
 }
@@ -102,6 +103,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("ReassignmentProperties")) == 5
     assert len(properties("HostingProperties")) == 6
     assert len(properties("MovingProperties")) == 2
+    assert len(properties("DirectoryProperties")) == 3
     assert len(properties("CompactionProperties")) == 4
     assert len(properties("StorageProperties")) == 7
     assert complaints(SPECS) == []

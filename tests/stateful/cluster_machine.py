@@ -14,11 +14,13 @@ from hypothesis.stateful import initialize, rule
 from reference.bugs.catalog import bug
 from reference.cluster.sim.options import OF_QUORUM
 from reference.cluster.steered.moving import (
+    directory_failures,
     reassignments,
     shutdowns,
     topic_changes,
     unregistrations,
 )
+from reference.directories.protocol import DIRECTORIES
 from reference.snapshots.sim.changes import taken_by
 from reference.steered.moves import Move
 from tests.stateful import reached
@@ -97,6 +99,10 @@ def clean_stops(machine: ClusterMachine) -> Offers:
     return shutdowns(machine.schedule)
 
 
+def failing_directories(machine: ClusterMachine) -> Offers:
+    return directory_failures(machine.schedule)
+
+
 def resignations(machine: ClusterMachine) -> Offers:
     return machine.schedule.resignations()
 
@@ -136,6 +142,8 @@ class ClusterMachine(BrokerMachine):
     longest_calm = 15
     moving = False
     """Whether replicas move."""
+    directories = 1
+    """Of each broker."""
     changes: Mapping[str, Any]
     """Of the quorum, besides who leads: options of its runs."""
 
@@ -163,7 +171,7 @@ class ClusterMachine(BrokerMachine):
         hurt.
         """
         of_data = (partitions, replicas, voters, elr, unclean, self.bug, idempotence)
-        self.schedule = cluster_of(*of_data, self.moving, self.changes)
+        self.schedule = cluster_of(*of_data, self.moving, self.changes, self.directories)
         self.off = off
         self.let_time_pass(60)
         for _ in range(records):
@@ -304,12 +312,24 @@ def changes_with(id: str | None) -> list[Mapping[str, Any]]:
     return own or [*CHANGES]
 
 
+OF_DIRECTORIES: Final = (DIRECTORIES.name, *DIRECTORIES.asks)
+
+
+def directories_with(id: str | None) -> list[int]:
+    """So many of each broker; of several, where a reference under one cannot have this bug."""
+    of = None if id is None else bug(id).protocol
+    return [2, 3] if of in OF_DIRECTORIES else [1, 2, 3]
+
+
 def campaign_options(id: str | None) -> dict[str, Any]:
     """Runs of the simulator in which as much changes as in examples of the machine."""
     changes = {"voter_changes": 6, **changes_with(id)[-1]}
     if "snapshots" in changes:
         changes["snapshots"] = 8
-    return {"reassignments": 6, **{f"{OF_QUORUM}{name}": each for name, each in changes.items()}}
+    found = {f"{OF_QUORUM}{name}": each for name, each in changes.items()}
+    if min(directories_with(id)) > 1:
+        found |= {"directories": 2, "directory_failures": 6}
+    return {"reassignments": 6, **found}
 
 
 def administrator(machine: ClusterMachine) -> Offers:
@@ -328,10 +348,11 @@ class ChangingClusterMachine(ClusterMachine):
 
     @initialize(
         changes=st.runner().flatmap(lambda machine: by_position(changes_with(machine.bug))),
+        directories=st.runner().flatmap(lambda machine: by_position(directories_with(machine.bug))),
         **BEGINNING,
     )
-    def start(self, changes: Mapping[str, Any], **beginning: Any) -> None:
-        self.changes = changes
+    def start(self, changes: Mapping[str, Any], directories: int, **beginning: Any) -> None:
+        self.changes, self.directories = changes, directories
         super().start(**beginning)
 
     @rule(move=moves(reassigned), told=st.booleans())
@@ -364,6 +385,14 @@ class ChangingClusterMachine(ClusterMachine):
     @possible(forgettings)
     def forget_broker(self, move: Move) -> None:
         move.make()
+
+    @rule(move=moves(failing_directories), told=st.booleans())
+    @possible(failing_directories)
+    def fail_directory(self, move: Move, told: bool) -> None:
+        """told: the controller hears of it, and all brokers of what that makes of it."""
+        move.make()
+        if told:
+            self.let_time_pass(15)
 
     @rule(move=moves(clean_stops))
     @possible(clean_stops)

@@ -67,7 +67,8 @@ _NEVER_MET: Final = {
     CHANGING: ("Z17", "Z47", "Z160", "Z193"),
 }
 """Rules that nobody asks: who has one controller, as the machine of a partition; where no disk is
-replaced, and replicas have no directories and no racks.
+replaced, there are no racks, and seldom are there directories of which one fails as its broker
+comes back.
 """
 _OF_CHANGING: Final = ("voters", "snapshots", "reassignment")
 

@@ -22,6 +22,10 @@ from hypothesis.control import current_build_context
 from hypothesis.stateful import RULE_MARKER
 
 from reference.cluster.types import quorum_row
+from reference.directories.messages import (
+    BROKER_INPUTS as OF_BROKERS,
+    CONTROLLER_INPUTS as OF_CONTROLLERS,
+)
 from reference.kit.dispatch import action_name
 from reference.moving.messages import CONTROLLER_INPUTS as MOVING_INPUTS
 from reference.moving.rules import MovingRules
@@ -110,6 +114,7 @@ def expected() -> list[str]:
     actions = (
         *(*HANDLERS.values(), *BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()),
         *[action_name(of) for of in (*VOTER_INPUTS, *SNAPSHOT_INPUTS, *MOVING_INPUTS)],
+        *[action_name(of) for of in (*OF_BROKERS, *OF_CONTROLLERS)],
     )
     roles = (*ROLES, *get_args(PartitionRole), *get_args(Status))
     errors = {*get_args(Error), *DATA_ERRORS} - {"NONE"}

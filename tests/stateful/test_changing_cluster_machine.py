@@ -14,9 +14,15 @@ from reference.runner.scripted import begin, replay
 from reference.steered.moves import Move
 from reference.steered.scripts import Script
 from tests.stateful import searching
-from tests.stateful.cluster_machine import CHANGES, ChangingClusterMachine, changes_with
+from tests.stateful.cluster_machine import (
+    CHANGES,
+    ChangingClusterMachine,
+    changes_with,
+    directories_with,
+)
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of
 from tests.stateful.detecting import CHANGING, budget, campaign, search
+from tests.stateful.schedule import Violation
 from traces.jobs.steered import broken_promise
 
 MOST = 80
@@ -56,7 +62,38 @@ def test_a_campaign_beside_it_is_judged_step_by_step() -> None:
     assert found.tried > 1
 
 
+def test_a_directory_fails_by_a_move_and_the_broker_goes_on() -> None:
+    """Its replica of one partition is there; that of the other, which it leads, is not."""
+    schedule = calm(cluster_of(moving=True, directories=2))
+    the([*schedule.possible()], "directory 1 of broker 1 fails").make()
+    calm(schedule)
+    first, second = [each.controller.partition for each in schedule.partitions[:2]]
+    assert (first.isr, second.isr, second.leader) == ((0, 2), (1, 2, 3), 1)
+    last = "directory 2 of broker 1 fails"
+    assert last not in [move.words for move in schedule.possible()]
+    assert schedule.progress() == ""
+    assert schedule.partitions[0].controller.partition.isr == (0, 1, 2)
+
+
+def test_a_bug_of_directories_is_found_by_moves_and_replayed() -> None:
+    """Z139: removed while its directory has failed, the replica is not forgotten."""
+    schedule = calm(cluster_of(moving=True, directories=2, bug="Z139"))
+    the([*schedule.possible()], "directory 1 of broker 0 fails").make()
+    calm(schedule)
+    the([*schedule.possible()], "partition 0: ReassignReplicas target=1,2,3").make()
+    with pytest.raises(Violation) as found:
+        calm(schedule)
+    assert found.value.name == "NothingIsHeld"
+    script = Script(
+        machine="cluster", options=schedule.setting(), moves=tuple(schedule.moves), bug="Z139"
+    )
+    told = replay(script, broken_promise)
+    assert told.failure is not None and told.failure.name == "NothingIsHeld"
+
+
 def test_a_bug_is_drawn_with_what_it_is_of() -> None:
+    assert directories_with("Z139") == [2, 3]
+    assert directories_with("Z130") == directories_with(None) == [1, 2, 3]
     assert changes_with(None) == changes_with("Z130") == [*CHANGES]
     assert all("snapshots" in each for each in changes_with("Z111"))
     assert all(each and "snapshots" not in each for each in changes_with("Z110"))

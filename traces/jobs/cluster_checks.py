@@ -10,8 +10,8 @@ said here:
                     of the other partitions (whether they hold back a broker that wants to stop) is
                     so
     OneProcess      a broker is one process: after it has done something, it is up or down in all
-                    its partitions alike, in the same incarnation, registered or not, and has read
-                    the same part of the metadata log
+                    its partitions alike, in the same incarnation, registered or not, with the same
+                    directories, and has read the same part of the metadata log
     OneLog          where the first partition is the log of a coordinator: what it appends, the
                     broker that leads appends next; what it calls committed is below that broker's
                     high watermark; whom it hears of as elected has taken up a larger epoch, with
@@ -201,7 +201,7 @@ class _Processes:
         }
         self._partitions = range(1, 1 + len(constants.partitions))
         self._rows = {
-            (1 + p, broker): initial_row(each)
+            (1 + p, broker): protocol_of(each).kinds[0].initial(each)
             for p, each in enumerate(constants.partitions)
             for broker in each.replicas
         }
@@ -359,4 +359,6 @@ def _common(row: BrokerRow) -> dict[str, object]:
         "incarnation": row.incarnation,
         "an epoch": row.broker_epoch != UNDEFINED,
         "a request to the controller": type(row.controller_request).__name__,
+        # Where it has several.
+        "directories": getattr(row, "online", ()),
     }

@@ -1,4 +1,6 @@
-"""Who asks a cluster's controller for what while it runs, by the options of the run."""
+"""Who asks a cluster's controller for what while it runs, and what has directories fail, by the
+options of the run.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,12 @@ from typing import Any, Protocol
 
 from msgspec import UNSET
 
+from reference.cluster.sim.brokers import Brokers
 from reference.cluster.sim.options import ClusterOptions
 from reference.cluster.sim.partition import ClusterPartition
+from reference.cluster.types import ClusterConstants
+from reference.directories.sim.failures import Failures
+from reference.directories.types import Constants as DirectoryConstants
 from reference.moving.sim.administrator import Administrator, Mover, World
 from reference.moving.sim.topics import Catalog, Changes, Unregistering
 from reference.sim.choices import Chooser, stream_of_option
@@ -19,6 +25,8 @@ class Asked(World, Protocol):
 
     partitions: list[ClusterPartition]
     catalog: Catalog
+    brokers: Brokers
+    constants: ClusterConstants
 
     @property
     def all_brokers(self) -> tuple[int, ...]: ...
@@ -26,10 +34,10 @@ class Asked(World, Protocol):
 
 def administrators_of(
     options: ClusterOptions, topics: Sequence[int], chooser: Chooser, cluster: Asked
-) -> list[Administrator[Any]]:
+) -> list[Administrator[Any] | Failures]:
     """topics: those that may change, by their place among all."""
     shape, data = options.shape, options.data
-    found: list[Administrator[Any]] = []
+    found: list[Administrator[Any] | Failures] = []
     if shape.reassignments is not UNSET:
         stream = chooser.stream(stream_of_option("reassignments"))
         least = data.min_insync_replicas
@@ -42,4 +50,11 @@ def administrators_of(
         stream = chooser.stream(stream_of_option("unregistrations"))
         known = cluster.partitions, cluster.all_brokers
         found.append(Unregistering(shape.unregistrations, *known, stream, cluster))
+    if isinstance(cluster.constants.partitions[0], DirectoryConstants):
+        stream = chooser.stream(stream_of_option("directory_failures"))
+        assert isinstance(shape.directory_failures, int), "settled, where there are directories"
+        directories = cluster.constants.partitions[0].directories
+        found.append(
+            Failures(shape.directory_failures, directories, stream, cluster.brokers, cluster.call)
+        )
     return found

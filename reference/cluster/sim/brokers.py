@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from reference.cluster.sim.link import COMMON, Carrier, Messages, Request
 from reference.cluster.sim.partition import ClusterPartition
-from reference.partition.messages import CONTROLLER, ControlledShutdown, MetadataRecord
+from reference.directories.messages import LogDirFailure
+from reference.partition.messages import (
+    CONTROLLER,
+    BrokerCrash,
+    BrokerRestart,
+    ControlledShutdown,
+    MetadataRecord,
+)
 from reference.partition.sim.options import PartitionOptions
+from reference.partition.types import UNDEFINED
 from reference.sim.choices import Stream, chance
 from reference.sim.events import CALL, Queue
 from reference.sim.interning import KnownInput
@@ -109,6 +117,9 @@ class Brokers:
     def to_controller(self, node: int, partition: int, message: KnownInput) -> None:
         if message.kind == "AlterPartitionRequest":
             self._ask(Request(node, partition, {partition: message}))
+        elif message.kind == "AssignReplicasToDirs":
+            # Nobody answers, so nothing is in flight.
+            self._world.ask_controller(Request(node, partition, {partition: message}))
         else:
             self._said[partition] = message
 
@@ -212,6 +223,32 @@ class Brokers:
         """
         found = [each.give(node, ControlledShutdown()) for each in self.partitions_of[node]]
         return None not in found
+
+    def online(self, node: int) -> tuple[int, ...]:
+        """The directories of a broker that have not failed, where it has several."""
+        row: Any = self.partitions_of[node][0].row(node)
+        online: tuple[int, ...] = row.online
+        return online
+
+    def fail(self, node: int, directory: int) -> None:
+        """R18. One of a broker's log directories fails."""
+        failed: Any = LogDirFailure(directory)
+        for partition in self.partitions_of[node]:
+            partition.give(node, failed)
+
+    def kill(self, node: int) -> None:
+        """A process ends, and its disks have all that was written."""
+
+        def crash(partition: ClusterPartition) -> None:
+            partition.give(node, BrokerCrash(len(partition.row(node).log), UNDEFINED))
+
+        self.stop(node, crash)
+
+    def start_again(self, node: int) -> None:
+        """A process that is down."""
+        if not self.is_running(node):
+            for partition in self.partitions_of[node]:
+                partition.give(node, BrokerRestart())
 
     def _ended(self, node: int) -> None:
         """A process that starts again knows nothing of the metadata, and awaits nothing."""

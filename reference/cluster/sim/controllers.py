@@ -40,7 +40,7 @@ from reference.partition.messages import (
     RegisterBrokerRequest,
     SessionTimeout,
 )
-from reference.partition.replay import CommittedBatch, replay
+from reference.partition.replay import CommittedBatch
 from reference.partition.sim.machine import WRITTEN
 from reference.quorum.types import Row
 from reference.sim.interning import Interner, KnownInput
@@ -226,8 +226,7 @@ class Controllers:
 
     def _replayed(self, row: Row, partition: ClusterPartition) -> State:
         """What the voter in this row knows of a partition when it becomes active."""
-        first = partition.machine.first_row(CONTROLLER)
-        known = replay(partition.constants, self._logged(row, partition.number), first)
+        known = partition.machine.replayed(self._logged(row, partition.number))
         return partition.machine.state(CONTROLLER, self._row(known))
 
     def _logged(self, row: Row, partition: int) -> Iterator[CommittedBatch]:

@@ -35,8 +35,8 @@ from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from reference.cluster.types import coordinated
 from reference.compaction.keys import written
+from reference.directories.sim.machine import DirectoryMemo
 from reference.kit.protocol import Protocol
-from reference.moving.sim.machine import MovingMemo
 from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from reference.partition.types import UNDEFINED, BrokerRow
 from reference.quorum.sim.machine import QuorumMemo
@@ -68,7 +68,7 @@ class CoordinatedMemo(ClusterMemo):
     def __init__(
         self,
         quorum: QuorumMemo,
-        partition: MovingMemo,
+        partition: DirectoryMemo,
         coordinator: PlainMemo,
         replicas: PlainMemo,
     ) -> None:

@@ -19,8 +19,8 @@ from reference.cluster.sim.options import ClusterOptions, draw
 from reference.cluster.sim.scenario import CLUSTER, ClusterScenario
 from reference.cluster.types import on_cluster
 from reference.compaction.protocol import COMPACTION
+from reference.directories.sim.machine import DirectoryMemo
 from reference.kit.protocol import Protocol
-from reference.moving.sim.machine import MovingMemo
 from reference.protocols import kind_of_row
 from reference.quorum.sim.machine import QuorumMemo
 from reference.sim.choices import Chooser
@@ -103,7 +103,7 @@ def _memo(protocol: Protocol, bug: str | None, enabled: bool) -> CoordinatedMemo
     of_quorum, of_partition = bugs_of_parts(None if of in own else bug)
     return CoordinatedMemo(
         QuorumMemo(CLUSTER.timeouts, of_quorum, enabled),
-        MovingMemo(of_partition, enabled),
+        DirectoryMemo(of_partition, enabled),
         PlainMemo(protocol, own[protocol.name], enabled),
         PlainMemo(COMPACTION, own[COMPACTION.name], enabled),
     )

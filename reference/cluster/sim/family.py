@@ -17,8 +17,9 @@ from reference.cluster.sim.options import (
 )
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from reference.directories.protocol import DIRECTORIES
+from reference.directories.sim.machine import DirectoryMemo
 from reference.moving.protocol import MOVING
-from reference.moving.sim.machine import MovingMemo
 from reference.partition.protocol import PARTITION
 from reference.partition.sim.family import SUFFERS as OF_PARTITIONS, columns
 from reference.partition.sim.options import configuration_of, envelope_of
@@ -43,7 +44,8 @@ epoch   quorum epoch; of a partition leader epoch and partition epoch
 ldr     the leader that the node knows, - for none
         then, of a voter: its vote, its log, its high watermark; of a partition: log, high
         watermark, ISR (`replay` of the scenarios quorum and partition explains them); where
-        replicas move, behind the ISR: / who holds the partition, + who comes, - who goes
+        replicas move, behind the ISR: / who holds the partition, + who comes, - who goes;
+        where there are directories, of a broker @ that of its replica, ! if it has failed
 input   what the step consumed; then what it sent, or why it was ignored; K clients, M the
         metadata log; values that say nothing are left out
 """
@@ -66,7 +68,7 @@ def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
 def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
     return ClusterMemo(
-        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), MovingMemo(of_partition, enabled)
+        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), DirectoryMemo(of_partition, enabled)
     )
 
 
@@ -93,6 +95,8 @@ def _taken_by(requested: Mapping[str, Any]) -> tuple[str, ...]:
         if name.startswith(OF_QUORUM)
     }
     of_quorum = taken_by({**own, "brokers": 0} if "observing" in requested else own)
+    if "directories" in requested:
+        return of_quorum, DIRECTORIES.name
     return of_quorum, (MOVING if is_moving(requested) else PARTITION).name
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from reference.cluster.topics import DEFAULT, NewTopic, TopicError, Topics
 from reference.cluster.types import ClusterConstants
+from reference.directories.types import Constants as DirectoryConstants
 from reference.moving.types import Constants as MovingConstants
 from reference.partition.sim import options as partition_options
 from reference.partition.sim.options import PartitionOptions
@@ -21,6 +22,9 @@ from reference.snapshots.sim.changes import constants_of as quorum_of
 MOVING_BROKERS = 4
 """So many at least, where replicas move and it was not said how many."""
 MOST_PARTITIONS = 8
+MOST_DIRECTORIES = 4
+FAILURES: Final = 4
+"""So often directories fail, where there are several and it was not said how often."""
 OF_QUORUM = "quorum_"
 """Options of the quorum are requested under their names behind this; those of brokers, network and
 clients under their own."""
@@ -56,6 +60,11 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     partitions are."""
     unregistrations: int | msgspec.UnsetType = msgspec.UNSET
     """So many times an administrator has the controller forget a broker."""
+    directories: int | msgspec.UnsetType = msgspec.UNSET
+    """So many log directories each broker has; unsaid, one, of which nothing is told."""
+    directory_failures: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times a directory fails of a broker that has others left; unsaid, four times where
+    there are several."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +94,7 @@ class _Shapes(OptionSet[Shape]):
         racks = options.second_rack
         if racks is not msgspec.UNSET and not {*racks} < {*range(options.brokers)}:
             return f"second_rack has not some of the brokers 0 to {options.brokers - 1}"
-        return ""
+        return _wrong_with_directories(options)
 
     def settled(self, drawn: dict[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
         if requested.get("reassignments"):
@@ -94,7 +103,19 @@ class _Shapes(OptionSet[Shape]):
             both = Shape(**{**drawn, **requested})
             room = max(0, MOST_PARTITIONS - _first_partitions(both))
             drawn["spare_partitions"] = min(room, 2 * _first_partitions(both) // both.topics)
+        if _number(requested.get("directories", 0)) > 1:
+            drawn["directory_failures"] = FAILURES
         return drawn
+
+
+def _wrong_with_directories(options: Shape) -> str:
+    """Why there cannot be so many, or empty."""
+    count = options.directories
+    if count is not msgspec.UNSET and not 2 <= count <= MOST_DIRECTORIES:
+        return f"directories is {count}, which is none of 2 to {MOST_DIRECTORIES}"
+    if options.directory_failures is not msgspec.UNSET and count is msgspec.UNSET:
+        return "directory_failures need directories: ask for directories=2"
+    return ""
 
 
 def _number(option: int | msgspec.UnsetType) -> int:
@@ -107,6 +128,7 @@ def _first_partitions(shape: Shape) -> int:
 
 OF_MOVING: Final = (
     *("reassignments", "topic_changes", "spare_partitions", "second_rack", "unregistrations"),
+    *("directories", "directory_failures"),
 )
 
 
@@ -220,5 +242,27 @@ def constants_of(options: ClusterOptions) -> ClusterConstants:
     lists += [()] * _number(shape.spare_partitions)
     if shape.second_rack is not msgspec.UNSET:
         of["second_rack"] = tuple(sorted({*shape.second_rack}))
+    if shape.directories is not msgspec.UNSET:
+        return ClusterConstants(quorum_of(options.quorum), _in_directories(options, lists, of))
     moving = tuple([MovingConstants(brokers, first_replicas=each, **of) for each in lists])
     return ClusterConstants(quorum_of(options.quorum), moving)
+
+
+def _in_directories(
+    options: ClusterOptions, lists: Sequence[tuple[int, ...]], of: Mapping[str, Any]
+) -> tuple[DirectoryConstants, ...]:
+    """Partitions take turns with the directories."""
+    shape = options.shape
+    count = _number(shape.directories)
+    return tuple(
+        [
+            DirectoryConstants(
+                tuple(range(shape.brokers)),
+                first_replicas=each,
+                directories=tuple(range(1, count + 1)),
+                first_directory=1 + number % count,
+                **of,
+            )
+            for number, each in enumerate(lists)
+        ]
+    )

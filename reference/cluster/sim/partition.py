@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol, cast
 
+from reference.directories.sim.lists import ListsInDirectories
+from reference.directories.types import Constants as DirectoryConstants
 from reference.moving.sim.lists import Lists
 from reference.moving.types import Constants as MovingConstants, is_there
 from reference.partition.messages import (
@@ -115,6 +117,13 @@ class _OwnPace(Pace):
         return own
 
 
+def _lists_of(constants: PartitionConstants) -> Lists | None:
+    """What is promised of lists; None: the replicas do not move."""
+    if isinstance(constants, DirectoryConstants):
+        return ListsInDirectories(constants)
+    return Lists(constants) if isinstance(constants, MovingConstants) else None
+
+
 class ClusterPartition(PartitionWorld):
     """Partition `number` of a cluster, which is component 1 + number."""
 
@@ -132,7 +141,7 @@ class ClusterPartition(PartitionWorld):
     ) -> None:
         self.number = number
         self._cluster = cluster
-        self._lists = Lists(constants) if isinstance(constants, MovingConstants) else None
+        self._lists = _lists_of(constants)
         super().__init__(paces, options, constants, memo, recorder, *streams, linked=linked)
 
     def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from reference.cluster.sim.brokers import Brokers
 from reference.cluster.sim.partition import ClusterPartition
-from reference.partition.messages import BrokerCrash, BrokerRestart, ElectLeaders, Input
+from reference.partition.messages import BrokerCrash, ElectLeaders, Input
 from reference.partition.sim.options import (
     Election,
     Outage,
@@ -105,9 +105,7 @@ class Trouble(Episodes):
         self.lossy_crashes += lost
 
     def _restart(self, node: int) -> None:
-        if not self._brokers.is_running(node):
-            for partition in self._brokers.partitions_of[node]:
-                partition.give(node, BrokerRestart())
+        self._brokers.start_again(node)
 
     def unregistered(self, node: int) -> None:
         """The controller knows a broker no more, and refuses what it asks: who runs it starts it
@@ -121,11 +119,7 @@ class Trouble(Episodes):
         if known.epoch != UNDEFINED:
             return
         if of.is_running(node) and of.row(node).broker_epoch != UNDEFINED:
-
-            def crash(partition: ClusterPartition) -> None:
-                partition.give(node, BrokerCrash(len(partition.row(node).log), UNDEFINED))
-
-            self._brokers.stop(node, crash)
+            self._brokers.kill(node)
             self._world.call(1000 * RESTART_MS, self._restart, node)
         self.unregistered(node)
 

@@ -11,8 +11,9 @@ from functools import partial
 
 from reference.cluster.sim.partition import ClusterPartition
 from reference.cluster.steered.moves import ClusterMoves
-from reference.cluster.steered.moving import forgotten as forgotten_brokers
+from reference.cluster.steered.moving import bereft, forgotten as forgotten_brokers
 from reference.cluster.steered.parts import SteeredPartition
+from reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
 from reference.partition.steered.world import FAILED, PROMPT
 from reference.partition.types import UNDEFINED, Registration
 from reference.runner.narrate import render_input
@@ -81,7 +82,7 @@ def _urgent(cluster: ClusterMoves) -> Move | None:
         match want.kind:
             case "SendReplicaFetch":
                 useful = partition.is_news_for(node)
-            case "SendHeartbeat":
+            case "SendHeartbeat" | "SendAssignReplicasToDirs":
                 useful = False
             case "SendRegistration":
                 useful = not partition.is_refused(node)
@@ -110,6 +111,8 @@ def _overdue(cluster: ClusterMoves) -> Move | None:
             return cluster.ending(voter, epoch, broker)
     if heartbeat := _heartbeat(cluster):
         return heartbeat
+    for partition, node, want in _wanted(cluster, "SendAssignReplicasToDirs"):
+        return cluster.want_of(partition, node, want)
     for partition, node, want in _wanted(cluster, "SendReplicaFetch"):
         # A leader asks itself whether a follower belongs to the ISR when it fetches.
         forgotten = _registration(partition, node).epoch == UNDEFINED
@@ -122,14 +125,24 @@ def _registration(partition: ClusterPartition, node: int) -> Registration:
     return partition.controller.registrations[partition.brokers.index(node)]
 
 
+def _names_failed(partition: ClusterPartition, node: int) -> bool:
+    """Whether the controller is yet to hear of a directory that has failed (R18)."""
+    row, known = partition.row(node), partition.controller
+    if not isinstance(row, DirectoryBrokerRow) or not isinstance(known, DirectoryControllerRow):
+        return False
+    registered = known.directories_of(partition.brokers.index(node))
+    return any([each not in row.online for each in registered])
+
+
 def _heartbeat(cluster: ClusterMoves) -> Move | None:
-    """Of who starts or is fenced. Where somebody stops, that may wait for anybody's: they take
-    turns.
+    """Of who starts or is fenced, or names a directory that has failed. Where somebody stops, that
+    may wait for anybody's: they take turns.
     """
     wanted = []
     for partition, node, want in _wanted(cluster, "SendHeartbeat"):
         known = [_registration(each, node) for each in cluster.brokers.partitions_of[node]]
         awaited = any([each.fenced for each in known]) or partition.row(node).status != "Running"
+        awaited = awaited or _names_failed(partition, node)
         # Whom the controller has forgotten is refused for good.
         if known[0].epoch != UNDEFINED:
             wanted.append((awaited, partition, node, want))
@@ -154,7 +167,7 @@ def heal(cluster: ClusterMoves) -> str:
     why = ""
     copying = sum(each.moves_to_copy() for each in cluster.partitions)
     for _ in range(MOVES_TO_PROGRESS * (1 + len(cluster.partitions)) + copying):
-        for crash in forgotten_brokers(cluster):
+        for crash in (*bereft(cluster), *forgotten_brokers(cluster)):
             crash.make()
         for restart in cluster.restarts():
             restart.make()

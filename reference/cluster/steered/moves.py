@@ -26,8 +26,8 @@ from reference.cluster.steered.parts import (
     Voters,
     Watched,
 )
-from reference.moving.properties import OF_LISTS
-from reference.moving.sim.machine import MovingMemo
+from reference.directories.properties import PROPERTIES
+from reference.directories.sim.machine import DirectoryMemo
 from reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
@@ -65,7 +65,7 @@ from reference.steered.failures import Violation
 from reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
-_SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in OF_LISTS}}
+_SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in PROPERTIES}}
 
 _memos = Memos(MEMO_STEPS)
 
@@ -77,7 +77,7 @@ class _ReplayAgrees(NamedTuple):
 
 def _new_memo(bug: str | None) -> ClusterMemo:
     of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(ChangingMemo(TIMEOUTS, of_quorum), MovingMemo(of_partition))
+    return ClusterMemo(ChangingMemo(TIMEOUTS, of_quorum), DirectoryMemo(of_partition))
 
 
 class ClusterMoves(Joints):

@@ -1,5 +1,6 @@
 """Moves of an administrator: other replicas for a partition, topics that are deleted and made
-again, partitions that are added, brokers that are to stop or are forgotten.
+again, partitions that are added, brokers that are to stop or are forgotten; and directories that
+fail.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from msgspec import UNSET
 
 from reference.cluster.steered.moves import ClusterMoves
 from reference.cluster.steered.parts import SteeredPartition
+from reference.directories.types import Constants as DirectoryConstants
 from reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
 from reference.moving.types import Constants, is_there, was_deleted
-from reference.partition.messages import BrokerCrash
 from reference.partition.types import UNDEFINED
 from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.runner.narrate import render_input
@@ -129,16 +130,37 @@ def shutdowns(cluster: ClusterMoves) -> list[Move]:
     ]
 
 
+def directory_failures(cluster: ClusterMoves) -> list[Move]:
+    """Log directories that fail, of brokers that have others left."""
+    brokers = cluster.brokers
+    if not isinstance(cluster.partitions[0].constants, DirectoryConstants):
+        return []
+    return [
+        cluster.move(f"directory {each} of broker {node} fails", partial(brokers.fail, node, each))
+        for node in filter(brokers.is_running, brokers.all)
+        for each in (brokers.online(node) if len(brokers.online(node)) > 1 else ())
+    ]
+
+
+def bereft(cluster: ClusterMoves) -> list[Move]:
+    """Brokers that run without one of their directories: who runs one kills it."""
+    constants = cluster.partitions[0].constants
+    if not isinstance(constants, DirectoryConstants):
+        return []
+    brokers = cluster.brokers
+    return [
+        cluster.move(f"crash broker {node}", partial(brokers.kill, node))
+        for node in filter(brokers.is_running, brokers.all)
+        if brokers.online(node) != constants.directories
+    ]
+
+
 def forgotten(cluster: ClusterMoves) -> list[Move]:
     """Brokers that run and are not registered any more: who runs one kills it."""
     of = cluster.partitions[0]
     found = []
     for node, known in zip(of.brokers, of.controller.registrations, strict=True):
         if known.epoch == UNDEFINED and of.is_running(node) and of.row(node).broker_epoch >= 0:
-
-            def crash(partition: Any, node: int = node) -> None:
-                partition.give(node, BrokerCrash(len(partition.row(node).log), UNDEFINED))
-
-            stop = partial(cluster.brokers.stop, node, crash)
+            stop = partial(cluster.brokers.kill, node)
             found.append(cluster.move(f"crash broker {node}", stop))
     return found

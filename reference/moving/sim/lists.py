@@ -5,7 +5,11 @@ Law of this file: it observes and never steers.
 
 from __future__ import annotations
 
-from reference.moving.properties import target_after, wrong_with_lists
+from collections.abc import Sequence
+from typing import Any
+
+from reference.kit.protocol import Property
+from reference.moving.properties import OF_LISTS, target_after, wrong_with_lists
 from reference.moving.types import Constants
 from reference.reassignment.types import Target
 from reference.sim.memo import Step
@@ -13,6 +17,8 @@ from reference.sim.memo import Step
 
 class Lists:
     """Of one partition."""
+
+    promises: Sequence[Property] = OF_LISTS
 
     def __init__(self, constants: Constants) -> None:
         self._constants = constants
@@ -22,6 +28,11 @@ class Lists:
         """Name and explanation of the promise that a step of the controller breaks, if any."""
         before, after, known = step.before.row, step.after.row, self._target
         self._target = target_after(known, before, step.input.value, step.ignored)
-        if after.partition is before.partition and self._target is known:
+        if self._target is known and self.stays(before, after):
             return None
-        return wrong_with_lists(self._constants, before, after, (known, self._target))
+        targets = (known, self._target)
+        return wrong_with_lists(self._constants, before, after, targets, self.promises)
+
+    def stays(self, before: Any, after: Any) -> bool:
+        """Whether nothing is different that promises look at, in these rows of the controller."""
+        return after.partition is before.partition

@@ -37,7 +37,7 @@ class MovingMachine(PartitionMachine):
         return (initial_moving_controller if in_controllers else initial_moving_row)(constants)
 
 
-class _OfMoving(PartitionMemo):
+class OfMoving(PartitionMemo):
     """Of partitions whose replicas move. Its steps are counted with those of the whole."""
 
     def __init__(self, whole: MovingMemo) -> None:
@@ -72,7 +72,7 @@ class MovingMemo(PartitionMemo):
 
     def __init__(self, bug: str | None, enabled: bool = True) -> None:
         super().__init__(bug, enabled)
-        self._moving = _OfMoving(self)
+        self._moving = OfMoving(self)
 
     def under(self, constants: Any) -> PartitionMemo:
         return self._moving if isinstance(constants, Constants) else self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from reference.bugs.catalog import rules_for, substitution
@@ -31,6 +32,7 @@ from reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
+from reference.partition.replay import CommittedBatch, replay
 from reference.partition.rules import PartitionRules
 from reference.partition.sim.outlooks import Outlooks
 from reference.partition.types import (
@@ -87,6 +89,10 @@ class PartitionMachine(Machine):
     def first_row(self, node: int) -> Any:
         constants = self.constants
         return initial_controller(constants) if node in CONTROLLERS else initial_row(constants)
+
+    def replayed(self, batches: Iterable[CommittedBatch]) -> Any:
+        """What who becomes active knows of the partition: these batches, from the first on."""
+        return replay(self.constants, batches, self.first_row(CONTROLLER))
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
         if node in CONTROLLERS:

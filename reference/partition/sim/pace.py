@@ -59,6 +59,7 @@ class Pace:
             "SendRegistration": 1000 * paces.registration,
             "ControllerRequestTimeout": 1000 * paces.controller_request,
             "SendAlterPartition": 1000 * options.alter_ms,
+            "SendAssignReplicasToDirs": 1000 * paces.controller_request,
             "ReplicaFetchTimeout": 1000 * paces.fetch_timeout,
             "ReplicaLagTimeout": 1000 * paces.lag,
             "CheckpointHighWatermark": 1000 * paces.checkpoint,

@@ -61,7 +61,10 @@ AGAIN = (ReplicaFetchRequest, ReplicaFetchResponse)
 """What may come a second time."""
 
 # What brokers do by themselves: as soon as they can, after a while, and only when something failed.
-PROMPT = ("SendRegistration", "SendAlterPartition", "SendHeartbeat", "SendReplicaFetch")
+PROMPT = (
+    *("SendRegistration", "SendAlterPartition", "SendHeartbeat", "SendReplicaFetch"),
+    "SendAssignReplicasToDirs",
+)
 LATE = ("ReplicaLagTimeout", "IsrShrinkTimeout", "ProduceTimeout")
 FAILED = ("ControllerRequestTimeout", "ReplicaFetchTimeout")
 DISK = ("BrokerFlush", "CheckpointHighWatermark")

@@ -78,6 +78,8 @@ def helpers(specs_dir: Path) -> tuple[list[str], list[str]]:
         # Cases of handlers, by which recorded steps are judged (traces/jobs/relevance.py).
         *("TouchesPartition", "Apply", "ApplyAlone", "MayMove", "NoteHeartbeat"),
         *("MayChangeLog", "NoteFetched"),
+        # What is asked under another name by what stands in a step's place (specs/directories).
+        *("AnswerRegistration", "AnswerHeartbeat", "OnDisk"),
     }
     names = [n for module in MODULES for n in operators(spec(specs_dir, module))]
     theirs = {snake(n.removeprefix("Step_")) for n in names if n not in elsewhere}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from reference.cluster.sim import controllers
 from reference.cluster.sim.controllers import REPLAY_AGREES
 from reference.cluster.sim.options import SHAPES, draw
 from reference.cluster.sim.scenario import CLUSTER
 from reference.partition.messages import CONTROLLER
 from reference.partition.replay import replay
+from reference.partition.sim import machine
 from reference.partition.types import initial_controller
 from reference.protocols import parts_of
 from reference.runner.narrate import narrate
@@ -95,7 +95,7 @@ def test_a_controller_that_forgets_what_was_committed_is_found_out(
     def forgetful(constants: Any, batches: Any, first: Any) -> Any:
         return replay(constants, list(batches)[:-1], first)
 
-    monkeypatch.setattr(controllers, "replay", forgetful)
+    monkeypatch.setattr(machine, "replay", forgetful)
     forget()
     part = simulate_part("cluster", 1, 0, 12)
     forget()

@@ -1,0 +1,83 @@
+"""What brokers and the controller receive where replicas are in directories that fail: the messages
+of a partition whose replicas move, some of which name directories; and what fails.
+
+Law of this file: values only, named as in specs/directories/DirectoryPartition.tla.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.kit.fields import Rank, SetOf
+from reference.kit.messages import Addressed, Tagged
+from reference.moving import messages as of_moving
+from reference.partition import messages as of_partition
+from reference.partition.messages import AlterPartitionRequest, NoRequest
+
+
+class RegisterBrokerRequest(of_partition.RegisterBrokerRequest, frozen=True):
+    directories: SetOf[int]
+    """Those that are online."""
+
+
+class RegisterBrokerResponse(of_partition.RegisterBrokerResponse, frozen=True):
+    request: RegisterBrokerRequest
+
+
+class HeartbeatRequest(of_partition.HeartbeatRequest, frozen=True):
+    failed: SetOf[int]
+    """R18. All directories that have failed since the broker started."""
+
+
+class HeartbeatResponse(of_partition.HeartbeatResponse, frozen=True):
+    request: HeartbeatRequest
+
+
+class ControllerRequestTimeout(of_partition.ControllerRequestTimeout, frozen=True):
+    request: NoRequest | RegisterBrokerRequest | HeartbeatRequest | AlterPartitionRequest
+
+
+class AssignReplicasToDirs(Addressed, frozen=True):
+    """R16. A broker says where its replica is. It is sent again until the broker reads of it, so
+    nobody answers.
+    """
+
+    broker_epoch: Rank
+    directory: int
+
+
+class SendAssignReplicasToDirs(Tagged, frozen=True):
+    """The broker's AssignmentsManager."""
+
+
+class LogDirFailure(Tagged, frozen=True):
+    """R18. A directory fails; the broker goes on with the others."""
+
+    directory: int
+
+
+OWN: dict[str, type[Any]] = {
+    of.__name__: of
+    for of in (
+        *(RegisterBrokerRequest, RegisterBrokerResponse, HeartbeatRequest, HeartbeatResponse),
+        ControllerRequestTimeout,
+    )
+}
+"""In the place of a partition's, by name."""
+
+
+def own(types: tuple[type[Any], ...]) -> tuple[type[Any], ...]:
+    """These, or what stands in their place here."""
+    return tuple([OWN.get(of.__name__, of) for of in types])
+
+
+BROKER_INPUTS: tuple[type[Any], ...] = (
+    *own(of_moving.BROKER_INPUTS),
+    LogDirFailure,
+    SendAssignReplicasToDirs,
+)
+CONTROLLER_INPUTS: tuple[type[Any], ...] = (
+    *own(of_moving.CONTROLLER_INPUTS),
+    AssignReplicasToDirs,
+)
+MESSAGES: tuple[type[Any], ...] = (*own(of_moving.MESSAGES), AssignReplicasToDirs)

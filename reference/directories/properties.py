@@ -1,0 +1,65 @@
+"""What is promised where replicas are in directories that fail: what is promised where they move,
+and of directories what their controller and a broker promise.
+
+Law of this file: nothing here asks a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from reference.kit.properties import Declared, Invariant
+from reference.kit.protocol import Property
+from reference.moving.properties import INVARIANTS as OF_MOVING, OF_LISTS as LISTS_OF_MOVING
+from reference.partition.properties import PartitionState
+from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
+from reference.reassignment.types import UNASSIGNED
+
+OF_LISTS: Final[tuple[Property, ...]] = (
+    *LISTS_OF_MOVING,
+    *[each for each in OF_REASSIGNMENTS if each.name == "OfflineDirNeverLeads"],
+)
+
+_invariant = Declared("before", "after", "history", "handlers")
+
+
+@_invariant("state")
+def nothing_is_held(after: PartitionState) -> str | None:
+    """A broker that has read that it is no replica holds nothing, in no directory (R6, R22).
+
+    Misses: a broker that has not read it, and one that starts.
+    """
+    rows: Mapping[int, Any] = after.rows
+    for n, row in rows.items():
+        if not is_held_rightly(n, row):
+            return f"broker {n} is no replica, and has one in directory {row.directory}"
+    return None
+
+
+@_invariant("state")
+def serves_from_online(after: PartitionState) -> str | None:
+    """Who serves has its log in a directory that has not failed (R18).
+
+    Misses: what is read from a directory before anybody has noticed that it fails.
+    """
+    rows: Mapping[int, Any] = after.rows
+    for n, row in rows.items():
+        if not is_served_rightly(row):
+            return f"broker {n} is {row.role} in directory {row.directory}, which is not online"
+    return None
+
+
+def is_held_rightly(n: int, row: Any) -> bool:
+    """Whether a broker that is no replica, as far as it has read, has none."""
+    if row.status != "Running" or n in row.image.partition.replicas:
+        return True
+    return bool(row.directory == UNASSIGNED)
+
+
+def is_served_rightly(row: Any) -> bool:
+    return bool(row.role == "None" or row.directory in row.online)
+
+
+INVARIANTS: Final[tuple[Invariant, ...]] = (*OF_MOVING, *_invariant.all)
+PROPERTIES: Final[tuple[Invariant | Property, ...]] = (*INVARIANTS, *OF_LISTS)

@@ -1,0 +1,117 @@
+"""A partition whose replicas are in log directories that fail, as one protocol: that of a partition
+whose replicas move, with other operators in the place of a few.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reference.directories.handlers import DirectoryBrokers, DirectoryController
+from reference.directories.messages import BROKER_INPUTS, CONTROLLER_INPUTS, MESSAGES, own
+from reference.directories.properties import PROPERTIES
+from reference.directories.types import (
+    Constants,
+    DirectoryBrokerRow,
+    DirectoryControllerRow,
+    initial_directory_controller,
+    initial_directory_row,
+)
+from reference.hosting.protocol import HOSTING
+from reference.hosting.rules import HostingRules
+from reference.kit.protocol import Handlers, Protocol, Substitution
+from reference.moving import protocol as moving
+from reference.moving.rules import MovingRules
+from reference.partition.messages import CONTROLLER, DEPOSED
+from reference.reassignment.rules import ReassignmentRules
+
+BROKER: Final = moving.BROKER._replace(
+    name="directories-broker",
+    module="DirectoryPartition",
+    row=DirectoryBrokerRow,
+    inputs=BROKER_INPUTS,
+    initial=initial_directory_row,
+    replaces=(
+        ("InitialRow", "[PartitionRow] InitialDirectoryRow"),
+        ("FetchEpochError", "[PartitionRules] FetchErrorUnderList"),
+        ("Publish", "[BrokerLifecycle] PublishInDirectory"),
+        ("Stopped", "[BrokerLifecycle] StoppedInDirectory"),
+        ("StoppedCleanly", "[BrokerLifecycle] StoppedWithAll"),
+        ("RegisterBrokerRequest", "[BrokerLifecycle] RegistrationNaming"),
+        ("HeartbeatRequest", "[BrokerLifecycle] HeartbeatNaming"),
+        ("Step_HandleBrokerFlush", "[HighWatermark] FlushOnline"),
+        ("Step_HandleCheckpointHighWatermark", "[HighWatermark] CheckpointOnline"),
+    ),
+)
+_ELSEWHERE: Final = ("Changes",)
+"""What of `moving` stands in the place of something that is not asked here."""
+CONTROLLER_KIND: Final = moving.CONTROLLER_KIND._replace(
+    name="directories-controller",
+    module="DirectoryPartition",
+    row=DirectoryControllerRow,
+    inputs=CONTROLLER_INPUTS,
+    initial=initial_directory_controller,
+    first_row="InitialDirectoryController",
+    replaces=(
+        *[each for each in moving.CONTROLLER_KIND.replaces if each[0] not in _ELSEWHERE],
+        ("OfRow", "[MovingPartition] OfRowInDirectories"),
+        ("AfterFencing", "[PartitionController] FencingInDirectories"),
+        ("AfterUnfencing", "[PartitionController] UnfencingInDirectories"),
+        ("AfterUncleanRestart", "[PartitionController] UncleanInDirectories"),
+        ("AfterAlteration", "[PartitionController] AlterationInDirectories"),
+        (
+            "Step_HandleRegisterBrokerRequest",
+            "[PartitionController] RegisteredWithDirectories",
+        ),
+        ("Step_HandleHeartbeatRequest", "[PartitionController] HeartbeatInDirectories"),
+    ),
+)
+_CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
+
+
+def handlers_of(
+    constants: Constants, of: Substitution
+) -> tuple[DirectoryBrokers, DirectoryController]:
+    """Of brokers and of the controller."""
+    rules, as_other = of(MovingRules)(constants), constants
+    lists, hosting = of(ReassignmentRules)(as_other), of(HostingRules)(as_other)
+    brokers = DirectoryBrokers(constants, rules, hosting)
+    return brokers, DirectoryController(constants, rules, lists)
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    brokers, controller = handlers_of(constants, of)
+
+    def step(node: int, row: Any, input: Any) -> Any:
+        if node in _CONTROLLERS:
+            return controller.step(row, input)
+        return brokers.step(node, row, input)
+
+    return step
+
+
+DIRECTORIES: Final = Protocol(
+    name="directories",
+    sentence="brokers replicate one partition in log directories that fail",
+    constants=Constants,
+    kinds=(BROKER, CONTROLLER_KIND),
+    messages=MESSAGES,
+    alike="brokers",
+    peers=moving.MOVING.peers,
+    nodes=moving.MOVING.nodes,
+    apart=moving.MOVING.apart,
+    kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
+    handlers=_handlers,
+    rules=(MovingRules, ReassignmentRules, HostingRules),
+    properties=PROPERTIES,
+    sometimes=tuple([each._replace(inputs=own(each.inputs)) for each in moving.MOVING.sometimes]),
+    outsiders=moving.MOVING.outsiders,
+    clients=moving.MOVING.clients,
+    names=moving.MOVING.names,
+    spelt=moving.MOVING.spelt,
+    log=moving.MOVING.log,
+    earlier=moving.MOVING.earlier,
+    shared=moving.MOVING.shared,
+    extends=moving.MOVING.name,
+    asks=(HOSTING.name,),
+)
+PROTOCOL: Final = DIRECTORIES

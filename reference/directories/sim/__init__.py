@@ -1,0 +1,1 @@
+"""What a run of a cluster needs where directories fail: steps that were taken before, and when."""

@@ -1,0 +1,125 @@
+"""Steps of brokers and controller where replicas are in directories, as a partition's scheduler
+knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.bugs.catalog import substitution
+from reference.directories.handlers import DirectoryBrokers, DirectoryController
+from reference.directories.messages import (
+    ControllerRequestTimeout,
+    HeartbeatRequest,
+    RegisterBrokerRequest,
+    SendAssignReplicasToDirs,
+)
+from reference.directories.properties import INVARIANTS, is_held_rightly, is_served_rightly
+from reference.directories.protocol import handlers_of
+from reference.directories.types import (
+    Constants,
+    Disks,
+    initial_directory_controller,
+    initial_directory_row,
+    is_offline,
+)
+from reference.moving.sim.machine import MovingChecker, MovingMachine, MovingMemo, OfMoving
+from reference.partition.messages import (
+    BrokerFlush,
+    BrokerRecord,
+    CheckpointHighWatermark,
+    ControllerRequestTimeout as TimeoutOfPartition,
+    Input,
+)
+from reference.partition.replay import CommittedBatch
+from reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
+
+_WRITTEN: Final = (BrokerFlush, CheckpointHighWatermark)
+
+
+class DirectoryChecker(MovingChecker):
+    invariants = INVARIANTS
+
+
+class DirectoryMachine(MovingMachine):
+    """A partition whose replicas are in directories that fail."""
+
+    brokers: DirectoryBrokers
+    constants: Constants
+
+    def make_handlers(self, bug: str | None) -> tuple[DirectoryBrokers, DirectoryController]:
+        return handlers_of(self.constants, substitution(bug, self.constants))
+
+    def new_checker(self) -> DirectoryChecker:
+        return DirectoryChecker(self.brokers)
+
+    def is_suspicious(self, node: int, old: Any, new: Any) -> bool:
+        return (
+            super().is_suspicious(node, old, new)
+            or not is_held_rightly(node, new)
+            or not is_served_rightly(new)
+        )
+
+    def is_inert(self, before: Any, after: Any, sent: Any) -> bool:
+        of = before.directory == after.directory and before.online == after.online
+        return of and super().is_inert(before, after, sent)
+
+    def first_row(self, node: int) -> Any:
+        constants, controls = self.constants, node in CONTROLLERS
+        return (initial_directory_controller if controls else initial_directory_row)(constants)
+
+    def _wanted(self, node: int, row: Any) -> list[Input]:
+        """A broker writes nothing where the directory has failed, and says where a replica is."""
+        wants: list[Any] = []
+        for each in super()._wanted(node, row):
+            if isinstance(each, TimeoutOfPartition):
+                request: Any = each.request
+                wants.append(ControllerRequestTimeout(request))
+            elif not (isinstance(each, _WRITTEN) and is_offline(row)):
+                wants.append(each)
+        if self.brokers.tells_directory(node, row):
+            wants.append(SendAssignReplicasToDirs())
+        return wants
+
+    def replayed(self, batches: Iterable[CommittedBatch]) -> Any:
+        """A record of a registration has its directories in Kafka, which here only the request
+        names.
+        """
+        known = [*batches]
+        row = super().replayed(known)
+        disks = list(row.disks)
+        for cause, records in known:
+            if not any([isinstance(record, BrokerRecord) for record in records]):
+                continue
+            if isinstance(cause, RegisterBrokerRequest):
+                disks[self.constants.brokers.index(cause.source)] = Disks(cause.directories)
+            elif isinstance(cause, HeartbeatRequest):
+                at = self.constants.brokers.index(cause.source)
+                left = [each for each in disks[at].online if each not in cause.failed]
+                disks[at] = Disks(tuple(left))
+        return replace(row, disks=tuple(disks))
+
+
+class _OfDirectories(OfMoving):
+    def new_machine(self, constants: Any) -> PartitionMachine:
+        return DirectoryMachine(self, constants)
+
+
+class DirectoryMemo(MovingMemo):
+    """Of partitions whose replicas are in directories, and of others."""
+
+    def __init__(self, bug: str | None, enabled: bool = True) -> None:
+        super().__init__(bug, enabled)
+        self._in_directories = _OfDirectories(self)
+
+    def under(self, constants: Any) -> PartitionMemo:
+        return (
+            self._in_directories if isinstance(constants, Constants) else super().under(constants)
+        )
+
+    def forget(self) -> None:
+        super().forget()
+        self._in_directories.forget()

@@ -1,0 +1,21 @@
+"""How steps are told where replicas are in directories: as where they move, with those."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reference.directories.types import DirectoryBrokerRow, is_offline
+from reference.moving.sim.telling import MANNER as OF_MOVING
+from reference.reassignment.types import UNASSIGNED
+from reference.sim.family import Manner
+
+
+def columns(step: Any) -> str:
+    """Behind the high watermark, of a broker, where its replica is, and whether that has failed."""
+    of, told = OF_MOVING.columns(step), step.after
+    if not isinstance(told, DirectoryBrokerRow) or told.directory == UNASSIGNED:
+        return of
+    return f"{of.rstrip()} @{told.directory}{'!' if is_offline(told) else ''}"
+
+
+MANNER: Final[Manner] = OF_MOVING._replace(columns=columns)
