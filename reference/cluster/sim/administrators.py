@@ -9,9 +9,10 @@ from msgspec import UNSET
 
 from reference.cluster.sim.options import ClusterOptions
 from reference.cluster.sim.partition import ClusterPartition
-from reference.moving.sim.administrator import Administrator, Mover, World
+from reference.moving.sim.administrator import Asker, Mover, Reader, World
 from reference.moving.sim.topics import Catalog, Changes, Unregistering
 from reference.sim.choices import Chooser, stream_of_option
+from reference.snapshots.sim.changes import may_vote
 
 
 class Asked(World, Protocol):
@@ -26,10 +27,10 @@ class Asked(World, Protocol):
 
 def administrators_of(
     options: ClusterOptions, topics: Sequence[int], chooser: Chooser, cluster: Asked
-) -> list[Administrator[Any]]:
+) -> list[Asker[Any]]:
     """topics: those that may change, by their place among all."""
     shape, data = options.shape, options.data
-    found: list[Administrator[Any]] = []
+    found: list[Asker[Any]] = []
     if shape.reassignments is not UNSET:
         stream = chooser.stream(stream_of_option("reassignments"))
         least = data.min_insync_replicas
@@ -42,4 +43,7 @@ def administrators_of(
         stream = chooser.stream(stream_of_option("unregistrations"))
         known = cluster.partitions, cluster.all_brokers
         found.append(Unregistering(shape.unregistrations, *known, stream, cluster))
+    if shape.reads is not UNSET:
+        stream = chooser.stream(stream_of_option("reads"))
+        found.append(Reader(shape.reads, may_vote(options.quorum), stream, cluster))
     return found

@@ -56,6 +56,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     partitions are."""
     unregistrations: int | msgspec.UnsetType = msgspec.UNSET
     """So many times an administrator has the controller forget a broker."""
+    reads: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times somebody asks a controller, whichever it is and whatever it knows, which
+    reassignments are under way."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +110,7 @@ def _first_partitions(shape: Shape) -> int:
 
 OF_MOVING: Final = (
     *("reassignments", "topic_changes", "spare_partitions", "second_rack", "unregistrations"),
+    "reads",
 )
 
 

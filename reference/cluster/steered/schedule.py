@@ -16,6 +16,7 @@ import msgspec
 from reference.cluster.steered import calm as cluster_calm
 from reference.cluster.steered.moves import ClusterMoves
 from reference.cluster.steered.moving import (
+    reads,
     reassignments,
     shutdowns,
     topic_changes,
@@ -36,7 +37,7 @@ class ClusterSchedule(ClusterMoves):
         yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
         yield from (*reassignments(self), *topic_changes(self))
-        yield from (*unregistrations(self), *shutdowns(self))
+        yield from (*unregistrations(self), *shutdowns(self), *reads(self))
         yield from self.changes()
         yield from (*self.posts(), *self.sends(), *self.breakages())
         yield from (
