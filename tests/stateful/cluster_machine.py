@@ -14,6 +14,7 @@ from hypothesis.stateful import initialize, rule
 from reference.bugs.catalog import bug
 from reference.cluster.sim.options import OF_QUORUM
 from reference.cluster.steered.moving import (
+    reads,
     reassignments,
     shutdowns,
     topic_changes,
@@ -91,6 +92,10 @@ def changed_topics(machine: ClusterMachine) -> Offers:
 
 def forgettings(machine: ClusterMachine) -> Offers:
     return unregistrations(machine.schedule)
+
+
+def readers(machine: ClusterMachine) -> Offers:
+    return reads(machine.schedule)
 
 
 def clean_stops(machine: ClusterMachine) -> Offers:
@@ -363,6 +368,11 @@ class ChangingClusterMachine(ClusterMachine):
     @rule(move=moves(forgettings))
     @possible(forgettings)
     def forget_broker(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(readers))
+    @possible(readers)
+    def read(self, move: Move) -> None:
         move.make()
 
     @rule(move=moves(clean_stops))

@@ -29,11 +29,12 @@ def cluster_of(
 ) -> ClusterSchedule:
     """Three brokers and a topic, and controllers that answer though they were deposed. Without
     idempotence each client asks once. moving: replicas may move, to a fourth broker as well, and
-    two partitions may come to be. changes: options of a quorum that changes."""
+    two partitions may come to be; any controller is asked what is under way. changes: options of a quorum that changes."""
     data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=idempotence)
     shape = Shape(topic_partitions=partitions, stale_answers=True)
     if moving:
-        shape = replace(shape, brokers=MOVING_BROKERS, reassignments=0, spare_partitions=2)
+        of = {"reassignments": 0, "spare_partitions": 2, "reads": 0}
+        shape = replace(shape, brokers=MOVING_BROKERS, **of)
     # Of the quorum only its size matters here, and what may change in it: faults are moves.
     quorum = type(OFF)(voters=voters, **(changes or {}))
     return ClusterSchedule(ClusterOptions(shape=shape, quorum=quorum, data=data), bug)

@@ -64,8 +64,18 @@ Comes(n) ==
   \/ IsForgotten(n) /\ IsUp(rows[n]) /\ Crashed(n, EndOffset(rows[n].log))
   \/ Told(n, FALSE)
 
+(* Whoever reads metadata, reads all there is.                              *)
+ReadsAll(n) ==
+  \E o \in Step_HandleMetadataUpdate(n, rows[n],
+             [type |-> "MetadataUpdate", offset |-> rows[n].image.offset,
+              records |-> SubSeq(metadata, rows[n].image.offset - InitialOffset + 1,
+                                 Len(metadata))]) :
+    Become([rows EXCEPT ![n] = o.row], controller, o.sent)
+
 LifeNext ==
-  \/ MCNext /\ UNCHANGED gone
+  \/ \E n \in Brokers : (ReadsAll(n) \/ Fetch(n) \/ Alter(n)) /\ UNCHANGED <<spent, gone>>
+  \/ \E n \in Brokers : ProduceRecord(n) /\ UNCHANGED gone
+  \/ (GiveUp \/ \E target \in Targets : ReassignTo(target)) /\ UNCHANGED gone
   \/ \E n \in Brokers : Goes(n) /\ UNCHANGED spent
   \/ \E n \in Brokers : Comes(n) /\ UNCHANGED <<spent, gone>>
   \/ /\ Lose("failovers", MaxFailovers) /\ UNCHANGED spent
@@ -74,6 +84,17 @@ LifeNext ==
 LifeInit == MCInit /\ gone = [gone |-> 0, crashes |-> 0, failovers |-> 0, holds |-> 0]
 
 LifeSpec == LifeInit /\ [][LifeNext]_lifeVars
+
+(* Of what a broker has said that it has read, the controller asks whether  *)
+(* it is behind the stop of another one; a stop to come is behind all.      *)
+Contact(b) ==
+  LET of(n) == controller.contacts[n] IN
+  [live |-> of(b).live, stop |-> of(b).shutdownOffset,
+   seen |-> {n \in Brokers : /\ of(n).shutdownOffset # Undefined
+                             /\ of(n).shutdownOffset <= of(b).metadataOffset}]
+LifeView ==
+  <<rows, [controller EXCEPT !.contacts = [b \in Brokers |-> Contact(b)]], metadata, committed,
+    acked, spent, gone>>
 
 -----------------------------------------------------------------------------
 (* R14.  Who was about to stop, and was not fenced, stops when it leads     *)
