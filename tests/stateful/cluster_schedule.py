@@ -29,7 +29,8 @@ def cluster_of(
 ) -> ClusterSchedule:
     """Three brokers and a topic, and controllers that answer though they were deposed. Without
     idempotence each client asks once. moving: replicas may move, to a fourth broker as well, and
-    two partitions may come to be; any controller is asked what is under way. changes: options of a quorum that changes."""
+    two partitions may come to be; any controller is asked what is under way. changes: options of a
+    quorum that changes."""
     data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=idempotence)
     shape = Shape(topic_partitions=partitions, stale_answers=True)
     if moving:

@@ -1,5 +1,5 @@
-"""What was committed of the metadata once: what controllers that know less read, and what they may say
-(V29).
+"""What was committed of the metadata once: what controllers read that know no more, and what they
+may say (V29).
 
 Law of this file: what may be read is told from the committed records alone.
 """
@@ -17,7 +17,7 @@ from reference.sim.memo import State
 
 READS_COMMITTED: Final = "ReadsCommitted"
 SENTENCE: Final = (
-    "What is read from a controller, active or not, the committed metadata log says up to somewhere."
+    "What is read from a controller, active or not, the committed log says up to somewhere."
 )
 
 _Lists: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]

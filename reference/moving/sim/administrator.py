@@ -163,7 +163,9 @@ class Mover(Administrator[Partition]):
 class Reader(Asker[int]):
     """Asks a controller, active or not, which reassignments are under way."""
 
-    def __init__(self, asked: int, controllers: Sequence[int], stream: Stream, world: World) -> None:
+    def __init__(
+        self, asked: int, controllers: Sequence[int], stream: Stream, world: World
+    ) -> None:
         """controllers: all of them."""
         super().__init__(asked, stream, world)
         self._controllers = controllers

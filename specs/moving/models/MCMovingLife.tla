@@ -6,14 +6,15 @@
 (* What is limited is spent from budgets: a session of who is up, a stop    *)
 (* and an unregistration are each one that is gone.                         *)
 (*                                                                          *)
-(* An exchange with the controller is one step here, too.  Who was          *)
-(* unregistered and runs on is killed, and started again.                   *)
+(* An exchange with the controller is one step here, too, and so are a      *)
+(* start and the registration.  Who was unregistered and runs on is killed. *)
 (***************************************************************************)
 EXTENDS MCMoving
 
 CONSTANTS
   MaxGone,
-  MaxCrashes,      \* of a machine: what was not flushed may be lost
+  MaxCrashes,      \* of machines: what was not flushed may be lost
+  OthersCrash,     \* whether those that are registered may be among them
   MaxFailovers,    \* of controllers
   MaxHolds         \* times that other partitions hold back a broker that wants to stop
 
@@ -46,21 +47,31 @@ Told(b, hold) ==
 Beats(n) ==
   Asks(n, Step_HandleSendHeartbeat, Step_HandleHeartbeatRequest, Step_HandleHeartbeatResponse)
 
-Registers(n) ==
-  Asks(n, Step_HandleSendRegistration, Step_HandleRegisterBrokerRequest,
-       Step_HandleRegisterBrokerResponse)
+(* A broker that is down starts, and registers when it is let: the session  *)
+(* of who is fenced has ended by then.                                      *)
+Starts(n, row, input) ==
+  UNION {Step_HandleSendRegistration(n, o.row, input) :
+           o \in Step_HandleBrokerRestart(n, row, input)}
+
+Registered(c, row, m) ==
+  Step_HandleRegisterBrokerRequest(c,
+    [row EXCEPT !.contacts[m.source].live = @ /\ ~row.registrations[m.source].fenced], m)
+
+ComesBack(n) ==
+  /\ controller.registrations[n].fenced
+  /\ Asks(n, Starts, Registered, Step_HandleRegisterBrokerResponse)
 
 Goes(n) ==
   \/ Lose("gone", MaxGone) /\ ByBroker(n, Step_HandleControlledShutdown(n, rows[n], [none |-> 0]))
   \/ Lose("gone", MaxGone) /\ ~controller.registrations[n].fenced /\ IsUp(rows[n]) /\ SessionEnds(n)
   \/ Lose("gone", MaxGone) /\ Forgets(n)
-  \/ Lose("crashes", MaxCrashes) /\ \E keep \in 0..EndOffset(rows[n].log) : Crashed(n, keep)
+  \/ /\ OthersCrash \/ IsForgotten(n)
+     /\ Lose("crashes", MaxCrashes) /\ \E keep \in 0..EndOffset(rows[n].log) : Crashed(n, keep)
   \/ Lose("holds", MaxHolds) /\ Told(n, TRUE)
 
 Comes(n) ==
-  \/ Beats(n) \/ Registers(n)
-  \/ ByBroker(n, Step_HandleBrokerRestart(n, rows[n], [none |-> 0]))
-  \/ (controller.registrations[n].fenced \/ ~IsUp(rows[n])) /\ SessionEnds(n)
+  \/ Beats(n) \/ ComesBack(n)
+  \/ ~controller.registrations[n].fenced /\ ~IsUp(rows[n]) /\ SessionEnds(n)
   \/ IsForgotten(n) /\ IsUp(rows[n]) /\ Crashed(n, EndOffset(rows[n].log))
   \/ Told(n, FALSE)
 
@@ -86,10 +97,11 @@ LifeInit == MCInit /\ gone = [gone |-> 0, crashes |-> 0, failovers |-> 0, holds 
 LifeSpec == LifeInit /\ [][LifeNext]_lifeVars
 
 (* Of what a broker has said that it has read, the controller asks whether  *)
-(* it is behind the stop of another one; a stop to come is behind all.      *)
+(* it is behind the stop of another one; a stop to come is behind all.  The *)
+(* session of who is not fenced lasts, and nobody else's is asked for.      *)
 Contact(b) ==
   LET of(n) == controller.contacts[n] IN
-  [live |-> of(b).live, stop |-> of(b).shutdownOffset,
+  [stop |-> of(b).shutdownOffset,
    seen |-> {n \in Brokers : /\ of(n).shutdownOffset # Undefined
                              /\ of(n).shutdownOffset <= of(b).metadataOffset}]
 LifeView ==

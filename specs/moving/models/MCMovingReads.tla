@@ -3,6 +3,7 @@
 (* MCMoving whose controller is replaced once.  The one that was deposed    *)
 (* does not know it: it goes on deciding, of which nothing is ever          *)
 (* committed, and whoever asks reads from it as from its successor (V29).   *)
+(* Brokers do nothing here.                                                 *)
 (***************************************************************************)
 EXTENDS MCMoving
 
@@ -51,7 +52,7 @@ Read ==
   \/ WasDeposed /\ Reads(ReadFrom(deposed.stable, deposed.ahead))
 
 ReadsNext ==
-  \/ MCNext /\ UNCHANGED <<deposed, told>>
+  \/ (GiveUp \/ Remove \/ \E t \in Targets : ReassignTo(t)) /\ UNCHANGED <<deposed, told>>
   \/ (Deposes \/ DeposedDecides \/ Read) /\ UNCHANGED spent
 
 ReadsInit == MCInit /\ deposed = NobodyDeposed /\ told = NothingTold

@@ -62,7 +62,9 @@ def test_a_controller_that_reads_what_is_not_committed_is_found(
     """By the run itself, and by who joins its parts: no controller was ever in such a row."""
     monkeypatch.setattr(MovingRules, "read_from", lambda self, stable, ahead: ahead)
     part = Part(simulate_part("cluster", 7, 0, 16, options=READS, memo=False))
-    violations = [each for of_run in part.tables["runs"]["violations"].to_pylist() for each in of_run]
+    violations = [
+        each for of_run in part.tables["runs"]["violations"].to_pylist() for each in of_run
+    ]
     assert READS_COMMITTED in {each["invariant"] for each in violations}
     assert "nothing committed does" in "".join([each["explanation"] for each in violations])
     assert "Chained" in {finding.check for finding in check_runs(part)}
@@ -74,7 +76,7 @@ def test_a_log_that_says_otherwise_is_found() -> None:
     moved = replace(row, partition=replace(row.partition, adding=(2,)))
     answer = ListReassignmentsResponse(CONTROLLER, CLIENTS, (0, 1), (), ())
     step = SimpleNamespace(sent=((CLIENTS, SimpleNamespace(value=answer)),))
-    rules = MovingRules(constants)
+    rules, now = MovingRules(constants), SimpleNamespace(row=row)
     partition: Any = SimpleNamespace(
         number=0,
         machine=SimpleNamespace(
@@ -82,7 +84,7 @@ def test_a_log_that_says_otherwise_is_found() -> None:
             interner=SimpleNamespace(input=lambda value: value),
         ),
         take=lambda *_: step,
-        state=lambda _, now=SimpleNamespace(row=row): now,
+        state=lambda _: now,
     )
     past = Past([partition])
     assert past.read(partition, 0, row, None) == ""
