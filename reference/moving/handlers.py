@@ -275,7 +275,7 @@ class MovingController(PartitionControllerHandlers):
     ) -> ControllerOutcome:
         """Any controller answers, from its row as it was when all of it was committed."""
         p = row.partition
-        told = ListReassignmentsResponse(CONTROLLER, CLIENTS, p.replicas, p.adding, p.removing)
+        told: Any = ListReassignmentsResponse(CONTROLLER, CLIENTS, p.replicas, p.adding, p.removing)
         return ControllerOutcome(row, (told,), "")
 
     def _decided(self, row: MovingControllerRow, input: Any) -> ControllerOutcome:
