@@ -111,7 +111,7 @@ def read(schedule: ClusterSchedule) -> list[Any]:
 
 def test_any_controller_is_asked_by_moves_and_says_what_it_knows_to_be_committed() -> None:
     schedule = calm(cluster_of(moving=True))
-    the([*schedule.possible()], "partition 0: ReassignReplicas target=1,2,3").make()
+    the([*schedule.possible()], "partition 0: ReassignReplicas target=3,2,1").make()
     active = schedule.controllers.active()
     assert active is not None
     for node in range(3):
@@ -120,10 +120,10 @@ def test_any_controller_is_asked_by_moves_and_says_what_it_knows_to_be_committed
     known: Any = schedule.controllers.known(0)
     assert known.adding == (3,)
     assert {each.adding for each in read(schedule)} == {()}
-    assert (1, 2, 3) not in {each.replicas for each in read(schedule)}
+    assert (3, 2, 1) not in {each.replicas for each in read(schedule)}
     calm(schedule)
     the([*schedule.possible()], f"controller {active} is asked what is under way").make()
-    assert (1, 2, 3) in {each.replicas for each in read(schedule)}
+    assert (3, 2, 1) in {each.replicas for each in read(schedule)}
 
 
 def test_what_is_read_and_is_not_committed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

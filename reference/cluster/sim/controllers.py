@@ -223,8 +223,7 @@ class Controllers:
         self._latest = row.epoch
         states = {}
         for partition in self._partitions:
-            known = self._replayed(row, partition, row.epoch_start + 1)
-            states[partition.number] = partition.machine.state(CONTROLLER, self._row(known))
+            states[partition.number] = self._replayed(row, partition)
         active = self._active[node] = _Active(node, row.epoch, states, row.epoch_start + 1)
         self._decide(active, dict.fromkeys(states, ControllerFailover()))
         for broker in self._brokers.all:
@@ -237,7 +236,12 @@ class Controllers:
                 self._decide(active, {number: ElectLeaders("PREFERRED")})
         return active
 
-    def _replayed(self, row: Row, partition: ClusterPartition, end: int) -> ControllerRow:
+    def _replayed(self, row: Row, partition: ClusterPartition) -> State:
+        """What the voter in this row knows of a partition when it becomes active."""
+        known = self._said(row, partition, row.epoch_start + 1)
+        return partition.machine.state(CONTROLLER, self._row(known))
+
+    def _said(self, row: Row, partition: ClusterPartition, end: int) -> ControllerRow:
         """What the log of the voter in this row says of a partition up to an offset."""
         first = partition.machine.first_row(CONTROLLER)
         return replay(partition.constants, self._logged(row.log[:end], partition.number), first)
@@ -423,7 +427,7 @@ class Controllers:
         end = max(0, row.high_watermark)
         for partition in self._partitions:
             ahead = None if active is None else active.states[partition.number]
-            wrong = self._past.read(partition, end, self._replayed(row, partition, end), ahead)
+            wrong = self._past.read(partition, end, self._said(row, partition, end), ahead)
             if wrong:
                 self._world.violated(READS_COMMITTED, f"controller {node} {wrong}")
 
