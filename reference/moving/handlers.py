@@ -28,6 +28,8 @@ from reference.moving.messages import (
     BROKER_INPUTS,
     CONTROLLER_INPUTS,
     GiveUpReassignment,
+    ListReassignments,
+    ListReassignmentsResponse,
     MetadataRecords,
     MetadataUpdate,
     OtherPartitions,
@@ -48,6 +50,8 @@ from reference.moving.types import (
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
     ControllerFailover,
     Election,
     ElectLeaders,
@@ -262,6 +266,16 @@ class MovingController(PartitionControllerHandlers):
     def handle_elect_leaders(self, row: Any, input: ElectLeaders) -> ControllerOutcome:
         election: Any = input.election
         return self._decided(row, ElectPartitionLeader(1, election))
+
+    # --- Reads: V29.
+
+    def handle_list_reassignments(
+        self, row: MovingControllerRow, input: ListReassignments
+    ) -> ControllerOutcome:
+        """Any controller answers, from its row as it was when all of it was committed."""
+        p = row.partition
+        told: Any = ListReassignmentsResponse(CONTROLLER, CLIENTS, p.replicas, p.adding, p.removing)
+        return ControllerOutcome(row, (told,), "")
 
     def _decided(self, row: MovingControllerRow, input: Any) -> ControllerOutcome:
         """A step of the topic's controller, as one of this controller."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from reference.kit.fields import Node
-from reference.kit.messages import Tagged
+from reference.kit.fields import Node, SetOf
+from reference.kit.messages import Addressed, Tagged
 from reference.partition import messages as of_partition
 from reference.partition.messages import BROKER_INPUTS as OF_BROKERS, BrokerRecord
 from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
@@ -54,6 +54,21 @@ class OtherPartitions(Tagged, frozen=True):
     hold: bool
 
 
+class ListReassignments(Tagged, frozen=True):
+    """V29. ListPartitionReassignments, which any controller answers, active or not."""
+
+
+class ListReassignmentsResponse(Addressed, frozen=True):
+    """The lists in force, by what the controller knows to be committed. Kafka leaves out one to
+    which nobody comes and from which nobody goes; here it is told, too. No replicas: there is no
+    such partition.
+    """
+
+    replicas: tuple[Node, ...]
+    adding: SetOf[Node]
+    removing: SetOf[Node]
+
+
 OWN: dict[str, type[Any]] = {
     "MetadataRecords": MetadataRecords,
     "MetadataUpdate": MetadataUpdate,
@@ -76,5 +91,6 @@ CONTROLLER_INPUTS: tuple[type[Any], ...] = (
     RemoveTopic,
     UnregisterBroker,
     OtherPartitions,
+    ListReassignments,
 )
-MESSAGES: tuple[type[Any], ...] = own(of_partition.MESSAGES)
+MESSAGES: tuple[type[Any], ...] = (*own(of_partition.MESSAGES), ListReassignmentsResponse)

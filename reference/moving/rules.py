@@ -7,7 +7,7 @@ who is eligible under it is decided in reference/reassignment/rules.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from reference.moving.types import MovingBrokerRow, MovingControllerRow
 from reference.partition.messages import (
@@ -18,6 +18,8 @@ from reference.partition.messages import (
 from reference.partition.rules import PartitionRules
 from reference.partition.types import UNDEFINED, UNKNOWN_REMOTE, Registration, Remote
 from reference.reassignment.types import MovingPartition
+
+T = TypeVar("T")
 
 
 class MovingRules(PartitionRules):
@@ -87,3 +89,10 @@ class MovingRules(PartitionRules):
         this one.
         """
         return b in row.held
+
+    def read_from(self, stable: T, ahead: T) -> T:
+        """V29. What a controller reads to whoever asks: what it knows to be committed, whatever it
+        has written besides. Whether it is active is asked by nobody
+        (QuorumController.appendReadEvent, lastStableOffset).
+        """
+        return stable

@@ -159,6 +159,17 @@ Step_HandleRemoveTopic(c, row, input) ==
   Decided(row, Topic!Step_HandleDeleteTopic(c, OfRow(row), input))
 
 -----------------------------------------------------------------------------
+(* Reads: V29.  Any controller answers, from its row as it was when all of  *)
+(* it was committed.                                                        *)
+
+(* ListPartitionReassignments, which leaves out a list that stays as it is. *)
+Step_HandleListReassignments(c, row, input) ==
+  LET p == row.partition
+  IN Outcome(row, {[type |-> "ListReassignmentsResponse", source |-> Controller,
+                    destination |-> Clients, replicas |-> p.replicas, adding |-> p.adding,
+                    removing |-> p.removing]})
+
+-----------------------------------------------------------------------------
 (* Brokers that stop or are unregistered: R14, R15.                         *)
 
 Step_HandleUnregisterBroker(c, row, input) ==

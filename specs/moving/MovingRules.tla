@@ -57,4 +57,9 @@ UncleanUnderList(registration, m) ==
 (* R14.  Whether a broker that wants to stop is to wait for other           *)
 (* partitions, as if it led this one.                                       *)
 LeadsElsewhere(row, b) == b \in row.held
+
+(* V29.  What a controller reads to whoever asks: what it knows to be       *)
+(* committed, whatever it has written besides.  Whether it is active is     *)
+(* asked by nobody (QuorumController.appendReadEvent, lastStableOffset).    *)
+ReadFrom(stable, ahead) == stable
 =============================================================================

@@ -48,7 +48,7 @@ _ROOTS = {
     "SnapshotProperties": ("MCSnapshots",),
     "ReassignmentProperties": ("MCReassignment",),
     "HostingProperties": ("MCHosting", "MCHostingTransactions"),
-    "MovingProperties": ("MCMoving",),
+    "MovingProperties": ("MCMoving", "MCMovingLife"),
     "DirectoryProperties": ("MCDirectories",),
     "CompactionProperties": ("MCCompaction",),
     "StorageProperties": ("MCStorage",),
@@ -83,6 +83,7 @@ def complaints(specs: Path) -> list[str]:
     required["MCPartitionTail"] = ["TailsOfCandidates", "DeposedIsNotElected", "TailLogRefined"]
     refined = ["OutcomesBegin", "OutcomesRefined", "PendingIsLocal"]
     required["MCTransactionOutcomes"] = refined
+    required["MCMovingReads"] = ["ReadsAreCommitted"]
     cleaned = ["ElectableHasCommitted", "KeptIsReplayed", "CleansCommitted", "OffsetsStay"]
     required["MCCompactionEpochs"] = cleaned  # nobody loads there
     return lint(read_manifest(specs / "models.toml"), required)

@@ -15,6 +15,7 @@ from reference.bugs.catalog import bug
 from reference.cluster.sim.options import OF_QUORUM
 from reference.cluster.steered.moving import (
     directory_failures,
+    reads,
     reassignments,
     shutdowns,
     topic_changes,
@@ -93,6 +94,10 @@ def changed_topics(machine: ClusterMachine) -> Offers:
 
 def forgettings(machine: ClusterMachine) -> Offers:
     return unregistrations(machine.schedule)
+
+
+def readers(machine: ClusterMachine) -> Offers:
+    return reads(machine.schedule)
 
 
 def clean_stops(machine: ClusterMachine) -> Offers:
@@ -393,6 +398,11 @@ class ChangingClusterMachine(ClusterMachine):
         move.make()
         if told:
             self.let_time_pass(15)
+
+    @rule(move=moves(readers))
+    @possible(readers)
+    def read(self, move: Move) -> None:
+        move.make()
 
     @rule(move=moves(clean_stops))
     @possible(clean_stops)

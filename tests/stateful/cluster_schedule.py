@@ -30,12 +30,14 @@ def cluster_of(
 ) -> ClusterSchedule:
     """Three brokers and a topic, and controllers that answer though they were deposed. Without
     idempotence each client asks once. moving: replicas may move, to a fourth broker as well, and
-    two partitions may come to be. changes: options of a quorum that changes. directories: of each
-    broker, of those that move; where there are several they may fail."""
+    two partitions may come to be; any controller is asked what is under way. changes: options of a
+    quorum that changes. directories: of each broker, of those that move; where there are several
+    they may fail."""
     data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=idempotence)
     shape = Shape(topic_partitions=partitions, stale_answers=True)
     if moving:
-        shape = replace(shape, brokers=MOVING_BROKERS, reassignments=0, spare_partitions=2)
+        of = {"reassignments": 0, "spare_partitions": 2, "reads": 0}
+        shape = replace(shape, brokers=MOVING_BROKERS, **of)
     if directories > 1:
         shape = replace(shape, directories=directories, directory_failures=0)
     # Of the quorum only its size matters here, and what may change in it: faults are moves.

@@ -13,6 +13,8 @@ from hypothesis import seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from reference.cluster.sim.controllers import REPLAY_AGREES
+from reference.cluster.sim.past import READS_COMMITTED
+from reference.moving.rules import MovingRules
 from reference.steered.moves import Move
 from tests.stateful import searching
 from tests.stateful.cluster_machine import ClusterMachine
@@ -99,6 +101,39 @@ def test_words_say_all_about_a_move() -> None:
     the(schedule.crashes(), "crash broker 1").make()
     words = [move.words for move in schedule.possible()]
     assert len(words) == len(set(words))
+
+
+def read(schedule: ClusterSchedule) -> list[Any]:
+    """What controllers have answered."""
+    steps = [each for each in schedule.steps() if each.action == "HandleListReassignments"]
+    return [answer for step in steps for answer in step.sent]
+
+
+def test_any_controller_is_asked_by_moves_and_says_what_it_knows_to_be_committed() -> None:
+    schedule = calm(cluster_of(moving=True))
+    the([*schedule.possible()], "partition 0: ReassignReplicas target=3,2,1").make()
+    active = schedule.controllers.active()
+    assert active is not None
+    for node in range(3):
+        the([*schedule.possible()], f"controller {node} is asked what is under way").make()
+    # What the active one has written is not committed yet.
+    known: Any = schedule.controllers.known(0)
+    assert known.adding == (3,)
+    assert {each.adding for each in read(schedule)} == {()}
+    assert (3, 2, 1) not in {each.replicas for each in read(schedule)}
+    calm(schedule)
+    the([*schedule.possible()], f"controller {active} is asked what is under way").make()
+    assert (3, 2, 1) in {each.replicas for each in read(schedule)}
+
+
+def test_what_is_read_and_is_not_committed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MovingRules, "read_from", lambda self, stable, ahead: ahead)
+    schedule = calm(cluster_of(moving=True))
+    the([*schedule.possible()], "partition 0: ReassignReplicas target=1,2,3").make()
+    active = schedule.controllers.active()
+    with pytest.raises(Violation) as found:
+        the([*schedule.possible()], f"controller {active} is asked what is under way").make()
+    assert found.value.name == READS_COMMITTED
 
 
 def test_a_failover_leaves_the_cluster_able_to_go_on() -> None:

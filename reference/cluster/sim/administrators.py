@@ -15,9 +15,10 @@ from reference.cluster.sim.partition import ClusterPartition
 from reference.cluster.types import ClusterConstants
 from reference.directories.sim.failures import Failures
 from reference.directories.types import Constants as DirectoryConstants
-from reference.moving.sim.administrator import Administrator, Mover, World
+from reference.moving.sim.administrator import Asker, Mover, Reader, World
 from reference.moving.sim.topics import Catalog, Changes, Unregistering
 from reference.sim.choices import Chooser, stream_of_option
+from reference.snapshots.sim.changes import may_vote
 
 
 class Asked(World, Protocol):
@@ -34,10 +35,10 @@ class Asked(World, Protocol):
 
 def administrators_of(
     options: ClusterOptions, topics: Sequence[int], chooser: Chooser, cluster: Asked
-) -> list[Administrator[Any] | Failures]:
+) -> list[Asker[Any] | Failures]:
     """topics: those that may change, by their place among all."""
     shape, data = options.shape, options.data
-    found: list[Administrator[Any] | Failures] = []
+    found: list[Asker[Any] | Failures] = []
     if shape.reassignments is not UNSET:
         stream = chooser.stream(stream_of_option("reassignments"))
         least = data.min_insync_replicas
@@ -57,4 +58,7 @@ def administrators_of(
         found.append(
             Failures(shape.directory_failures, directories, stream, cluster.brokers, cluster.call)
         )
+    if shape.reads is not UNSET:
+        stream = chooser.stream(stream_of_option("reads"))
+        found.append(Reader(shape.reads, may_vote(options.quorum), stream, cluster))
     return found

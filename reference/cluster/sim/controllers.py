@@ -15,6 +15,10 @@ A controller that was deposed and does not know it still answers, where it needs
 from what was committed once. With the option `stale_answers` it does so, and its steps are those of
 the node DEPOSED; otherwise such answers are not sent. They are counted either way
 (`stale_answers`).
+
+Reads need no active controller: whoever is asked answers from what it knows to be committed (V29,
+`read`). That is what the abstract controller was at some time, whose step it is; or, where it is
+not any more, that of DEPOSED.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from typing import Any, NamedTuple, Protocol
 from reference.cluster.sim.brokers import Brokers
 from reference.cluster.sim.link import Request
 from reference.cluster.sim.partition import ClusterPartition
+from reference.cluster.sim.past import READS_COMMITTED, Past
 from reference.moving.messages import OtherPartitions
 from reference.partition.messages import (
     CONTROLLER,
@@ -42,6 +47,7 @@ from reference.partition.messages import (
 )
 from reference.partition.replay import CommittedBatch
 from reference.partition.sim.machine import WRITTEN
+from reference.partition.types import ControllerRow
 from reference.quorum.types import Row
 from reference.sim.interning import Interner, KnownInput
 from reference.sim.memo import State, Step
@@ -135,10 +141,14 @@ class Controllers:
         session: int,
         world: World,
         answers_when_deposed: bool = False,
+        reads: bool = False,
     ) -> None:
-        """session: its length. answers_when_deposed: whether stale answers are sent."""
+        """session: its length. answers_when_deposed: whether stale answers are sent. reads: whether
+        anybody reads.
+        """
         self._partitions = partitions
         self._answers_when_deposed = answers_when_deposed
+        self._past = Past(partitions) if reads else None
         self.rules = partitions[0].machine.brokers.rules
         self._brokers = brokers
         self._intern = interner.input
@@ -192,6 +202,8 @@ class Controllers:
     def look(self, node: int, row: Row) -> None:
         """A voter knows more to be committed, or leads no longer; or an observer knows more."""
         while self._committed < row.high_watermark:
+            if self._past is not None:
+                self._past.keep()
             value = row.log[self._committed].value
             self._committed += 1
             if value in self._batches:
@@ -226,12 +238,19 @@ class Controllers:
 
     def _replayed(self, row: Row, partition: ClusterPartition) -> State:
         """What the voter in this row knows of a partition when it becomes active."""
-        known = partition.machine.replayed(self._logged(row, partition.number))
+        known = self._said(row, partition, row.epoch_start + 1)
         return partition.machine.state(CONTROLLER, self._row(known))
 
-    def _logged(self, row: Row, partition: int) -> Iterator[CommittedBatch]:
-        """The batches up to the beginning of the leader's epoch, as far as a partition goes."""
-        for entry in row.log[: row.epoch_start + 1]:
+    def _said(self, row: Row, partition: ClusterPartition, end: int) -> ControllerRow:
+        """What the log of the voter in this row says of a partition up to an offset."""
+        known: ControllerRow = partition.machine.replayed(
+            self._logged(row.log[:end], partition.number)
+        )
+        return known
+
+    def _logged(self, log: Sequence[Any], partition: int) -> Iterator[CommittedBatch]:
+        """The batches of a part of the quorum's log, as far as a partition goes."""
+        for entry in log:
             batch = self._batches.get(entry.value)
             if batch is not None and partition in batch.decision.steps:
                 cause = batch.decision.steps[partition].input.value
@@ -348,6 +367,8 @@ class Controllers:
         for decision in batch.before:
             self._take(decision)
         self._take(batch.decision)
+        if self._past is not None:
+            self._past.enter(batch.decision.records())
         self._brokers.committed(batch.decision.records(), self._committed)
 
     def _take(self, decision: _Decision) -> None:
@@ -377,7 +398,8 @@ class Controllers:
                     if not self._answers_when_deposed:
                         continue
                     for number, decided in decision.steps.items():
-                        self._partitions[number].answer_deposed(decided)
+                        of = self._partitions[number]
+                        of.answer_deposed(decided.before.known, decided.input)
                 else:
                     self._take(decision)
             self._answer(active, decision)
@@ -397,6 +419,19 @@ class Controllers:
             self._hear(active, request.source)
         if answers:
             self._brokers.answer(request, answers)
+
+    # --- Reads
+
+    def read(self, node: int) -> None:
+        """V29. A controller, active or not, says which reassignments are under way."""
+        assert self._past is not None, "what was committed once is kept"
+        row, active = self._world.voter(node), self._active.get(node)
+        end = max(0, row.high_watermark)
+        for partition in self._partitions:
+            ahead = None if active is None else active.states[partition.number]
+            wrong = self._past.read(partition, end, self._said(row, partition, end), ahead)
+            if wrong:
+                self._world.violated(READS_COMMITTED, f"controller {node} {wrong}")
 
     # --- Sessions
 

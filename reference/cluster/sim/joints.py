@@ -152,6 +152,13 @@ class Joints(ABC):
     def is_voter_running(self, node: int) -> bool:
         """Whether it can hear a broker."""
 
+    def read(self, node: int) -> bool:
+        """Somebody asks a controller what is under way. Whether it runs."""
+        if not self.is_voter_running(node):
+            return False
+        self.controllers.read(node)
+        return True
+
     def append(self, node: int, value: int) -> str:
         """A controller appends to the log. Why that was ignored, or empty."""
         return self.give_voter(node, Append(value))

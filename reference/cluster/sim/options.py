@@ -65,6 +65,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     directory_failures: int | msgspec.UnsetType = msgspec.UNSET
     """So many times a directory fails of a broker that has others left; unsaid, four times where
     there are several."""
+    reads: int | msgspec.UnsetType = msgspec.UNSET
+    """So many times somebody asks a controller, whichever it is and whatever it knows, which
+    reassignments are under way."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +131,7 @@ def _first_partitions(shape: Shape) -> int:
 
 OF_MOVING: Final = (
     *("reassignments", "topic_changes", "spare_partitions", "second_rack", "unregistrations"),
-    *("directories", "directory_failures"),
+    *("directories", "directory_failures", "reads"),
 )
 
 

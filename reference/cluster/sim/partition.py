@@ -32,7 +32,7 @@ from reference.partition.types import ControllerRow, PartitionConstants
 from reference.reassignment.messages import UnregisterBroker
 from reference.reassignment.types import MovingPartition
 from reference.sim.choices import Stream
-from reference.sim.interning import KnownInput
+from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import State, Step
 from reference.sim.recorder import Recorder, Violation
 from traces.schema import STOPPED
@@ -196,12 +196,15 @@ class ClusterPartition(PartitionWorld):
         self._cluster.enter(1 + self.number)
         return super().take(node, input)
 
-    def answer_deposed(self, decided: Step) -> None:
-        """A deposed controller answers what it has decided: its own step, which moves nobody."""
-        step = self._machine.step(self._machine.state(DEPOSED, decided.before.known), decided.input)
-        assert step is not None, "what was decided is not disabled"
+    def answer_deposed(self, known: KnownRow, input: KnownInput) -> Step:
+        """Who was a controller as this row says, or knows no more, answers: its own step, which
+        moves nobody.
+        """
+        step = self._machine.step(self._machine.state(DEPOSED, known), input)
+        assert step is not None, "what is answered is not disabled"
         self._cluster.enter(1 + self.number)
         self.record(step)
+        return step
 
     def act(self, node: int, want: KnownInput) -> None:
         if is_common(want):

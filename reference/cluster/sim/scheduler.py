@@ -14,6 +14,8 @@ from functools import partial
 from heapq import heappop
 from typing import Protocol
 
+from msgspec import UNSET
+
 from reference.cluster.sim.administrators import administrators_of
 from reference.cluster.sim.brokers import Brokers, Heard
 from reference.cluster.sim.controllers import Controllers
@@ -173,6 +175,7 @@ class ClusterSimulation(Joints, Circular):
             session,
             self,
             options.shape.stale_answers,
+            options.shape.reads is not UNSET,
         )
         self.connect(self._link, of_brokers, controllers)
         of_quorum = Scenario(

@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from msgspec import UNSET
+
 from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
 from reference.cluster.sim.family import bugs_of_parts
 from reference.cluster.sim.joints import Joints
 from reference.cluster.sim.options import ClusterOptions
+from reference.cluster.sim.past import READS_COMMITTED, SENTENCE
 from reference.cluster.sim.scenario import CLUSTER
 from reference.cluster.sim.scheduler import ClusterMemo
 from reference.cluster.steered.parts import (
@@ -70,9 +73,15 @@ _SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in
 _memos = Memos(MEMO_STEPS)
 
 
-class _ReplayAgrees(NamedTuple):
-    name: str = REPLAY_AGREES
-    sentence: str = "What the metadata log says, replayed, is what its controllers decided."
+class _Promise(NamedTuple):
+    name: str
+    sentence: str
+
+
+_OF_CONTROLLERS: Final = {
+    REPLAY_AGREES: "What the metadata log says, replayed, is what its controllers decided.",
+    READS_COMMITTED: SENTENCE,
+}
 
 
 def _new_memo(bug: str | None) -> ClusterMemo:
@@ -121,6 +130,7 @@ class ClusterMoves(Joints):
             0,
             self,
             options.shape.stale_answers,
+            options.shape.reads is not UNSET,
         )
         self.connect(self.parcels, of_brokers, controllers)
         self.catalog = self.catalog_of(options, self.partitions)
@@ -183,7 +193,7 @@ class ClusterMoves(Joints):
         self.sessions[node, epoch, broker] = None
 
     def violated(self, name: str, explanation: str) -> None:
-        raise Violation(_ReplayAgrees(), explanation, self.moves)
+        raise Violation(_Promise(name, _OF_CONTROLLERS[name]), explanation, self.moves)
 
     def is_voter_running(self, node: int) -> bool:
         return node in self.voters.nodes()

@@ -20,6 +20,7 @@ from reference.moving.types import Constants, is_there, was_deleted
 from reference.partition.types import UNDEFINED
 from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
 from reference.runner.narrate import render_input
+from reference.snapshots.sim.changes import may_vote
 from reference.steered.moves import Move
 
 
@@ -117,6 +118,17 @@ def _unregistrations(cluster: ClusterMoves) -> Iterator[Move]:
     for broker in cluster.brokers.all:
         asked = {each.number: UnregisterBroker(broker) for each in cluster.partitions}
         yield _ask(cluster, f"the controller is to forget broker {broker}", asked)
+
+
+def reads(cluster: ClusterMoves) -> list[Move]:
+    """Any controller is asked, active or not, where the options have somebody ask."""
+    if cluster.options.shape.reads is UNSET:
+        return []
+    return [
+        cluster.move(f"controller {node} is asked what is under way", partial(cluster.read, node))
+        for node in may_vote(cluster.options.quorum)
+        if cluster.is_voter_running(node)
+    ]
 
 
 def shutdowns(cluster: ClusterMoves) -> list[Move]:

@@ -17,6 +17,7 @@ from reference.cluster.steered import calm as cluster_calm
 from reference.cluster.steered.moves import ClusterMoves
 from reference.cluster.steered.moving import (
     directory_failures,
+    reads,
     reassignments,
     shutdowns,
     topic_changes,
@@ -38,6 +39,7 @@ class ClusterSchedule(ClusterMoves):
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
         yield from (*reassignments(self), *topic_changes(self))
         yield from (*unregistrations(self), *shutdowns(self), *directory_failures(self))
+        yield from reads(self)
         yield from self.changes()
         yield from (*self.posts(), *self.sends(), *self.breakages())
         yield from (

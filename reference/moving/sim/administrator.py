@@ -1,8 +1,8 @@
 """Who asks for other replicas while a cluster runs; and how anybody asks its controller.
 
-Law of this file: it asks the active controller for what an administrator may ask; when, is drawn
-before the run, and it asks nothing any more when the faults have ended. What it asks for may come
-over what is under way.
+Law of this file: it asks the active controller for what an administrator may ask, and any for what
+may be read; when, is drawn before the run, and it asks nothing any more when the faults have ended.
+What it asks for may come over what is under way.
 """
 
 from __future__ import annotations
@@ -50,10 +50,14 @@ class World(Protocol):
         """Where the placer may put a partition of so many replicas."""
         ...
 
+    def read(self, node: int) -> bool:
+        """Asks a controller, active or not, what is under way. Whether it runs."""
+        ...
+
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
-class Administrator(ABC, Generic[S]):
+class Asker(ABC, Generic[S]):
     """Of one run. Each request is about a subject."""
 
     def __init__(self, asked: int, stream: Stream, world: World) -> None:
@@ -68,8 +72,8 @@ class Administrator(ABC, Generic[S]):
         """Of a request, drawn before the run."""
 
     @abstractmethod
-    def request(self, subject: S) -> Mapping[int, Any]:
-        """What is asked for, by partition; nothing: there is nothing to ask."""
+    def heard(self, subject: S) -> bool:
+        """Asks. Whether a controller heard it."""
 
     @abstractmethod
     def follow(self, subject: S) -> None:
@@ -92,13 +96,24 @@ class Administrator(ABC, Generic[S]):
         def ask(tries: int) -> None:
             if self._over or tries == 0:
                 return
-            if not self._world.ask(self.request(subject)):
+            if not self.heard(subject):
                 self._world.call(AGAIN_US, ask, tries - 1)
                 return
             self.asked += 1
             self.follow(subject)
 
         return ask
+
+
+class Administrator(Asker[S]):
+    """Asks the active controller for a change."""
+
+    @abstractmethod
+    def request(self, subject: S) -> Mapping[int, Any]:
+        """What is asked for, by partition; nothing: there is nothing to ask."""
+
+    def heard(self, subject: S) -> bool:
+        return self._world.ask(self.request(subject))
 
 
 class Mover(Administrator[Partition]):
@@ -143,3 +158,23 @@ class Mover(Administrator[Partition]):
         most = min(len(brokers), len(partition.replicas) + 1)
         size = self._least + self._stream.below(max(1, most - self._least + 1))
         return tuple([brokers.pop(self._stream.below(len(brokers))) for _ in range(size)])
+
+
+class Reader(Asker[int]):
+    """Asks a controller, active or not, which reassignments are under way."""
+
+    def __init__(
+        self, asked: int, controllers: Sequence[int], stream: Stream, world: World
+    ) -> None:
+        """controllers: all of them."""
+        super().__init__(asked, stream, world)
+        self._controllers = controllers
+
+    def subject(self) -> int:
+        return pick(self._stream, self._controllers)
+
+    def heard(self, subject: int) -> bool:
+        return self._world.read(subject)
+
+    def follow(self, subject: int) -> None:
+        """Nobody acts on what is read."""

@@ -3,8 +3,9 @@
 (* Bounded models of a partition whose replicas move.  What is left out     *)
 (* beside MCPartition: a request is answered in the step that sends it, to  *)
 (* who asks now; nobody crashes, and no session runs out; a broker's        *)
-(* registration is as at first.  What is not read of the metadata may wait, *)
-(* and several changes be read as one.                                      *)
+(* registration is as at first (brokers that come and go: MCMovingLife).    *)
+(* What is not read of the metadata may wait, and several changes be read   *)
+(* as one.                                                                  *)
 (***************************************************************************)
 EXTENDS MovingProperties
 
@@ -55,19 +56,24 @@ ReadMetadata(n) ==
 
 Fetch(n) ==
   \E asked \in Step_HandleSendReplicaFetch(n, rows[n], [type |-> "SendReplicaFetch"]) :
-    \E m \in asked.sent :
+    \E m \in {m \in asked.sent : IsUp(rows[m.destination])} :
       \E o \in Step_HandleReplicaFetchRequest(m.destination, rows[m.destination], m) :
         \E reply \in {r \in o.sent : r.type = "ReplicaFetchResponse"} :
           \E heard \in Step_HandleReplicaFetchResponse(n, asked.row, reply) :
             Become([rows EXCEPT ![n] = heard.row, ![m.destination] = o.row], controller, o.sent)
 
-Alter(n) ==
-  \E asked \in Step_HandleSendAlterPartition(n, rows[n], [type |-> "SendAlterPartition"]) :
+(* A broker asks the controller, and is answered.                           *)
+Asks(n, Send(_, _, _), Serve(_, _, _), Hear(_, _, _)) ==
+  \E asked \in Send(n, rows[n], [type |-> "Send"]) :
     \E m \in asked.sent :
-      \E o \in Step_HandleAlterPartitionRequest(Controller, controller, m) :
+      \E o \in Serve(Controller, controller, m) :
         \E reply \in o.sent \ RecordsIn(o.sent) :
-          \E heard \in Step_HandleAlterPartitionResponse(n, asked.row, reply) :
+          \E heard \in Hear(n, asked.row, reply) :
             Become([rows EXCEPT ![n] = heard.row], o.row, RecordsIn(o.sent) \cup heard.sent)
+
+Alter(n) ==
+  Asks(n, Step_HandleSendAlterPartition, Step_HandleAlterPartitionRequest,
+       Step_HandleAlterPartitionResponse)
 
 Lag(n) ==
   \E r \in Brokers \ {n} :
