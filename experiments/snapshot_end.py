@@ -15,8 +15,9 @@ committed, it goes back to where it thinks it was, and lacks the record at that 
 
 The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
 
-Not Kafka's own: metadata.max.idle.interval.ms=0, and the settings by which the metadata log is cut
-within two minutes and not a week.
+Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=60000 (nine seconds by
+default: no broker is fenced meanwhile), and the settings by which the metadata log is cut within
+two minutes and not a week.
 
 Ends with 1 if the topic is refused as one that is there, with 0 if it is made, with 3 if it could
 not be tried.
@@ -46,6 +47,9 @@ from live.confluent import MUTE, SILENT
 
 GONE = "gone"
 IDLE = {"metadata.max.idle.interval.ms": "0"}
+SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
+IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
+SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
 REST_S, HEARD_S, ROUNDS = 15.0, 4.0, 12
 """Until a last snapshot is made; until a controller that stood still has heard who leads; how often
 one is had to stand still until X leads."""
@@ -154,8 +158,8 @@ def main(control: bool, **how: Any) -> None:
     evidence.settle(
         partial(run, control=control),
         "apart",
-        SHORT if control else {**SHORT, **IDLE},
-        REASONS if control else (*REASONS, "metadata.max.idle.interval.ms=0: nothing is written"),
+        SETTINGS if control else {**SETTINGS, **IDLE},
+        (*REASONS, SESSION) if control else (*REASONS, SESSION, IDLE_IS),
         shown="a topic that is not there is refused as one that is",
         otherwise="it is made",
         **how,
