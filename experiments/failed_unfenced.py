@@ -31,6 +31,7 @@ could not be tried (b1 was ready within those ten milliseconds).
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -56,7 +57,8 @@ HEARTBEAT = 63
 """Kafka's API key."""
 CAUGHT_UP = struct.Struct(">4xx4x2x?")
 """Of an answer: behind its number, tags, throttle time and error (BrokerHeartbeatResponse)."""
-SERVED_S = 30
+SERVED_S, NOTED_S = 30, 2.0
+"""For how long b2 is waited for; from the line in b1's log on until it has noted what to tell."""
 FENCED_S = 90
 """Until a broker that was killed is fenced."""
 SETTINGS = {
@@ -89,6 +91,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             until(partial(logged, cluster, STARTED), "b1 has started")
         fail(cluster.directory / SECOND)
         until(partial(logged, cluster, FAILED), "b1 notices that its disk has failed")
+        time.sleep(NOTED_S)
         between.let_go(HEARTBEAT)
         until(partial(logged, cluster, STARTED), "b1 has started")
         journal.moment("stop-stop", B1)

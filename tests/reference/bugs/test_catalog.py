@@ -51,6 +51,7 @@ INVARIANTS = {
 }
 LIVENESS = {
     "ChangeResolved",
+    "Converges",
     "DecisionCompletes",
     "EventuallyFullyReplicated",
     "EventuallyInSync",
