@@ -33,7 +33,6 @@ class Interposer:
         self._upstream = (cluster.node(controller).address, cluster.node(controller).quorum_port)
         self._requests: dict[int, threading.Event] = {}
         self._answers: dict[int, threading.Event] = {}
-        self._after: dict[int, Callable[[bytes], bool]] = {}
         self.held = threading.Event()
         """Set when a request has been held."""
         self._listener = _listener_on(cluster, name, self._upstream)
@@ -43,17 +42,11 @@ class Interposer:
         self.held.clear()
         self._requests[api] = threading.Event()
 
-    def hold_answers(self, api: int, after: Callable[[bytes], bool] | None = None) -> None:
-        """On connections that have asked by this API, nothing comes back. after: from the first
-        answer on that follows one of which this is true.
-        """
-        if after is None:
-            self._answers[api] = threading.Event()
-        else:
-            self._after[api] = after
+    def hold_answers(self, api: int) -> None:
+        """On connections that have asked by this API, nothing comes back."""
+        self._answers[api] = threading.Event()
 
     def let_go(self, api: int) -> None:
-        self._after.pop(api, None)
         for kind in (self._requests, self._answers):
             gate = kind.pop(api, None)
             if gate is not None:
@@ -83,10 +76,6 @@ class Interposer:
                 for api in list(self._answers):
                     if api in asked:
                         self._wait(self._answers, api, request=False)
-                for api, last in list(self._after.items()):
-                    if api in asked and last(frame):
-                        self._answers[api] = threading.Event()
-                        del self._after[api]
                 return frame
 
             for source, sink, gate in ((down, up, forward), (up, down, backward)):

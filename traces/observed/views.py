@@ -202,9 +202,7 @@ def _leads_on(answers: Sequence[Answer]) -> Iterator[Defect]:
             yield Defect("leads on", answer.key, (broker,), f"{reason}epoch {epoch} has begun")
 
 
-def _stays_offline(
-    answers: Sequence[Answer], came: frozenset[tuple[str, int]]
-) -> Iterator[Defect]:
+def _stays_offline(answers: Sequence[Answer], came: frozenset[tuple[str, int]]) -> Iterator[Defect]:
     spoke: dict[int, int] = {}
     since: dict[tuple[str, int], int | None] = {}
     """Since when a broker knows that it is a replica again; None: it knows that it is none."""
@@ -220,12 +218,15 @@ def _stays_offline(
                 since[place] = None
             elif place in since and then is None:
                 since[place] = answer.end
-        elif answer.what == LOG_END and answer.error == FAILED and then is not None:
-            if answer.begin - then > APPLIES_NS:
-                seconds = (answer.begin - then) // 1_000_000_000
-                reason = f"a failed directory, {seconds} seconds after it said that it is a replica"
-                reason += " again; none has failed since the one that it was in before"
-                yield Defect("stays offline", answer.key, (broker,), reason)
+        elif then is not None and answer.begin - then > APPLIES_NS and _is_offline(answer):
+            seconds = (answer.begin - then) // 1_000_000_000
+            reason = f"says that its disk has failed, {seconds} seconds after it said that it is a "
+            reason += "replica again; no disk of it has failed since then"
+            yield Defect("stays offline", answer.key, (broker,), reason)
+
+
+def _is_offline(answer: Answer) -> bool:
+    return answer.what == LOG_END and answer.error == FAILED
 
 
 def _stood_still(answer: Answer, spoke: dict[int, int]) -> bool:
