@@ -50,8 +50,8 @@ IDLE = {"metadata.max.idle.interval.ms": "0"}
 SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
 SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
-REST_S, HEARD_S, ROUNDS = 15.0, 4.0, 12
-"""Until a last snapshot is made; until a controller that stood still has heard who leads; how often
+REST_S, HEARD_S, ROUNDS = 8.0, 4.0, 12
+"""Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard who leads; how often
 one is had to stand still until X leads."""
 
 
@@ -73,8 +73,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         return segments(cluster, leader)[0] > known
 
     await_that(cut, 240, "the metadata log is cut")
-    time.sleep(REST_S)
-    last = sorted(cluster.partition_file(leader, METADATA, "").glob("*.checkpoint"))[-1].stem
+    before = snapshot(cluster, leader)
+    time.sleep(REST_S)  # the next record makes a snapshot, which ends with it
+    change(admin, next(value))
+    await_that(lambda: snapshot(cluster, leader) > before, 60, "a last snapshot is made")
+    last = snapshot(cluster, leader)
     loaded = f"Successfully loaded snapshot {last}"
     cluster.resume(x)
     if control:
@@ -96,20 +99,30 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         told = make(admin, GONE)
     except KafkaException as error:
         told = error.args[0].name()
-    told_of(cluster, leader, int(last.partition("-")[0]))
+    behind = told_of(cluster, leader, int(last.partition("-")[0]))
     say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
+    if not control and not behind[0].startswith('{"type":"REMOVE_TOPIC'):
+        raise ClusterError("something was committed between the snapshot and the deletion")
     return GONE not in topics and told == "TOPIC_ALREADY_EXISTS"
 
 
-def told_of(cluster: Cluster, name: str, end: int) -> None:
-    """Prints what its metadata log has behind the snapshot."""
+def snapshot(cluster: Cluster, name: str) -> str:
+    """The last one that it has, as its file is named."""
+    return max(f.stem for f in cluster.partition_file(name, METADATA, "").glob("*.checkpoint"))
+
+
+def told_of(cluster: Cluster, name: str, end: int) -> list[str]:
+    """Prints and returns what its metadata log has behind the snapshot."""
+    behind = []
     words = ("*.log", "--cluster-metadata-decoder")
     for line in Partition(cluster, name, name, ()).dump(name, *words, topic=METADATA[:-2]):
         found = re.search(
             r"offset: (\d+).*?(?:payload: |endType|controlType|LeaderChange)(.*)", line
         )
         if found and int(found[1]) >= end:
+            behind.append(found[2])
             say(f"at {found[1]}: {found[2][:100]}")
+    return behind
 
 
 def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
