@@ -44,9 +44,9 @@ from reference.clients.promises import Configuration
 
 CONTROLLER, ADMIN = "c1", "admin"
 CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
-SERVED_S, NOTED_S, HEARD_S = 30, 2.0, 15.0
-"""For how long b2 is waited for; from the line in b1's log on until it has noted what to tell; from
-the link on until the controller has heard it."""
+SERVED_S, NOTED_S, HEARD_S = 30, 6.0, 15.0
+"""For how long b2 is waited for; from the line in b1's log on until no heartbeat of before waits to
+be sent (half of broker.session.timeout.ms); from the link on until the controller has heard it."""
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:

@@ -51,8 +51,8 @@ SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
 SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
 REST_S, HEARD_S, ROUNDS = 8.0, 4.0, 12
-"""Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard who leads; how often
-one is had to stand still until X leads."""
+"""Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard
+who leads; how often one is had to stand still until X leads."""
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
