@@ -127,12 +127,15 @@ def test_version_1_promises_no_better(tmp_path: Path) -> None:
     [
         *(("z125", {"leads on"}), ("z125-control", set())),
         *(("z113", {"leads on"}), ("z113-control", set())),
+        *(("z139", {"stays offline"}), ("z139-control", set())),
     ],
 )
-def test_answers_tell_of_who_leads_on(
+def test_answers_tell_of_what_brokers_do(
     name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a broker says of a partition, against what it does; who leads, against who votes."""
+    """What a broker says of a partition, against what it does; who leads, against who votes; that a
+    replica is one again, against that its disk has failed.
+    """
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
