@@ -38,6 +38,7 @@ from experiments.left_in_snapshot import LOADED, SHORT, await_that, segments
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, connected, read_all
 from live.cluster import Cluster, ClusterError
+from live.facts import Move
 from live.interpose import ALTER_PARTITION, FETCH, Interposer
 from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
@@ -126,8 +127,8 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         partition.say("G has joined, A is killed, G is elected")
         acked = producing.result()
         read_all(setting, {})
-    if how == RECORD:  # else the beginning of the metadata log is gone
-        evidence.write(cluster, folder, Configuration(one_client=False))
+    moves = None if how == RECORD else [Move(0, 0, 1, 3, unclean=False)]
+    evidence.write(cluster, folder, Configuration(one_client=False), moves=moves)
     values = partition.read(F)
     click.echo(f"acked: {acked}; Kafka's consumer reads {values}")
     between.close()

@@ -50,6 +50,7 @@ IDLE = {"metadata.max.idle.interval.ms": "0"}
 SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
 SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
+ACTIVE = "Becoming the active controller at epoch"
 REST_S, HEARD_S, ROUNDS = 8.0, 4.0, 12
 """Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard
 who leads; how often one is had to stand still until X leads."""
@@ -126,10 +127,15 @@ def told_of(cluster: Cluster, name: str, end: int) -> list[str]:
 
 
 def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
-    """Leaders stand still one after the other, until X leads. Raises ClusterError: it does not."""
+    """Leaders stand still one after the other, until X leads, and has what it begins with committed.
+
+    Raises ClusterError: it does not.
+    """
     for _ in range(ROUNDS):
         leader = quorum.leader(VOTERS)
         if leader == x:
+            active = f"{ACTIVE} {quorum.epoch(x)}"
+            await_that(lambda: active in cluster.log(x), 30, f"{x} takes up its work")
             return
         cluster.pause(leader)
         others = [name for name in VOTERS if name != leader]
