@@ -127,15 +127,14 @@ def told_of(cluster: Cluster, name: str, end: int) -> list[str]:
 
 
 def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
-    """Leaders stand still one after the other, until X leads, and has what it begins with committed.
-
-    Raises ClusterError: it does not.
+    """Leaders stand still one after the other, until X leads and has taken up its work: a moment
+    later, when its first record is committed. Raises ClusterError: it does not.
     """
     for _ in range(ROUNDS):
         leader = quorum.leader(VOTERS)
         if leader == x:
             active = f"{ACTIVE} {quorum.epoch(x)}"
-            await_that(lambda: active in cluster.log(x), 30, f"{x} takes up its work")
+            await_that(partial(said, cluster, x, active), 30, f"{x} takes up its work")
             return
         cluster.pause(leader)
         others = [name for name in VOTERS if name != leader]
@@ -144,6 +143,10 @@ def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
         if quorum.leader(VOTERS) != x:
             time.sleep(HEARD_S)
     raise ClusterError(f"{x} does not lead")
+
+
+def said(cluster: Cluster, name: str, line: str) -> bool:
+    return line in cluster.log(name)
 
 
 def make(admin: AdminClient, name: str) -> str:
