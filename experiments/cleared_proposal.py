@@ -27,7 +27,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial as given
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ def sent(setting: Setting, acks: str) -> int | None:
 def main(how: str, control: bool, **common: Any) -> None:
     """Try whether metadata that says nothing new lets a leader ack too early."""
     evidence.settle(
-        given(run, how=how, control=control),
+        partial(run, how=how, control=control),
         "one-controller",
         settings(how),
         reasons(how),

@@ -32,6 +32,7 @@ PARTITION, QUORUM = "partition", "quorum"
 EARLIEST, HIGH_WATERMARK, LOG_END = "earliest", "high-watermark", "log-end"
 EPOCH_END = "epoch-end"
 STABLE, PRODUCERS, TRANSACTION = "stable", "producers", "transaction"
+NONE = "none"
 UNKNOWN = -1
 
 

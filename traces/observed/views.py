@@ -25,6 +25,7 @@ from reference.partition.messages import NOBODY
 from traces.observed.answers import (
     HIGH_WATERMARK,
     LOG_END,
+    NONE,
     PARTITION,
     QUORUM,
     UNKNOWN,
@@ -57,7 +58,8 @@ def judge(answers: Sequence[Answer], records: Sequence[Record]) -> list[Defect]:
     told = [answer for answer in answers if answer.error is None]
     found = [*_one_leader(told), *_never_back(told), *_leads_on(told), *_quorum(told, records)]
     if records:
-        found += [*_as_in_log(told, states(records)), *_stays_offline(answers, back(records))]
+        spoken = [answer for answer in answers if answer.what != NONE]
+        found += [*_as_in_log(told, states(records)), *_stays_offline(spoken, back(records))]
     return _first_of_each(found)
 
 

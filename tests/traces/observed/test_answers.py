@@ -168,8 +168,20 @@ def test_a_replica_whose_disk_has_failed_may_come_back(seconds: int, found: set[
     assert {each.name for each in views.judge(offline(seconds), BACK)} == found
 
 
+SILENT = [
+    Answer(broker=1, what="none", begin=at * SECOND + 60, end=at * SECOND + 70, error="timed out")
+    for at in range(60)
+]
+
+
 @pytest.mark.parametrize(
-    "answers", [offline(60, first=False), offline(60, every=3)], ids=["was one", "stood still"]
+    "answers",
+    [
+        offline(60, first=False),
+        offline(60, every=3),
+        sorted([*offline(60, every=3), *SILENT], key=lambda each: each.begin),
+    ],
+    ids=["was one", "stood still", "did not answer"],
 )
 def test_a_disk_that_has_failed_is_told_of_as_long_as_its_replica_is_there(
     answers: list[Answer],
