@@ -51,7 +51,8 @@ be sent (half of broker.session.timeout.ms); from the link on until the controll
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether b1 leads, and nobody is served, though b2 is there."""
-    partition = with_second(cluster, min_insync=2)
+    with_second(cluster, min_insync=2)
+    partition = Partition(cluster, ADMIN, ADMIN, (B1, B2))
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         greet(setting, {}, RECORDS)
@@ -59,6 +60,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.stop(B2)
         journal.moment("start-partition", B1)
         cluster.cut(B1, CONTROLLER)
+        cluster.cut(B1, ADMIN)  # b1 would ask the controller for it, and get no answer
         said = partition.await_leader(None, asking=B3)
         partition.say(f"b2 is stopped, b1 is fenced: {said}")
         if control:
