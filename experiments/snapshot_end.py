@@ -58,7 +58,6 @@ who leads; how often one is had to stand still until X leads."""
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a topic that is not there is refused as one that is."""
-    del folder  # what the controller says is judged here, not as a history
     quorum = Quorum(cluster)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
     for name in (TOPIC, GONE):
@@ -101,6 +100,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     except KafkaException as error:
         told = error.args[0].name()
     behind = told_of(cluster, leader, int(last.partition("-")[0]))
+    for name in VOTERS:
+        cluster.keep_logs(name, METADATA[:-2], folder / name)
     say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
     if not control and not behind[0].startswith('{"type":"REMOVE_TOPIC'):
         raise ClusterError("something was committed between the snapshot and the deletion")
