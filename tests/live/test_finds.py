@@ -35,6 +35,7 @@ OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
 REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
 NEVER_BEGUN, SWEPT = ("z166", "stuck-producer"), ("z200", "refused-transaction")
 CLEANED_EPOCH = ("z222", "inconsistent-offsets")
+BY_SNAPSHOT = ("z126", "unseen")
 LATE_OFFSETS = ("z87", "input-twice")
 FAST_CLOCK = ("z202", "stuck-partition")
 NOT_ASKED, NOT_GIVEN_UP = ("z181", "double-ownership"), ("z210", "double-ownership")
@@ -56,7 +57,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
         *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT, CLEANED_EPOCH),
-        *(FAST_CLOCK, LATE_OFFSETS),
+        *(FAST_CLOCK, LATE_OFFSETS, BY_SNAPSHOT),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
