@@ -237,6 +237,13 @@ def test_a_quorum_in_which_nobody_can_be_elected_is_named(
     assert ("is no voter by its own log" in told) is (code == 1)
 
 
+def test_what_a_controller_forgets_is_on_no_disk(tmp_path: Path) -> None:
+    """Z128: its metadata log is right."""
+    with zipfile.ZipFile(DATA / "z128.zip") as archive:
+        archive.extractall(tmp_path)
+    assert disks.run([tmp_path / "c1"], (), Screen(quiet=True)) == 0
+
+
 @pytest.mark.parametrize(("more", "code"), [(0, 1), (96, 0)])
 def test_an_index_without_room_for_recovery_is_named(
     more: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
