@@ -1,6 +1,6 @@
 """Z69 on a real cluster: metadata clears a proposal that is on its way, and an ack comes too early.
 
-    .venv/bin/python -m experiments.cleared_proposal [--control] [--repeat N]
+    .venv/bin/python -m experiments.cleared_proposal [--how snapshot] [--control] [--repeat N]
 
 Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk.
 
@@ -14,7 +14,10 @@ Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lo
 5. A record is produced with acks=all, copied by F, and acked. G lacks it.
 6. The request arrives: G is in the ISR. A dies, and G is elected: the acked record is gone.
 
-The control: the record arrives before G is back, as it most often does.
+With `--how snapshot` (Z126) that record never arrives: it is held up until the metadata log was
+cut, and A loads a snapshot, which says the same.
+
+The control: the record, or the snapshot, arrives before G is back, as it most often does.
 
 Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not be tried.
 """
@@ -22,15 +25,20 @@ Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from experiments import evidence
+from experiments import evidence, left_in_snapshot
+from experiments.left_in_snapshot import LOADED, SHORT, await_that, segments
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, connected, read_all
 from live.cluster import Cluster, ClusterError
+from live.facts import Move
 from live.interpose import ALTER_PARTITION, FETCH, Interposer
 from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
@@ -40,21 +48,33 @@ ADMIN = "admin"
 LAG_SECONDS = 8
 PATIENT = {"request.timeout.ms": 120_000, "message.timeout.ms": 120_000}
 """So that a producer does not send again what is not acked for a while."""
-SETTINGS = {
-    "replica.lag.time.max.ms": str(LAG_SECONDS * 1000),
-    "replica.socket.timeout.ms": "3000",
-    "controller.quorum.request.timeout.ms": "60000",
-    "auto.leader.rebalance.enable": "false",
-}
-REASONS = (
-    f"replica.lag.time.max.ms of {LAG_SECONDS} seconds: a quick run",
-    "replica.socket.timeout.ms=3000, controller.quorum.request.timeout.ms=60000: what is held up "
-    "is not asked for anew",
-    "auto.leader.rebalance.enable=false: the leader moves when the script says so",
-)
+RECORD, SNAPSHOT = "record", "snapshot"
+HELD_S = {RECORD: 60, SNAPSHOT: 600}
+"""For how long what is held up is waited for."""
+CUT_S = 240
 
 
-def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+def settings(how: str) -> Mapping[str, str]:
+    return {
+        "replica.lag.time.max.ms": str(LAG_SECONDS * 1000),
+        "replica.socket.timeout.ms": "3000",
+        "controller.quorum.request.timeout.ms": str(HELD_S[how] * 1000),
+        "auto.leader.rebalance.enable": "false",
+        **(SHORT if how == SNAPSHOT else {}),
+    }
+
+
+def reasons(how: str) -> tuple[str, ...]:
+    return (
+        f"replica.lag.time.max.ms of {LAG_SECONDS} seconds: a quick run",
+        f"replica.socket.timeout.ms=3000, controller.quorum.request.timeout.ms={HELD_S[how]}000: "
+        "what is held up is not asked for anew",
+        "auto.leader.rebalance.enable=false: the leader moves when the script says so",
+        *(left_in_snapshot.REASONS if how == SNAPSHOT else ()),
+    )
+
+
+def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     """Whether a record was acked and then lost."""
     between = Interposer(cluster, A, CONTROLLER)
     partition = Partition(cluster, ADMIN, ADMIN, (A, G, F))
@@ -70,13 +90,14 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         partition.await_isr({A}, asking=F)
         partition.say("F and G are out of the ISR")
         between.hold_answers(FETCH)
+        known = segments(cluster)[-1]
+        time.sleep(2)  # what A is answered now says nothing of F
         cluster.heal(A, F)
         partition.await_isr({A, F}, asking=F)
         time.sleep(3)
         partition.say("F has joined; A has not read so")
         if control:
-            between.let_go(FETCH)
-            time.sleep(3)
+            told(cluster, between, how, known)
             between.hold_answers(FETCH)
         between.hold_requests(ALTER_PARTITION)
         cluster.heal(A, G)
@@ -84,8 +105,12 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             raise ClusterError("A did not propose to add G")
         cluster.cut(A, G)
         partition.say("G has everything; its joining is proposed")
-        between.let_go(FETCH)
-        time.sleep(3)
+        if control:
+            between.let_go(FETCH)
+            time.sleep(3)
+        else:
+            told(cluster, between, how, known)
+        partition.say("A has read that F has joined")
         producing = meanwhile.submit(sent, setting, "all")
         time.sleep(LAG_SECONDS + 2)
         partition.say("a record is produced, and the lag time is over")
@@ -102,11 +127,25 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         partition.say("G has joined, A is killed, G is elected")
         acked = producing.result()
         read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(one_client=False))
+    moves = None if how == RECORD else [Move(0, 0, 1, 3, unclean=False)]
+    evidence.write(cluster, folder, Configuration(one_client=False), moves=moves)
     values = partition.read(F)
     click.echo(f"acked: {acked}; Kafka's consumer reads {values}")
     between.close()
     return early and acked is not None and str(acked) not in values
+
+
+def told(cluster: Cluster, between: Interposer, how: str, known: int) -> None:
+    """A hears what was held up, or that it is gone, and of a snapshot. known: the last segment of
+    the metadata log of which it may have read something.
+    """
+    loads = cluster.log(A).count(LOADED)
+    if how == SNAPSHOT:
+        await_that(lambda: segments(cluster)[0] > known, CUT_S, "the metadata log is cut")
+    between.let_go(FETCH)
+    if how == SNAPSHOT:
+        await_that(lambda: cluster.log(A).count(LOADED) > loads, 60, "A loads a snapshot")
+    time.sleep(3)
 
 
 def sent(setting: Setting, acks: str) -> int | None:
@@ -126,16 +165,20 @@ def sent(setting: Setting, acks: str) -> int | None:
     return value if told.error is None else None
 
 
-main = evidence.experiment(
-    run,
-    "Try whether metadata that says nothing new lets a leader ack too early.",
-    control="Metadata arrives before the next proposal.",
-    settings=SETTINGS,
-    reasons=REASONS,
-    guests=(ADMIN,),
-    shown="an acked record was lost",
-    otherwise="no acked record was lost",
-)
+@evidence.options("cleared_proposal", control="Metadata arrives before the next proposal.")
+@click.option("--how", type=click.Choice(list(HELD_S)), default=RECORD, show_default=True)
+def main(how: str, control: bool, **common: Any) -> None:
+    """Try whether metadata that says nothing new lets a leader ack too early."""
+    evidence.settle(
+        partial(run, how=how, control=control),
+        "one-controller",
+        settings(how),
+        reasons(how),
+        guests=(ADMIN,),
+        shown="an acked record was lost",
+        otherwise="no acked record was lost",
+        **common,
+    )
 
 
 if __name__ == "__main__":

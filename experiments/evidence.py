@@ -32,13 +32,18 @@ def write(
     folder: Path,
     configuration: Configuration,
     cut: Sequence[txnlog.Cut] = (),
+    moves: Sequence[facts.Move] | None = None,
 ) -> list[datalog.Replica]:
     """Beside the history: what is on disks, and what promises depend on. Returns the disks.
 
-    cut: what was seen of the transaction log and is gone (txnlog.Watch).
+    cut: what was seen of the transaction log and is gone (txnlog.Watch). moves: of leaders, where
+    the metadata log has lost its beginning, and is not kept.
     """
-    records = metadata.dump(cluster)
-    metadata.write(records, folder / metadata.METADATA)
+    records = metadata.dump(cluster) if moves is None else []
+    if moves is None:
+        metadata.write(records, folder / metadata.METADATA)
+        moves = facts.moves_of(TOPIC, records)
+        configuration = msgspec.structs.replace(configuration, elr=facts.eligible_leaders(records))
     replicas = datalog.dump(cluster, TOPIC)
     datalog.write(replicas, folder / datalog.LOGS)
     entries = grouplog.dump(cluster, TOPIC, records)
@@ -46,14 +51,12 @@ def write(
         grouplog.write(entries, folder / grouplog.GROUPS)
     if configuration.transactions:
         txnlog.write(txnlog.dump(cluster, cut), folder / txnlog.TRANSACTIONS)
-    moves = facts.moves_of(TOPIC, records)
-    elr = facts.eligible_leaders(records)
     told = {
         "kafka": cluster.state.version,
         "settings": cluster.state.settings,
-        "configuration": msgspec.structs.replace(configuration, elr=elr),
+        "configuration": configuration,
         "envelope": facts.envelope(moves, begun(folder / HISTORY), [], cluster.session_ms),
-        "envelope_is": "read from the metadata log",
+        "envelope_is": "read from the metadata log" if records else "as the script says",
         "complete": True,
     }
     data = msgspec.json.format(msgspec.json.encode(told), indent=1)

@@ -93,7 +93,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(COORDINATOR, "*.log", "--offsets-decoder", topic=OFFSETS):
         if '"offset":' in line or "endTxnMarker" in line:
-            click.echo(f"         {line[line.find('producerId') :][:300]}")
+            click.echo(f"         {' '.join(line.split())[-200:]}")
     copied = partition.read(LEADER, "read_committed", COPIES)
     click.echo(f"{PART * PARTS} records; {len(copied)} copies: {' '.join(copied)}")
     return len(copied) > len(set(copied))

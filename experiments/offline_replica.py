@@ -54,20 +54,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             lambda: broken(cluster, partition),
             lambda: moved(partition, (B2, B3)),
         ]
-        for step in reversed(steps) if control else steps:
-            step()
-        began = time.monotonic()
-        partition.reassign((B1, B2), asking=B2)
-        try:
-            partition.await_isr((B1, B2), asking=B2, seconds=SECONDS)
-        except ClusterError as error:
-            click.echo(f"         {error}")
-        took = time.monotonic() - began
-        said = partition.describe(B2)
-        partition.say(f"t-0 is to be moved back; after {took:.0f} s: {said}")
-        refused = [line for line in cluster.log(B1).splitlines() if "offline log directory" in line]
-        click.echo(f"         b1: {refused[-1][:300] if refused else 'nothing is refused'}")
-        stuck = took >= SECONDS
+        with evidence.asked(cluster, folder, HOSTS, partitions=1):
+            for step in reversed(steps) if control else steps:
+                step()
+            stuck = not back(cluster, partition)
         if stuck:
             cluster.kill(B1)
             cluster.start(B1)
@@ -76,6 +66,22 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         read_all(setting, {})
     evidence.write(cluster, folder, Configuration(one_client=False, min_insync_replicas=1))
     return stuck
+
+
+def back(cluster: Cluster, partition: Partition) -> bool:
+    """Whether b1 becomes a replica again within a minute."""
+    began = time.monotonic()
+    partition.reassign((B1, B2), asking=B2)
+    try:
+        partition.await_isr((B1, B2), asking=B2, seconds=SECONDS)
+    except ClusterError as error:
+        click.echo(f"         {error}")
+    took = time.monotonic() - began
+    said = partition.describe(B2)
+    partition.say(f"t-0 is to be moved back; after {took:.0f} s: {said}")
+    refused = [line for line in cluster.log(B1).splitlines() if "offline log directory" in line]
+    click.echo(f"         b1: {refused[-1][:300] if refused else 'nothing is refused'}")
+    return took < SECONDS
 
 
 def with_second(cluster: Cluster, min_insync: int = 1) -> Partition:

@@ -15,8 +15,9 @@ committed, it goes back to where it thinks it was, and lacks the record at that 
 
 The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
 
-Not Kafka's own: metadata.max.idle.interval.ms=0, and the settings by which the metadata log is cut
-within two minutes and not a week.
+Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=60000 (nine seconds by
+default: no broker is fenced meanwhile), and the settings by which the metadata log is cut within
+two minutes and not a week.
 
 Ends with 1 if the topic is refused as one that is there, with 0 if it is made, with 3 if it could
 not be tried.
@@ -46,14 +47,17 @@ from live.confluent import MUTE, SILENT
 
 GONE = "gone"
 IDLE = {"metadata.max.idle.interval.ms": "0"}
-REST_S, HEARD_S, ROUNDS = 15.0, 4.0, 12
-"""Until a last snapshot is made; until a controller that stood still has heard who leads; how often
-one is had to stand still until X leads."""
+SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
+IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
+SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
+ACTIVE = "Becoming the active controller at epoch"
+REST_S, HEARD_S, ROUNDS = 8.0, 4.0, 12
+"""Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard
+who leads; how often one is had to stand still until X leads."""
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a topic that is not there is refused as one that is."""
-    del folder  # what the controller says is judged here, not as a history
     quorum = Quorum(cluster)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
     for name in (TOPIC, GONE):
@@ -69,8 +73,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         return segments(cluster, leader)[0] > known
 
     await_that(cut, 240, "the metadata log is cut")
-    time.sleep(REST_S)
-    last = sorted(cluster.partition_file(leader, METADATA, "").glob("*.checkpoint"))[-1].stem
+    before = snapshot(cluster, leader)
+    time.sleep(REST_S)  # the next record makes a snapshot, which ends with it
+    change(admin, next(value))
+    await_that(lambda: snapshot(cluster, leader) > before, 60, "a last snapshot is made")
+    last = snapshot(cluster, leader)
     loaded = f"Successfully loaded snapshot {last}"
     cluster.resume(x)
     if control:
@@ -92,27 +99,43 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         told = make(admin, GONE)
     except KafkaException as error:
         told = error.args[0].name()
-    told_of(cluster, leader, int(last.partition("-")[0]))
+    behind = told_of(cluster, leader, int(last.partition("-")[0]))
+    for name in VOTERS:
+        cluster.keep_logs(name, METADATA[:-2], folder / name)
     say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
+    if not control and not behind[0].startswith('{"type":"REMOVE_TOPIC'):
+        raise ClusterError("something was committed between the snapshot and the deletion")
     return GONE not in topics and told == "TOPIC_ALREADY_EXISTS"
 
 
-def told_of(cluster: Cluster, name: str, end: int) -> None:
-    """Prints what its metadata log has behind the snapshot."""
+def snapshot(cluster: Cluster, name: str) -> str:
+    """The last one that it has, as its file is named."""
+    return max(f.stem for f in cluster.partition_file(name, METADATA, "").glob("*.checkpoint"))
+
+
+def told_of(cluster: Cluster, name: str, end: int) -> list[str]:
+    """Prints and returns what its metadata log has behind the snapshot."""
+    behind = []
     words = ("*.log", "--cluster-metadata-decoder")
     for line in Partition(cluster, name, name, ()).dump(name, *words, topic=METADATA[:-2]):
         found = re.search(
             r"offset: (\d+).*?(?:payload: |endType|controlType|LeaderChange)(.*)", line
         )
         if found and int(found[1]) >= end:
+            behind.append(found[2])
             say(f"at {found[1]}: {found[2][:100]}")
+    return behind
 
 
 def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
-    """Leaders stand still one after the other, until X leads. Raises ClusterError: it does not."""
+    """Leaders stand still one after the other, until X leads and has taken up its work: a moment
+    later, when its first record is committed. Raises ClusterError: it does not.
+    """
     for _ in range(ROUNDS):
         leader = quorum.leader(VOTERS)
         if leader == x:
+            active = f"{ACTIVE} {quorum.epoch(x)}"
+            await_that(partial(said, cluster, x, active), 30, f"{x} takes up its work")
             return
         cluster.pause(leader)
         others = [name for name in VOTERS if name != leader]
@@ -121,6 +144,10 @@ def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
         if quorum.leader(VOTERS) != x:
             time.sleep(HEARD_S)
     raise ClusterError(f"{x} does not lead")
+
+
+def said(cluster: Cluster, name: str, line: str) -> bool:
+    return line in cluster.log(name)
 
 
 def make(admin: AdminClient, name: str) -> str:
@@ -154,8 +181,8 @@ def main(control: bool, **how: Any) -> None:
     evidence.settle(
         partial(run, control=control),
         "apart",
-        SHORT if control else {**SHORT, **IDLE},
-        REASONS if control else (*REASONS, "metadata.max.idle.interval.ms=0: nothing is written"),
+        SETTINGS if control else {**SETTINGS, **IDLE},
+        (*REASONS, SESSION) if control else (*REASONS, SESSION, IDLE_IS),
         shown="a topic that is not there is refused as one that is",
         otherwise="it is made",
         **how,

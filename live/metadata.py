@@ -31,6 +31,8 @@ CONTROL: Mapping[str, str] = {
 """The kinds of control records, by how the tool prints them."""
 _SAID = "|".join(("payload:", *CONTROL))
 _RECORD = re.compile(rf"\| offset: (\d+) CreateTime: (\d+) .*? ({_SAID}) (.*)")
+_UNTOLD = re.compile(rf"\| offset: (\d+) CreateTime: (\d+) .*? controlType: {LEADER_CHANGE}\(")
+"""Of Kafka 3.9, whose tool does not print who leads."""
 _IDLE = "NO_OP_RECORD"
 
 
@@ -93,6 +95,8 @@ def parse(lines: Iterable[str]) -> Iterator[Record]:
             kind, version, data = content["type"], content["version"], content["data"]
             if kind != _IDLE:
                 yield Record(int(record[1]), epoch, int(record[2]), kind, version, data, end)
+        elif record := _UNTOLD.match(line):
+            yield Record(int(record[1]), epoch, int(record[2]), LEADER_CHANGE, 0, {}, end)
 
 
 def write(records: Iterable[Record], path: Path) -> None:

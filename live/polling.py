@@ -248,6 +248,7 @@ class Poller:
                     "key": f"{self._topic}-{each.partition_index}",
                     "leader": each.leader_id,
                     "epoch": each.leader_epoch,
+                    "replicas": sorted(each.replica_nodes),
                     "isr": sorted(each.isr_nodes),
                     "elr": None if elr is None else sorted(elr),
                 }

@@ -36,6 +36,14 @@ def test_what_the_tool_prints_is_taken_apart() -> None:
     ]
 
 
+def test_who_leads_is_not_printed_by_kafka_3_9() -> None:
+    said = "| offset: 0 CreateTime: 70 keySize: 4 valueSize: 19 sequence: -1 headerKeys: [] "
+    batch = DUMPED.splitlines()[2]
+    assert list(metadata.parse([batch, f"{said}controlType: LEADER_CHANGE(2)"])) == [
+        Record(0, 4, 70, "LEADER_CHANGE", 0, {}, end=1)
+    ]
+
+
 def record(time: int, kind: str, **data: Any) -> Record:
     return Record(time, 1, time, f"{kind}_RECORD", 0, data, time + 1)
 

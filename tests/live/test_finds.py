@@ -35,6 +35,8 @@ OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
 REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
 NEVER_BEGUN, SWEPT = ("z166", "stuck-producer"), ("z200", "refused-transaction")
 CLEANED_EPOCH = ("z222", "inconsistent-offsets")
+BY_SNAPSHOT = ("z126", "unseen")
+LATE_OFFSETS = ("z87", "input-twice")
 FAST_CLOCK = ("z202", "stuck-partition")
 NOT_ASKED, NOT_GIVEN_UP = ("z181", "double-ownership"), ("z210", "double-ownership")
 ALONE = Options(configuration={"faults": "none"})
@@ -55,7 +57,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
         *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT, CLEANED_EPOCH),
-        FAST_CLOCK,
+        *(FAST_CLOCK, LATE_OFFSETS, BY_SNAPSHOT),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -69,6 +71,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
         *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211", "z200", "z222"),
+        *("z87", "z126"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
@@ -121,17 +124,28 @@ def test_version_1_promises_no_better(tmp_path: Path) -> None:
     assert judge_file(tmp_path / HISTORY, Options()).verdict == "violated"
 
 
+def test_a_leader_whose_disk_has_failed_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Z160: by the metadata log."""
+    assert conformed("z160", tmp_path / "z160", capsys) == (1, set())
+    assert conformed("z160-control", tmp_path / "control", capsys) == (0, set())
+
+
 @pytest.mark.parametrize(
     ("name", "found"),
     [
         *(("z125", {"leads on"}), ("z125-control", set())),
         *(("z113", {"leads on"}), ("z113-control", set())),
+        *(("z139", {"stays offline"}), ("z139-control", set())),
     ],
 )
-def test_answers_tell_of_who_leads_on(
+def test_answers_tell_of_what_brokers_do(
     name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a broker says of a partition, against what it does; who leads, against who votes."""
+    """What a broker says of a partition, against what it does; who leads, against who votes; that a
+    replica is one again, against that its disk has failed.
+    """
     assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
@@ -219,6 +233,13 @@ def test_a_quorum_in_which_nobody_can_be_elected_is_named(
     assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
     told = capsys.readouterr().out
     assert ("is no voter by its own log" in told) is (code == 1)
+
+
+def test_what_a_controller_forgets_is_on_no_disk(tmp_path: Path) -> None:
+    """Z128: its metadata log is right."""
+    with zipfile.ZipFile(DATA / "z128.zip") as archive:
+        archive.extractall(tmp_path)
+    assert disks.run([tmp_path / "c1"], (), Screen(quiet=True)) == 0
 
 
 @pytest.mark.parametrize(("more", "code"), [(0, 1), (96, 0)])

@@ -397,3 +397,24 @@ def test_transactions_that_nobody_recorded_are_named(
         archive.extractall(tmp_path)
     _, told = conformed(tmp_path, capsys)
     assert told["rules_not_judged"].keys() == RULES.keys()
+
+
+def test_a_recording_of_kafka_3_9_is_judged(tmp_path: Path) -> None:
+    """Its tool does not say who leads the quorum, and it has no ELR. Without the records of which
+    the tool says less, a metadata log would begin behind a snapshot.
+    """
+    with zipfile.ZipFile(DATA / "kafka-3.9.zip") as archive:
+        archive.extractall(tmp_path)
+    assert recordings.conform(tmp_path, screen=Screen(quiet=True)) == exits.HOLDS
+    recording = tmp_path / RECORDING
+    kept = msgspec.json.decode(recording.read_bytes())
+    del kept["kept"]  # how many lines each file has
+    recording.write_bytes(msgspec.json.encode(kept))
+    file = tmp_path / metadata.METADATA
+    written = file.read_bytes().splitlines(keepends=True)
+    change = next(at for at, line in enumerate(written) if b"PARTITION_CHANGE" in line)
+    file.write_bytes(b"".join(written[:change] + written[change + 1 :]))
+    assert recordings.conform(tmp_path, screen=Screen(quiet=True)) == exits.VIOLATED
+    file.write_bytes(b"".join(written[1:]))
+    with pytest.raises(exits.BadInput, match="begins at offset 1, behind a snapshot"):
+        recordings.conform(tmp_path, screen=Screen(quiet=True))

@@ -4,7 +4,8 @@ A line is one answer about one partition. `broker` was asked between `begin` and
 on the history's clock; an answer was true at some moment in between. `what` says which fields are
 there:
 
-- partition: `leader`, `epoch` (the leader's), `isr`, `elr`, as the broker's metadata has them;
+- partition: `leader`, `epoch` (the leader's), `replicas` (none: an older recording), `isr`, `elr`,
+  as the broker's metadata has them;
 - high-watermark, log-end: `offset`, and `epoch` in which the broker is;
 - earliest: `offset`, and `epoch` of the record there;
 - epoch-end: `offset` where epoch `found` ends, the last one up to `asked`, said in `epoch`;
@@ -31,6 +32,7 @@ PARTITION, QUORUM = "partition", "quorum"
 EARLIEST, HIGH_WATERMARK, LOG_END = "earliest", "high-watermark", "log-end"
 EPOCH_END = "epoch-end"
 STABLE, PRODUCERS, TRANSACTION = "stable", "producers", "transaction"
+NONE = "none"
 UNKNOWN = -1
 
 
@@ -45,6 +47,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     leader: int = UNKNOWN
     epoch: int = UNKNOWN
+    replicas: list[int] = []
     isr: list[int] = []
     elr: list[int] | None = None
     offset: int = UNKNOWN

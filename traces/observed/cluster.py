@@ -122,6 +122,9 @@ def _asked_of_views(
     if written and told:
         states = sum(each.what == answers.PARTITION and each.error is None for each in told)
         asked["state that the metadata log has"] = states
+        if came := views.back(written):
+            ends = sum(e.what == answers.LOG_END and (e.key, e.broker) in came for e in told)
+            asked["end of a replica that came, or came back"] = ends
     if told:
         quorum = sum(each.what == answers.QUORUM and each.error is None for each in told)
         asked["state of the quorum"] = quorum

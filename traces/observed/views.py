@@ -8,6 +8,8 @@ Of every answer about who leads and who is in sync:
   for the moment in which it applies what it has read, and while it stands still;
 - leader, epoch, ISR and ELR stood together in the metadata log, and one broker passes through the
   log's states in their order;
+- a broker whose metadata has made it a replica again, in a directory that works, does not go on
+  saying that the replica's directory has failed (R22, Z139);
 - of the quorum: an epoch has one leader, the one whom the log names, its high watermark never
   falls within an epoch, nor is it above the leader's own end; and who leads is in the last set of
   voters below it (V20: a leader that is removed leads until that is committed; Z113).
@@ -23,6 +25,7 @@ from reference.partition.messages import NOBODY
 from traces.observed.answers import (
     HIGH_WATERMARK,
     LOG_END,
+    NONE,
     PARTITION,
     QUORUM,
     UNKNOWN,
@@ -34,6 +37,8 @@ from traces.observed.verdicts import Defect
 
 APPLIES_NS: Final = 5_000_000_000
 """A broker applies what it has read within milliseconds (BrokerMetadataPublisher)."""
+FAILED: Final = "KafkaStorageError"
+"""What a broker answers of a replica that is offline, as its directory has failed."""
 PAUSE_NS: Final = 1_500_000_000
 """Who says nothing for so long may have stood still: it is asked five times a second, and an answer
 may take one."""
@@ -53,7 +58,8 @@ def judge(answers: Sequence[Answer], records: Sequence[Record]) -> list[Defect]:
     told = [answer for answer in answers if answer.error is None]
     found = [*_one_leader(told), *_never_back(told), *_leads_on(told), *_quorum(told, records)]
     if records:
-        found += _as_in_log(told, states(records))
+        spoken = [answer for answer in answers if answer.what != NONE]
+        found += [*_as_in_log(told, states(records)), *_stays_offline(spoken, back(records))]
     return _first_of_each(found)
 
 
@@ -82,6 +88,39 @@ def states(records: Sequence[Record]) -> dict[str, list[State]]:
             continue
         _note(image, found)
     return found
+
+
+def back(records: Sequence[Record]) -> frozenset[tuple[str, int]]:
+    """Partitions and brokers that were made replicas of them, none of whose directories has failed
+    since then, whether at work or in a start. Not of topics that were made again.
+    """
+    image = Image()
+    online: dict[int, frozenset[str]] = {}
+    came: dict[tuple[str, int], int] = {}
+    failed: dict[int, int] = {}
+    """By broker, when a directory of it failed last."""
+    for at, record in enumerate(records):
+        data = record.data
+        if record.kind == "TOPIC_RECORD":
+            image.make_topic(data)
+        elif record.kind == "PARTITION_RECORD":
+            image.make_partition(data)
+        elif record.kind == "PARTITION_CHANGE_RECORD" and data.get("replicas") is not None:
+            observed = image.partitions[data["topicId"], data["partitionId"]]
+            for b in {*data["replicas"]} - {*observed.replicas}:
+                came.setdefault((f"{observed.topic}-{data['partitionId']}", b), at)
+            observed.replicas = tuple(data["replicas"])
+        elif data.get("logDirs"):
+            b, has = data["brokerId"], frozenset(data["logDirs"])
+            if online.get(b, has) - has:
+                failed[b] = at
+            online[b] = has
+    again = made_again(records)
+    return frozenset(
+        (key, b)
+        for (key, b), at in came.items()
+        if failed.get(b, UNKNOWN) < at and key.rpartition("-")[0] not in again
+    )
 
 
 def made_again(records: Sequence[Record]) -> frozenset[str]:
@@ -145,15 +184,13 @@ def _never_back(answers: Sequence[Answer]) -> Iterator[Defect]:
 
 def _leads_on(answers: Sequence[Answer]) -> Iterator[Defect]:
     spoke: dict[int, int] = {}
-    """By broker, when it answered last."""
     heard: dict[tuple[str, int], tuple[int, int]] = {}
     """By partition and broker, the newest epoch that its metadata had, and since when it may have
     applied that."""
     for answer in answers:
         broker, place = answer.broker, (answer.key, answer.broker)
-        if answer.begin - spoke.get(broker, answer.begin) > PAUSE_NS:
+        if _stood_still(answer, spoke):
             heard.update({at: (heard[at][0], answer.end) for at in heard if at[1] == broker})
-        spoke[broker] = answer.end
         epoch, since = heard.get(place, (UNKNOWN, 0))
         if answer.what == PARTITION and answer.epoch > epoch:
             heard[place] = answer.epoch, answer.end
@@ -165,6 +202,40 @@ def _leads_on(answers: Sequence[Answer]) -> Iterator[Defect]:
             seconds = (answer.begin - since) // 1_000_000_000
             reason = f"leads in epoch {answer.epoch}, {seconds} seconds after it said that "
             yield Defect("leads on", answer.key, (broker,), f"{reason}epoch {epoch} has begun")
+
+
+def _stays_offline(answers: Sequence[Answer], came: frozenset[tuple[str, int]]) -> Iterator[Defect]:
+    spoke: dict[int, int] = {}
+    since: dict[tuple[str, int], int | None] = {}
+    """Since when a broker knows that it is a replica again; None: it knows that it is none."""
+    for answer in answers:
+        broker, place = answer.broker, (answer.key, answer.broker)
+        if _stood_still(answer, spoke):
+            since.update({at: answer.end for at, then in since.items() if at[1] == broker and then})
+        if place not in came:
+            continue
+        then = since.get(place)
+        if answer.what == PARTITION and answer.replicas:
+            if broker not in answer.replicas:
+                since[place] = None
+            elif place in since and then is None:
+                since[place] = answer.end
+        elif then is not None and answer.begin - then > APPLIES_NS and _is_offline(answer):
+            seconds = (answer.begin - then) // 1_000_000_000
+            reason = f"says that its disk has failed, {seconds} seconds after it said that it is a "
+            reason += "replica again; no disk of it has failed since then"
+            yield Defect("stays offline", answer.key, (broker,), reason)
+
+
+def _is_offline(answer: Answer) -> bool:
+    return answer.what == LOG_END and answer.error == FAILED
+
+
+def _stood_still(answer: Answer, spoke: dict[int, int]) -> bool:
+    """Whether its broker may have, until then. spoke: by broker, when it answered last."""
+    last = spoke.get(answer.broker, answer.begin)
+    spoke[answer.broker] = answer.end
+    return answer.begin - last > PAUSE_NS
 
 
 def _as_in_log(
@@ -201,7 +272,7 @@ def _quorum(answers: Sequence[Answer], records: Sequence[Record]) -> Iterator[De
     leads = {
         record.epoch: record.data["leaderId"]
         for record in records
-        if record.kind == "LEADER_CHANGE"
+        if record.kind == "LEADER_CHANGE" and "leaderId" in record.data
     }
     sets = [(record.offset, _voters(record)) for record in records if record.kind == "KRAFT_VOTERS"]
     marks: dict[int, Answer] = {}

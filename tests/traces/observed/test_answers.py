@@ -133,6 +133,77 @@ def test_a_broker_applies_what_it_has_read(seconds: int, found: set[str]) -> Non
     assert {each.name for each in views.judge(led_on(seconds), LOG)} == found
 
 
+SECOND = 1_000_000_000
+BACK = [
+    record(0, "REGISTER_BROKER_RECORD", brokerId=1, logDirs=["first", "second"]),
+    *LOG,
+    record(5, "BROKER_REGISTRATION_CHANGE_RECORD", brokerId=1, logDirs=["first"]),
+    record(6, "PARTITION_CHANGE_RECORD", **HERE, replicas=[2, 3]),
+    record(7, "PARTITION_CHANGE_RECORD", **HERE, replicas=[1, 2, 3], addingReplicas=[1]),
+]
+
+
+def offline(until: int, first: bool = True, every: int = 1) -> list[Answer]:
+    """Broker 1 hears that it is no replica any more, then that it is one again, and says for so
+    many seconds that the disk has failed. first: whether it ever said that it was none.
+    """
+
+    def one(at: int, what: str, **fields: Any) -> Answer:
+        return Answer(broker=1, what=what, begin=at, end=at + 5, key=KEY, **fields)
+
+    state: dict[str, Any] = {"leader": 2, "epoch": 1, "isr": [1, 2, 3]}
+    told = [(10, [2, 3])] * first + [(20, [1, 2, 3])]
+    return [
+        *(one(at, "partition", **state, replicas=replicas) for at, replicas in told),
+        *(
+            one(at * SECOND + 50, "log-end", error=views.FAILED)
+            for at in range(0, until + 1, every)
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(7, {"stays offline"}), (4, set())])
+def test_a_replica_whose_disk_has_failed_may_come_back(seconds: int, found: set[str]) -> None:
+    """Z139, if it does not; the broker is given a moment."""
+    assert {each.name for each in views.judge(offline(seconds), BACK)} == found
+
+
+SILENT = [
+    Answer(broker=1, what="none", begin=at * SECOND + 60, end=at * SECOND + 70, error="timed out")
+    for at in range(60)
+]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        offline(60, first=False),
+        offline(60, every=3),
+        sorted([*offline(60, every=3), *SILENT], key=lambda each: each.begin),
+    ],
+    ids=["was one", "stood still", "did not answer"],
+)
+def test_a_disk_that_has_failed_is_told_of_as_long_as_its_replica_is_there(
+    answers: list[Answer],
+) -> None:
+    assert not views.judge(answers, BACK)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        record(8, "BROKER_REGISTRATION_CHANGE_RECORD", brokerId=1, logDirs=["third"]),
+        record(8, "REGISTER_BROKER_RECORD", brokerId=1, logDirs=["second"]),
+        record(8, "TOPIC_RECORD", name="t", topicId="y"),
+    ],
+    ids=["at work", "in a start", "made again"],
+)
+def test_another_disk_may_fail(later: Record) -> None:
+    """Then nothing is known of the replica; nor is it if the topic is another one."""
+    assert views.back(BACK) == {(KEY, 1)}
+    assert views.back([*BACK, later]) == set()
+
+
 def test_a_leader_that_was_removed_is_one_until_that_is_committed() -> None:
     """Z113, if it is one after that."""
     sets = [

@@ -25,7 +25,13 @@ from traces.observed.records import NAME, ObservedError, Record, read
 
 BUSY = Path(__file__).parent / "data" / "busy.metadata.jsonl.gz"
 BACK = BUSY.with_name("back.metadata.jsonl.gz")
-REFUSED = {"z130": [60], "z131": [107], "z133": [128], "z133-given-up": [194]}
+REFUSED = {
+    "z130": [60],
+    "z131": [107],
+    "z133": [128],
+    "z133-given-up": [194],
+    "z160": [174],
+}
 """Samples of finds, and the records that no rule explains."""
 SAMPLES = [
     path
