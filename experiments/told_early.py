@@ -17,8 +17,9 @@ loaded it from its log takes the group for stable, and tells it to whoever asks.
 The control: no link breaks.
 
 M and N are kafka-python's consumers with its own settings, but for those that this takes
-(enable_auto_commit=False, auto_offset_reset=earliest). Consumers that say in which generation they
-were last, as Kafka's own and librdkafka's do, begin a rebalance in step 4, and are told nothing.
+(enable_auto_commit=False, auto_offset_reset=earliest, and one partition_assignment_strategy alone,
+range). A consumer that has several, or says in which generation it was last, as Kafka's own and
+librdkafka's do, begins a rebalance in step 4, and is told nothing.
 Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by default): a quick
 start. Needs root, for network namespaces.
 
@@ -32,6 +33,8 @@ import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from experiments import evidence
 from experiments.group import GROUP, tell
@@ -57,6 +60,7 @@ CONFIGURATION = Configuration(
     replication_factor=2,
     min_insync_replicas=1,
 )
+ALONE = {"partition_assignment_strategy": [RangePartitionAssignor]}
 RECORDS = 3
 TOLD_S = 15.0
 """Less than is left of the time in which b2 is in the ISR (30 s)."""
@@ -96,7 +100,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 2, library=load("kafka-python"))
         greet(setting, {}, RECORDS)
-        m = Member(setting, GROUP, {}, commits=False)
+        m = Member(setting, GROUP, ALONE, commits=False)
         with Polled(m) as first:
             partition.elect([FIRST, SECOND, BEHIND], asking=[FIRST], topic=OFFSETS)
             until(lambda: len(first.given) == 2 * RECORDS, "M has both partitions")
@@ -106,7 +110,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 cluster.cut(BEHIND, host)
             journal.moment("start-partition", BEHIND)
         written = size(cluster, SECOND, OFFSETS)
-        n = Member(setting, GROUP, {}, commits=False)
+        n = Member(setting, GROUP, ALONE, commits=False)
         with Polled(n) as other:
             with Polled(m):
                 until(lambda: size(cluster, SECOND, OFFSETS) > written, "M assigns")
