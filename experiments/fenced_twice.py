@@ -7,8 +7,8 @@ seconds, it tries again. It does not ask then whether the member has joined anew
 
 1. M has a partition. Its process stands still; b1, which coordinates, hears nothing of it.
 2. Before M's session (45 s) ends, the links of b1 to b2 and b3 break.
-3. The session ends, and b1 writes that M is removed, which is not committed. M goes on, is told
-   that it is no member, and joins again under its id, as it should.
+3. The session ends, and b1 writes that M is removed, which is not committed. A second and a half
+   later M goes on, is told that it is no member, and joins again under its id, as it should.
 4. The removal has taken five seconds: b1 tries again, and removes M, which has just joined. The
    links are whole again. M is told that it has joined, and then that it is no member.
 
@@ -54,6 +54,10 @@ CONFIGURATION = Configuration(
 )
 SESSION_S, BEFORE_S = 45.0, 9.0
 """The links break that long before the session could end: heartbeats are five seconds apart."""
+LATER_S = 1.5
+"""More than half a second: else the join has been given up before the removal is tried again, M
+joins once more, and so winds the session up anew.
+"""
 AGAIN_S = 12.0
 """The removal is given up after five seconds, and tried again half a second later."""
 
@@ -82,6 +86,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             partition.say("M is removed")
             if control:
                 cluster.heal()
+            time.sleep(LATER_S)
             m.resume()
             journal.moment("stop-pause", "M")
             twice = within(lambda: len(removals(cluster)) > 1, AGAIN_S)
