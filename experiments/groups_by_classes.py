@@ -114,7 +114,7 @@ CASES: Final = {
         },
     ),
     "told": Case(
-        "a member is told an assignment that is not committed, and another has the partition (Z185)",
+        "a member is told what is not committed, and another one has the partition (Z185)",
         {
             "told-control": "the next coordinator has the assignment",
             "told-generation": "it says in which generation it was, as Kafka's own members do",
