@@ -34,13 +34,9 @@ from pathlib import Path
 
 import click
 from confluent_kafka import Consumer, ElectionType, TopicPartition
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 
 from experiments import evidence
 from experiments.group import joined, poll, tell
