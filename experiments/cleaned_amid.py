@@ -9,8 +9,9 @@ meanwhile, it may have read what another one had before, and nothing of what cam
 1. M has both partitions. Of other groups a million offsets are committed.
 2. N, a static member, joins; M gives it a partition. N leaves for a while, and K joins: M has
    another record. The segments end there.
-3. The group's log is cleaned, on all brokers. At the same moment b2 is made its leader, and loads
-   it: what M had, and then the rest, which has been cleaned by then. The load fails.
+3. The group's log is cleaned, on all brokers. When b2 writes the cleaned segment, it is made the
+   leader, and loads the log: what M had, and then the rest, which has been cleaned by then. The load
+   fails.
 4. Of none of the groups in that partition b2 answers anything, until another election.
 
 The control: N does not leave.
@@ -42,7 +43,7 @@ from experiments import evidence
 from experiments.group import joined, poll, tell
 from experiments.late_offsets import OFFSETS
 from experiments.tools import Partition
-from experiments.uncommitted_decision import within
+from experiments.uncommitted_decision import until, within
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
@@ -110,6 +111,8 @@ def tried(
     partition.say("N is there" if control else "N has left for a while")
     log = cluster.log(NEXT)
     configure(admin, CLEANED)
+    cleaned = cluster.partition_file(NEXT, f"{OFFSETS}-0", f"{0:020}.log.cleaned")
+    until(cleaned.exists, "b2 begins to clean")
     admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(OFFSETS, 0)]).result(30)
 
     def since() -> str:
