@@ -10,7 +10,7 @@ meanwhile, it may have read what another one had before, and nothing of what cam
 2. N, a static member, joins; M gives it a partition. N leaves for a while, and K joins: M has
    another record. The segments end there.
 3. The group's log is cleaned, on all brokers. When b2 writes the cleaned segment, it is made the
-   leader, and loads the log: what M had, and then the rest, which has been cleaned by then. The load
+   leader, and loads the log: what M had, and then the rest, which has been cleaned by then. That
    fails.
 4. Of none of the groups in that partition b2 answers anything, until another election.
 

@@ -221,7 +221,8 @@ GOOD_BY_LOG = {
     "an epoch of a log that was cleaned": (begun(), "epoch 1 7; cleaned; epoch 2 7", set()),
     "epochs with a reason": (
         begun(),
-        "1 has t; wish; epoch 1 7; wish; epoch 2 7; epoch 3 8; epoch -; epoch 4 8; all 1:; epoch 5 8",
+        "1 has t; wish; epoch 1 7; wish; epoch 2 7; epoch 3 8; epoch -; epoch 4 8; all 1:; "
+        "epoch 5 8",
         set(),
     ),
     # It never came to be, so what was committed before is what is there.
