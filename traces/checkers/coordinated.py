@@ -270,11 +270,11 @@ def ungiven(log: GroupLog, m: Members) -> Broken:
 def _ungiven(m: Members, rows: list[int], at: int) -> Certificate:
     row = rows[at]
     group, key = m.places[int(m.spans.place[row])]
-    said = f"process {int(m.spans.process[row])} was given {key} as member"
+    who, member = int(m.spans.process[row]), m.marks[int(m.spans.mark[row])]
     return Certificate(
         operations=(int(m.spans.first[row]),),
         kind="unwritten-assignment",
-        sentence=f"{said} {m.marks[int(m.spans.mark[row])]}, which the log of group {group} has not",
+        sentence=f"process {who} was given {key}, which the log of group {group} never gave {member}",
         key=key,
     )
 
