@@ -270,11 +270,12 @@ def ungiven(log: GroupLog, m: Members) -> Broken:
 def _ungiven(m: Members, rows: list[int], at: int) -> Certificate:
     row = rows[at]
     group, key = m.places[int(m.spans.place[row])]
-    who, member = int(m.spans.process[row]), m.marks[int(m.spans.mark[row])]
+    member = m.marks[int(m.spans.mark[row])]
+    said = f"process {int(m.spans.process[row])} was given {key}, which the log of group {group}"
     return Certificate(
         operations=(int(m.spans.first[row]),),
         kind="unwritten-assignment",
-        sentence=f"process {who} was given {key}, which the log of group {group} never gave {member}",
+        sentence=f"{said} never gave {member}",
         key=key,
     )
 
