@@ -8,6 +8,7 @@
 
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -25,6 +26,7 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.message.ConsumerGroupHeartbeatRequestData;
@@ -45,8 +47,10 @@ import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.requests.RequestContext;
 import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.utils.LogContext;
@@ -55,6 +59,7 @@ import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorEvent;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorEventProcessor;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorLoaderImpl;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataDelta;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
@@ -67,16 +72,22 @@ import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
 import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
 import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
-import org.apache.kafka.coordinator.group.generated.ConsumerGroupCurrentMemberAssignmentKey;
-import org.apache.kafka.coordinator.group.generated.ConsumerGroupCurrentMemberAssignmentValue;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
 import org.apache.kafka.coordinator.group.streams.StreamsGroupHeartbeatResult;
-import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.util.KafkaScheduler;
 import org.apache.kafka.server.util.timer.TimerTask;
 import org.apache.kafka.server.util.timer.TimerTaskEntry;
+import org.apache.kafka.storage.internals.log.Cleaner;
 import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogToClean;
+import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import org.apache.kafka.storage.internals.log.SkimpyOffsetMap;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.internals.utils.Throttler;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 public class Coordinators {
     private static final String GROUP = "g", TOPIC = "t";
@@ -90,6 +101,7 @@ public class Coordinators {
     private static final List<String> steps = new ArrayList<>();
     private static Map<String, Object> settings = Map.of();
     private static CompletableFuture<Void> held = CompletableFuture.completedFuture(null);
+    private static CoordinatorLoader<CoordinatorRecord> kafkas; // else the program reads the log
 
     public static void main(String[] args) throws Exception {
         for (String each : args) {
@@ -126,8 +138,9 @@ public class Coordinators {
             case "late-join" -> late(0);
             case "late-leave" -> late(-1);
             case "late-control" -> late(1);
-            case "equal-epoch" -> equalEpoch(-2);
-            case "equal-epoch-control" -> equalEpoch(5);
+            case "equal-epoch" -> equalEpoch(true, true);
+            case "equal-epoch-control" -> equalEpoch(false, true);
+            case "equal-epoch-there" -> equalEpoch(true, false);
             case "unheard" -> unheard(true);
             case "unheard-control" -> unheard(false);
             case "replaced" -> replaced(true);
@@ -141,6 +154,12 @@ public class Coordinators {
             case "relabelled" -> relabelled("i", 2);
             case "relabelled-control" -> relabelled(null, 2);
             case "relabelled-uncached" -> relabelled("i", 0);
+            case "told" -> told(true, false);
+            case "told-control" -> told(false, false);
+            case "told-generation" -> told(true, true);
+            case "renumbered" -> renumbered(true, false);
+            case "renumbered-control" -> renumbered(false, false);
+            case "renumbered-else" -> renumbered(true, true);
             case "outlived" -> outlived(true);
             case "outlived-control" -> outlived(false);
             default -> throw new IllegalArgumentException(name);
@@ -323,27 +342,26 @@ public class Coordinators {
         return !both.isEmpty();
     }
 
-    // 11. What a load reads of a log that is cleaned meanwhile: m had partition 0 (an old segment),
-    // gave it up (cleaned away), and n has it, in an epoch that is not larger.
-    private static boolean equalEpoch(int epoch) throws Exception {
+    // 11. A static member leaves for a while, with what another one had before it; the group's log is
+    // cleaned once the load of another broker has read the first segment, which says what that one
+    // had. One control: it is cleaned before the load; the other one: the member has not left.
+    private static boolean equalEpoch(boolean amid, boolean left) throws Exception {
         var broker = new Broker(new Log(), 0);
-        settle(broker, new Consumer("m", null), new Consumer("n", null));
-        var read = broker.log.copy();
-        for (String member : List.of("m", "n")) {
-            var key = new ConsumerGroupCurrentMemberAssignmentKey().setGroupId(GROUP).setMemberId(member);
-            var of = new ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions().setTopicId(TOPIC_ID);
-            int since = member.equals("m") ? 4 : epoch;
-            of.setPartitions(List.of(0)).setAssignmentEpochs(List.of(Math.max(since, 0)));
-            var value = new ConsumerGroupCurrentMemberAssignmentValue()
-                .setMemberEpoch(since).setPreviousMemberEpoch(0).setState((byte) 0)
-                .setAssignedPartitions(List.of(of)).setPartitionsPendingRevocation(List.of());
-            if (member.equals("m"))
-                read.removeIf(each -> each.key() instanceof ConsumerGroupCurrentMemberAssignmentKey);
-            read.add(CoordinatorRecord.record(key, new ApiMessageAndVersion(value, (short) 0)));
-        }
-        var loaded = new Broker(read, 0);
-        var came = new Consumer("k", null).send(loaded, 0);
-        return came == Errors.NOT_COORDINATOR;
+        var had = new Consumer("m", null);
+        settle(broker, had);
+        int first = broker.log.size();
+        var has = new Consumer("n", "i");
+        settle(broker, had, has);
+        if (left)
+            has.send(broker, -2);
+        var comes = new Consumer("k", null);
+        settle(broker, had, comes);
+        kafkas = new Stored(broker.log, first, amid);
+        var loaded = new Broker(broker.log, 0);
+        kafkas = null;
+        comes.send(loaded, comes.epoch);
+        loaded.passes(REBALANCE_MS);
+        return comes.send(loaded, comes.epoch) == Errors.NOT_COORDINATOR;
     }
 
     // 12. The high watermark reaches the end after a load has looked, and before it listens.
@@ -351,7 +369,7 @@ public class Coordinators {
         var broker = new Broker(new Log(), 0);
         var member = new Consumer("m", null);
         settle(broker, member);
-        var next = new Broker(broker.log, 0, missed);
+        var next = new Broker(broker.log, 0, missed ? 1 : 0);
         var future = member.asked(next, member.epoch);
         next.passes(WRITE_MS + 1);
         var came = errorOf(future);
@@ -436,7 +454,80 @@ public class Coordinators {
         return offset == 7;
     }
 
+    // A follower asks for what is assigned to it when another broker has loaded that, which is not
+    // committed, and the one after that lacks it. One control: it has it. The other one: members say
+    // in which generation they were last, as Kafka's own do.
+    private static boolean told(boolean lacks, boolean generation) throws Exception {
+        var first = new Broker(new Log(), 0);
+        var one = new Classic("one", null);
+        var two = new Classic("two", null);
+        two.tellsGeneration = generation;
+        settle(first, one);
+        var before = first.log.copy();
+        first.commits = false;
+        join(first, two, one);
+        var second = new Broker(first.log.copy(), 0, first.log.size() - before.size());
+        two.connects(second);
+        var third = new Broker(lacks ? before : first.log, 0);
+        one.connects(third);
+        var both = new TreeSet<>(one.owned);
+        both.retainAll(two.owned);
+        tell("one has " + one.owned + ", two " + two.owned + "; both", both);
+        two.heartbeat(third);
+        return !both.isEmpty();
+    }
+
+    // Two brokers number a generation alike, with other members in it, and have it in their logs, not
+    // committed. A follower is told of the one by a broker that has loaded it, and another one of the
+    // other. One control: the first is not told; the other one: the numbers are not alike.
+    private static boolean renumbered(boolean early, boolean other) throws Exception {
+        var first = new Broker(new Log(), 0);
+        var leads = new Classic("z", null);
+        var one = new Classic("m", null);
+        var two = new Classic("n", null);
+        settle(first, leads);
+        settle(first, leads, one, two);
+        var before = first.log.copy();
+        first.commits = false;
+        join(first, new Classic("k", null), leads, one, two);
+        var second = new Broker(before.copy(), 0);
+        second.commits = false;
+        var members = List.of(leads, one, two);
+        for (Classic member : members)
+            member.connects(second);
+        leads.tellsGeneration = other; // so it says something new of itself: all join once more
+        if (other)
+            leads.connects(second);
+        for (int i = 0; i < 3; i++)
+            for (Classic member : members)
+                member.heartbeat(second);
+        var third = new Broker(second.log, 0, second.log.size() - before.size());
+        if (early)
+            two.connects(third);
+        var again = new Broker(first.log, 0, first.log.size() - before.size());
+        one.connects(again);
+        again.commit();
+        if (!early)
+            two.connects(again);
+        two.heartbeat(again);
+        var both = new TreeSet<>(one.owned);
+        both.retainAll(two.owned);
+        tell("m has " + one.owned + ", n " + two.owned + "; both", both);
+        var errors = List.of(one.commit(again, one.epoch, 10), two.commit(again, two.epoch, 5));
+        tell("both commit", errors);
+        return !both.isEmpty() && errors.equals(List.of(Errors.NONE, Errors.NONE));
+    }
+
     // --- What cases share
+
+    // A member joins, and all that are there join again, and ask for what is assigned to them.
+    private static void join(Broker broker, Member comes, Member... there) throws Exception {
+        comes.heartbeat(broker);
+        for (int i = 0; i < 2; i++)
+            for (Member member : there)
+                member.heartbeat(broker);
+        comes.heartbeat(broker);
+    }
 
     // A classic member, then another: in the end each has a partition.
     private static void both(Broker broker, Member one, Member two) throws Exception {
@@ -555,9 +646,9 @@ public class Coordinators {
         }
     }
 
-    private static RequestContext context(ApiKeys of) {
+    private static RequestContext context(ApiKeys of, String client) {
         return new RequestContext(
-            new RequestHeader(of, of.latestVersion(), "c", 0), "1", InetAddress.getLoopbackAddress(),
+            new RequestHeader(of, of.latestVersion(), client, 0), "1", InetAddress.getLoopbackAddress(),
             KafkaPrincipal.ANONYMOUS, ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT),
             SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
     }
@@ -590,7 +681,7 @@ public class Coordinators {
                         new OffsetCommitRequestData.OffsetCommitRequestPartition()
                             .setPartitionIndex(0).setCommittedOffset(offset)))));
             var error = errorOf(broker.write("commit", shard ->
-                shard.commitOffset(context(ApiKeys.OFFSET_COMMIT), request)));
+                shard.commitOffset(context(ApiKeys.OFFSET_COMMIT, id), request)));
             tell(id + " commits " + offset + " with epoch " + epoch, error);
             return error;
         }
@@ -612,7 +703,7 @@ public class Coordinators {
                     new ConsumerGroupHeartbeatRequestData.TopicPartitions()
                         .setTopicId(TOPIC_ID).setPartitions(List.copyOf(owned))));
             return broker.write("heartbeat", shard ->
-                shard.consumerGroupHeartbeat(context(ApiKeys.CONSUMER_GROUP_HEARTBEAT), request));
+                shard.consumerGroupHeartbeat(context(ApiKeys.CONSUMER_GROUP_HEARTBEAT, id), request));
         }
 
         // Says all; does not do what it is told.
@@ -669,7 +760,7 @@ public class Coordinators {
                     new StreamsGroupHeartbeatRequestData.Subtopology()
                         .setSubtopologyId("0").setSourceTopics(List.of(TOPIC)))));
             return broker.write("heartbeat", shard ->
-                shard.streamsGroupHeartbeat(context(ApiKeys.STREAMS_GROUP_HEARTBEAT), request))
+                shard.streamsGroupHeartbeat(context(ApiKeys.STREAMS_GROUP_HEARTBEAT, id), request))
                 .thenApply(StreamsGroupHeartbeatResult::data);
         }
 
@@ -704,6 +795,7 @@ public class Coordinators {
         CompletableFuture<SyncGroupResponseData> syncing;
         boolean isMember;
         boolean polls = true;
+        boolean tellsGeneration;
 
         Classic(String id, String instance) {
             this(id, instance, false);
@@ -729,7 +821,7 @@ public class Coordinators {
                 var request = new HeartbeatRequestData()
                     .setGroupId(GROUP).setMemberId(known).setGroupInstanceId(instance).setGenerationId(epoch);
                 var future = broker.write("heartbeat", shard ->
-                    shard.classicGroupHeartbeat(context(ApiKeys.HEARTBEAT), request));
+                    shard.classicGroupHeartbeat(context(ApiKeys.HEARTBEAT, id), request));
                 var error = future.isCompletedExceptionally() ? errorOf(future)
                     : Errors.forCode(future.get().errorCode());
                 if (error == Errors.NONE)
@@ -748,13 +840,22 @@ public class Coordinators {
             }
         }
 
+        // What it has asked for of another broker is not answered: it joins again.
+        void connects(Broker broker) throws Exception {
+            joining = null;
+            syncing = null;
+            isMember = false;
+            heartbeat(broker);
+        }
+
         private void join(Broker broker) {
             if (!cooperative)
                 owned = new TreeSet<>();
             isMember = false;
             ByteBuffer metadata = ConsumerProtocol.serializeSubscription(
                 new ConsumerPartitionAssignor.Subscription(List.of(TOPIC), null,
-                    owned.stream().map(p -> new TopicPartition(TOPIC, p)).toList()));
+                    owned.stream().map(p -> new TopicPartition(TOPIC, p)).toList(),
+                    tellsGeneration ? epoch : -1, Optional.empty()));
             var protocols = new JoinGroupRequestData.JoinGroupRequestProtocolCollection();
             protocols.add(new JoinGroupRequestData.JoinGroupRequestProtocol().setName(assignor())
                 .setMetadata(bytes(metadata)));
@@ -764,7 +865,7 @@ public class Coordinators {
                 .setProtocolType("consumer").setProtocols(protocols);
             joining = new CompletableFuture<>();
             broker.write("join", shard ->
-                shard.classicGroupJoin(context(ApiKeys.JOIN_GROUP), request, joining));
+                shard.classicGroupJoin(context(ApiKeys.JOIN_GROUP, id), request, joining));
         }
 
         private void joined(Broker broker) throws Exception {
@@ -802,7 +903,7 @@ public class Coordinators {
             }
             syncing = new CompletableFuture<>();
             var future = broker.write("sync", shard ->
-                shard.classicGroupSync(context(ApiKeys.SYNC_GROUP), request, syncing));
+                shard.classicGroupSync(context(ApiKeys.SYNC_GROUP, id), request, syncing));
             if (future.isCompletedExceptionally())
                 syncing = null;
         }
@@ -826,7 +927,7 @@ public class Coordinators {
             var request = new LeaveGroupRequestData().setGroupId(GROUP).setMembers(List.of(
                 new LeaveGroupRequestData.MemberIdentity().setMemberId(known).setGroupInstanceId(instance)));
             tell(id + " leaves", errorOf(broker.write("leave", shard ->
-                shard.classicGroupLeave(context(ApiKeys.LEAVE_GROUP), request))));
+                shard.classicGroupLeave(context(ApiKeys.LEAVE_GROUP, id), request))));
             owned = new TreeSet<>();
         }
 
@@ -847,8 +948,91 @@ public class Coordinators {
         }
     }
 
-    // A broker that leads the group's partition: it has loaded the log. late: the high watermark was
-    // below the end as the load looked, and reached it before the coordinator listened.
+    // Kafka's own log on a disk, its cleaner and its loader. first: how many records are in the first of
+    // two segments, behind which a third one begins. amid: it is cleaned when a load has read the first
+    // one; else before.
+    private static class Stored implements CoordinatorLoader<CoordinatorRecord> {
+        private final UnifiedLog log;
+        private final CoordinatorLoaderImpl<CoordinatorRecord> loader;
+        private final int first;
+        private final boolean amid;
+
+        Stored(Log records, int first, boolean amid) throws Exception {
+            this.first = first;
+            this.amid = amid;
+            var folder = Files.createTempDirectory("kraftcheck-").resolve("__consumer_offsets-0").toFile();
+            var scheduler = new KafkaScheduler(1);
+            scheduler.startup();
+            log = UnifiedLog.create(folder, new LogConfig(Map.of("cleanup.policy", "compact")), 0, 0, scheduler,
+                new BrokerTopicStats(), Time.SYSTEM, 900_000, new ProducerStateManagerConfig(86_400_000, true), 600_000,
+                new LogDirFailureChannel(1), true, Optional.empty());
+            var serde = new GroupCoordinatorRecordSerde();
+            for (CoordinatorRecord record : records) {
+                if (log.logEndOffset() == first)
+                    log.roll();
+                log.appendAsLeader(MemoryRecords.withRecords(Compression.NONE,
+                    new SimpleRecord(serde.serializeKey(record), serde.serializeValue(record))), 0);
+            }
+            log.roll();
+            log.updateHighWatermark(log.logEndOffset());
+            loader = new CoordinatorLoaderImpl<>(Time.SYSTEM, of -> Optional.of(log),
+                of -> Optional.of(log.logEndOffset()), serde, 5 << 20, 16_384);
+            if (!amid)
+                clean();
+        }
+
+        private void clean() {
+            try {
+                var cleaner = new Cleaner(0, new SkimpyOffsetMap(1 << 20), 1 << 16, 1 << 20, 0.9,
+                    new Throttler(Double.MAX_VALUE, 300, "cleaner", "bytes", Time.SYSTEM), Time.SYSTEM, of -> { });
+                cleaner.clean(new LogToClean(log, 0, log.logEndOffset(), false));
+                tell("the log is cleaned; its segments", log.numberOfSegments());
+            } catch (Exception error) {
+                throw new IllegalStateException(error);
+            }
+        }
+
+        @Override
+        public CompletableFuture<LoadSummary> load(TopicPartition tp, CoordinatorPlayback<CoordinatorRecord> into) {
+            var done = loader.load(tp, new CoordinatorPlayback<>() {
+                @Override
+                public void replay(long offset, long producer, short epoch, CoordinatorRecord record) {
+                    into.replay(offset, producer, epoch, record);
+                    if (amid && offset == first - 1)
+                        clean();
+                }
+
+                @Override
+                public void replayEndTransactionMarker(long producer, short epoch, TransactionResult result) {
+                    into.replayEndTransactionMarker(producer, epoch, result);
+                }
+
+                @Override
+                public void updateLastWrittenOffset(long offset) {
+                    into.updateLastWrittenOffset(offset);
+                }
+
+                @Override
+                public void updateLastCommittedOffset(long offset) {
+                    into.updateLastCommittedOffset(offset);
+                }
+            });
+            done.handle((summary, error) -> {
+                for (var cause = error; cause != null; cause = cause.getCause())
+                    if (cause.getCause() == null)
+                        tell("the load", cause.getMessage());
+                return null;
+            }).join();
+            return done;
+        }
+
+        @Override
+        public void close() {
+        }
+    }
+
+    // A broker that leads the group's partition: it has loaded the log. uncommitted: how many records
+    // at its end were above the high watermark as the load looked. Of its rising since nobody is told.
     private static class Broker implements Time, PartitionWriter, CoordinatorEventProcessor,
             CoordinatorLoader<CoordinatorRecord>, CoordinatorMetadataImage,
             org.apache.kafka.server.util.timer.Timer {
@@ -858,7 +1042,7 @@ public class Coordinators {
         private final List<TimerTaskEntry> timers = new ArrayList<>();
         private final ArrayList<CoordinatorEvent> events = new ArrayList<>();
         private final GroupCoordinatorRecordSerde serde = new GroupCoordinatorRecordSerde();
-        private final boolean late;
+        private final int uncommitted;
         private PartitionWriter.Listener listener;
         private boolean running;
         private long now;
@@ -866,12 +1050,12 @@ public class Coordinators {
         Uuid present = TOPIC_ID;
 
         Broker(Log log, long clock) throws Exception {
-            this(log, clock, false);
+            this(log, clock, 0);
         }
 
-        Broker(Log log, long clock, boolean late) throws Exception {
+        Broker(Log log, long clock, int uncommitted) throws Exception {
             this.log = log;
-            this.late = late;
+            this.uncommitted = uncommitted;
             now = 1_700_000_000_000L + clock;
             var all = Utils.mergeConfigs(List.of(GroupCoordinatorConfig.CONFIG_DEF, ShareGroupConfig.CONFIG_DEF));
             var given = new AbstractConfig(all, settings, false);
@@ -965,7 +1149,7 @@ public class Coordinators {
 
         @Override
         public CompletableFuture<LoadSummary> load(TopicPartition tp, CoordinatorPlayback<CoordinatorRecord> into) {
-            return held.thenCompose(done -> read(into));
+            return kafkas != null ? kafkas.load(tp, into) : held.thenCompose(done -> read(into));
         }
 
         // The load goes on that was held.
@@ -981,7 +1165,7 @@ public class Coordinators {
                     into.replay(offset++, -1, (short) -1, record);
                 if (offset > 0) {
                     into.updateLastWrittenOffset(offset);
-                    into.updateLastCommittedOffset(late ? offset - 1 : offset);
+                    into.updateLastCommittedOffset(offset - uncommitted);
                 }
                 return CompletableFuture.completedFuture(new LoadSummary(now, now, 0, offset, 0));
             } catch (RuntimeException error) {

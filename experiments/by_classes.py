@@ -60,7 +60,8 @@ def said(
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         source = Path(folder) / java
         source.write_text(text, encoding="utf-8")
-        call = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", path, str(source), *words]
+        options = ["-XX:TieredStopAtLevel=1", f"-Djava.io.tmpdir={folder}", "-cp", path]
+        call = [program("java"), *options, str(source), *words]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ClusterError(f"{java}: {' '.join(done.stderr.split())[-300:]}")

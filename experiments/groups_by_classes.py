@@ -78,8 +78,11 @@ CASES: Final = {
         "a late leave removes a member that is there", {"late-control": "nothing is late"}
     ),
     "equal-epoch": Case(
-        "a load fails: a member that left for a while has what another one had",
-        {"equal-epoch-control": "it has it in a larger epoch"},
+        "a load fails: the log is cleaned meanwhile, and a static member is away",
+        {
+            "equal-epoch-control": "it is cleaned before",
+            "equal-epoch-there": "the member is there",
+        },
     ),
     "unheard": Case(
         "a heartbeat without a record is not answered after a load",
@@ -108,6 +111,20 @@ CASES: Final = {
         {
             "relabelled-control": "there is no such request",
             "relabelled-uncached": "group.streams.num.warmup.replicas=0: nothing is cached",
+        },
+    ),
+    "told": Case(
+        "a member is told what is not committed, and another one has the partition (Z185)",
+        {
+            "told-control": "the next coordinator has the assignment",
+            "told-generation": "it says in which generation it was, as Kafka's own members do",
+        },
+    ),
+    "renumbered": Case(
+        "two members have a partition by two generations of one number, and both commit (Z186)",
+        {
+            "renumbered-control": "nobody is told of the one that is not committed",
+            "renumbered-else": "they have two numbers",
         },
     ),
     "outlived": Case(

@@ -72,7 +72,7 @@ def test_voters_that_come_where_a_tail_was_cut_can_be_read(tmp_path: Path) -> No
     ("name", "case"),
     [
         *[("Z107", "orphaned"), ("Z108", "stamped"), ("Z181", "replaced"), ("Z210", "upgraded")],
-        ("Z221", "outlived"),
+        *[("Z221", "outlived"), ("Z185", "told"), ("Z185", "renumbered"), ("Z187", "equal-epoch")],
     ],
 )
 def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path: Path) -> None:

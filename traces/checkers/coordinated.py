@@ -4,6 +4,7 @@
     server_owners(log)            the coordinator gave a partition to two members at once
     fenced(log, members)          it wrote a commit of a member that it had removed
     unwritten(log, members)       it acknowledged a commit that is not in the log
+    ungiven(log, members)         it told a member of a partition that the log never gave it
     idle(log)                     it raised a group's epoch though nothing had changed
     known(log, members)           the members' commits, without those that the log has not
     decided(log, members, ...)    two members had a partition: how did the first one lose it?
@@ -248,6 +249,33 @@ def _unwritten(m: Members, rows: Ints, at: int) -> Certificate:
         operations=(int(m.commits.operation[row]),),
         kind="unwritten-commit",
         sentence=f"{said} {key} is committed, and the group's log has no such record",
+        key=key,
+    )
+
+
+def ungiven(log: GroupLog, m: Members) -> Broken:
+    """Partitions of a member that the log, where it is complete, never gave it: it was told what
+    was not committed (Z185)."""
+    places = [(str(group), key or "") for group, key in m.places]
+    given = {(place, each.member) for place, held in log.held.items() for each in held}
+    rows = []
+    if log.complete:
+        spans = zip(m.spans.place.tolist(), m.spans.mark.tolist(), strict=True)
+        for row, (place, mark) in enumerate(spans):
+            if mark != NONE and (places[place], m.marks[mark]) not in given:
+                rows.append(row)
+    return Broken("unwritten-assignment", len(rows), partial(_ungiven, m, rows))
+
+
+def _ungiven(m: Members, rows: list[int], at: int) -> Certificate:
+    row = rows[at]
+    group, key = m.places[int(m.spans.place[row])]
+    member = m.marks[int(m.spans.mark[row])]
+    said = f"process {int(m.spans.process[row])} was given {key}, which the log of group {group}"
+    return Certificate(
+        operations=(int(m.spans.first[row]),),
+        kind="unwritten-assignment",
+        sentence=f"{said} never gave {member}",
         key=key,
     )
 

@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from reference.clients.promises import Level, Promise, Reset
-from traces.checkers.coordinated import GroupLog, fenced, idle, known, server_owners, unwritten
+from traces.checkers.coordinated import (
+    GroupLog,
+    fenced,
+    idle,
+    known,
+    server_owners,
+    ungiven,
+    unwritten,
+)
 from traces.checkers.findings import Broken, told
 from traces.checkers.members import Members
 from traces.checkers.ownership import overlaps, stuck, unowned
@@ -22,6 +30,7 @@ GROUPS: Final[dict[str, str]] = {
     "stale-offset": "a group was told a committed offset that another one had replaced",
     "unknown-offset": "a group was told a committed offset that nobody had committed",
     "unwritten-commit": "a commit was acknowledged, and the group's log has no such record",
+    "unwritten-assignment": "a member was given a partition that its group's log never gave it",
     "server-double-owner": "a group's log gives a partition to two members at once",
     "double-ownership": "a member was given a partition before another one had given it up",
     "unowned-poll": "a member was shown records of a partition that it did not have",
@@ -58,7 +67,7 @@ def broken(
     """
     found = []
     if log is not None:
-        found = [server_owners(log), fenced(log, m), unwritten(log, m), idle(log)]
+        found = [server_owners(log), fenced(log, m), unwritten(log, m), ungiven(log, m), idle(log)]
     m = m if log is None else known(log, m)
     found += [
         *overlaps(m, log),

@@ -199,6 +199,7 @@ BY_LOG = {
         "1 has t; - ; all 2:t; 1@3 commits 3",
     ),
     "unwritten-commit": (begun().marked(1, 2).marked(1, 3), "1 has t; 1@3 commits 3"),
+    "unwritten-assignment": (handed_on(), "1 has t; 1 has"),
     "idle-rebalance": (begun(), "wish; epoch 1 7; 1 has t; epoch 2 7"),
 }
 GOOD_BY_LOG = {
@@ -206,7 +207,7 @@ GOOD_BY_LOG = {
     "it was left out": (BAD["overlap"], "all 1:t 2:; all 2:t", {"zombie-overlap"}),
     "it did not join again": (
         BAD["zombie-overlap"],
-        "2 has t; 2 gone; all 2: 3:t; all 3:t",
+        "1 has t; 1 gone; 2 has t; 2 gone; all 2: 3:t; all 3:t",
         {"zombie-overlap"},
     ),
     "nothing moved when it went back": (
@@ -220,7 +221,8 @@ GOOD_BY_LOG = {
     "an epoch of a log that was cleaned": (begun(), "epoch 1 7; cleaned; epoch 2 7", set()),
     "epochs with a reason": (
         begun(),
-        "wish; epoch 1 7; wish; epoch 2 7; epoch 3 8; epoch -; epoch 4 8; all 1:; epoch 5 8",
+        "1 has t; wish; epoch 1 7; wish; epoch 2 7; epoch 3 8; epoch -; epoch 4 8; all 1:; "
+        "epoch 5 8",
         set(),
     ),
     # It never came to be, so what was committed before is what is there.
@@ -246,7 +248,7 @@ def test_what_the_log_contradicts_is_found(name: str, tmp_path: Path) -> None:
 
 WENT_BACK = {
     "overlap": "1 has t; 1 gone; - ; all 1: 2:t; all 1: 2:t",
-    "zombie-overlap": "2 has t; 2 gone; - ; all 2: 3:t; all 2: 3:t",
+    "zombie-overlap": "1 has t; 1 gone; 2 has t; 2 gone; - ; all 2: 3:t; all 2: 3:t",
 }
 """The group goes back to the classic protocol, and another member has what one had (Z181)."""
 

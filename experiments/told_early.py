@@ -1,0 +1,166 @@
+"""Z185 on a real cluster: a member is told an assignment that is not committed.
+
+    .venv/bin/python -m experiments.told_early [--control] [--repeat N]
+
+A broker that coordinates a classic group tells an assignment when it is committed. One that has
+loaded it from its log takes the group for stable, and tells it to whoever asks.
+
+1. b1 coordinates; M has both partitions.
+2. The links of b2 to b1 and b3 break. To the controller b2 is alive, and is in the ISR of the
+   group's log for half a minute more.
+3. N joins. M, which leads the group, assigns a partition to N. b1 writes that, b3 copies it. It is
+   not committed, and nobody is told. M's application does not poll for a while.
+4. b3 coordinates (preferred election). N asks it, and is told: it reads its partition.
+5. b2 coordinates, which lacks the assignment; the links are whole again. N is not known there. M
+   polls, joins, has both partitions, and reads what N is at work on.
+
+The control: no link breaks.
+
+M and N are kafka-python's consumers with its own settings, but for those that this takes
+(enable_auto_commit=False, auto_offset_reset=earliest, and one partition_assignment_strategy alone,
+range). A consumer that has several, or says in which generation it was last, as Kafka's own and
+librdkafka's do, begins a rebalance in step 4, and is told nothing. One that reads committed records
+only is told, but where it is to begin it is told when all is committed.
+Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by default): a quick
+start. Needs root, for network namespaces.
+
+Ends with 1 if M is given a record that N was given before, and has not given up, with 0 if not,
+with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+
+from experiments import evidence
+from experiments.group import GROUP, tell
+from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
+from experiments.tools import TOPIC, Partition
+from experiments.uncommitted_decision import size, until, within
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster
+from live.journal import HISTORY, Journal
+from live.libraries import load
+from live.members import Member
+from reference.clients.promises import Configuration
+
+FIRST, BEHIND, SECOND = "b1", "b2", "b3"
+SETTINGS = {"offsets.topic.num.partitions": "1"}
+REASONS = ("broker offsets.topic.num.partitions=1: a quick start",)
+CONFIGURATION = Configuration(
+    consumers="listen",
+    reset="earliest",
+    one_client=False,
+    goes_back=True,
+    isolation="read_uncommitted",
+    replication_factor=2,
+    min_insync_replicas=1,
+)
+ALONE = {
+    "partition_assignment_strategy": [RangePartitionAssignor],
+    "isolation_level": "read_uncommitted",
+}
+RECORDS = 3
+TOLD_S = 15.0
+"""Less than is left of the time in which b2 is in the ISR (30 s)."""
+
+
+class Polled:
+    """A member that is polled meanwhile. Use as a context."""
+
+    def __init__(self, member: Member) -> None:
+        self._member, self._done = member, threading.Event()
+        self._thread = threading.Thread(target=self._poll)
+        self.given: set[tuple[int, int]] = set()
+        """Partition and offset of each record."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _poll(self) -> None:
+        while not self._done.is_set():
+            self.given |= {(each.partition, each.offset) for each in self._member.poll()}
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether M is given a record that N has been given, and has not given up."""
+    partition = Partition(cluster, CLIENT, ADMIN, [FIRST, SECOND])
+    partition.create(asking=FIRST, min_insync=1, partitions=2)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 2, library=load("kafka-python"))
+        greet(setting, {}, RECORDS)
+        m = Member(setting, GROUP, ALONE, commits=False)
+        with Polled(m) as first:
+            partition.elect([FIRST, SECOND, BEHIND], asking=[FIRST], topic=OFFSETS)
+            until(lambda: len(first.given) == 2 * RECORDS, "M has both partitions")
+        m.commit()
+        if not control:
+            for host in (FIRST, SECOND):
+                cluster.cut(BEHIND, host)
+            journal.moment("start-partition", BEHIND)
+        written = size(cluster, SECOND, OFFSETS)
+        n = Member(setting, GROUP, ALONE, commits=False)
+        with Polled(n) as other:
+            with Polled(m):
+                until(lambda: size(cluster, SECOND, OFFSETS) > written, "M assigns")
+            partition.say("M has assigned; it polls no more")
+            partition.elect([SECOND, FIRST, BEHIND], asking=[FIRST], topic=OFFSETS, settle=0)
+            greet(setting, {}, RECORDS)
+            within(lambda: len(other.given) == RECORDS, TOLD_S)
+            partition.say(f"{SECOND} coordinates; N is given {parts(other.given)}")
+        partition.elect([BEHIND, FIRST, SECOND], asking=[FIRST], topic=OFFSETS, settle=0)
+        cluster.heal()
+        if not control:
+            journal.moment("stop-partition", BEHIND)
+        partition.say(f"{BEHIND} coordinates; N, at work on {parts(other.given)}, does not poll")
+        with Polled(m) as again:
+            both = shared(again, other, 20.0)
+        partition.say(f"M is given {parts(again.given)}; both: {parts(both)}")
+        tell(partition, FIRST, "--members", "--verbose")
+        n.poll()
+        n.leave()
+        m.leave()
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    return bool(both)
+
+
+def shared(one: Polled, other: Polled, seconds: float) -> set[tuple[int, int]]:
+    """Waits so long at most for records that both were given."""
+    within(lambda: bool(one.given & other.given), seconds)
+    return one.given & other.given
+
+
+def parts(given: set[tuple[int, int]]) -> str:
+    numbers = [at for at, _ in given]
+    return ", ".join(f"{numbers.count(at)} of {TOPIC}-{at}" for at in sorted({*numbers})) or "none"
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a member is told an assignment that is not committed.",
+    control="No link breaks.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(CLIENT, ADMIN),
+    shown="M is given a record that N is at work on",
+    otherwise="no record was given to both",
+)
+
+if __name__ == "__main__":
+    main()
