@@ -16,9 +16,19 @@ from typing import Final
 
 import msgspec
 
-from traces.formats import columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine
+from traces.formats import (
+    columns,
+    jepsen,
+    jsonlines,
+    knossos,
+    linerows,
+    loglines,
+    parquet,
+    porcupine,
+)
 from traces.formats.text import HEAD, head_lines, read_head, shown
 from traces.history import History, HistoryError
+from traces.rows import Rows
 
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module
@@ -26,6 +36,13 @@ READERS: Final[dict[str, ModuleType]] = {
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
+
+IN_COLUMNS: Final[dict[str, Callable[[Path], Rows | None]]] = {
+    columns.NAME: columns.rows_of,
+    jsonlines.NAME: linerows.rows_of,
+}
+"""Formats of which most files are read as columns, of operations on partitions' logs; None: this
+one is not."""
 
 BINARY: Final = {
     b"JEPSEN": "Jepsen's binary store: export history.edn from it",

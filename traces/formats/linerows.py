@@ -1,0 +1,433 @@
+"""JSON lines of a partition's log, and of consumer groups' members, straight to columns.
+
+`rows_of` reads what most histories are made of: events with a number or a string for a value, that
+belong together in the usual way. It decodes lines, and then the values of each verb, all at once;
+what belongs together is found by sorting. Whatever else a file may have, it leaves alone (None):
+events.py and workloads.py read that, and say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from system.files import read_bytes
+from traces.formats import jsonlines
+from traces.formats.events import TYPES, Event, Fields, annotations_of
+from traces.formats.text import DIGITS_MAX, TOKEN_MAX, shown
+from traces.history import CALLBACKS, MEMBER_OPERATIONS, HistoryError
+from traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words
+from traces.values import name
+
+Flags = NDArray[np.bool_]
+Raw = msgspec.Raw
+
+KINDS: Final = {each: number for number, each in enumerate(TYPES)}
+OUTCOMES: Final = tuple(TYPES.values())
+OWN: Final = ("assign", "subscribe", *CALLBACKS)
+"""Verbs of consumers that name topic-partitions."""
+ENDS: Final = ("latest", "earliest")
+_VERBS: Final = {"send": "append", "poll": "fetch"}
+PIECE: Final = 1 << 20
+NOTHING: Final = msgspec.Raw()
+
+
+class Line(msgspec.Struct, gc=False):
+    """An event as it is written; what is not told is empty."""
+
+    process: int | str
+    type: Literal["invoke", "ok", "fail", "info"]
+    f: str
+    value: Raw = NOTHING
+    time: int | None = None
+    index: int | None = None
+    error: Raw = NOTHING
+    froms: Raw = msgspec.field(default=NOTHING, name="from")
+    ends: Raw = NOTHING
+    to: Raw = NOTHING
+    txn: Raw = NOTHING
+    isolation: Raw = NOTHING
+    mark: str | None = None
+    rewinds: Raw = msgspec.field(default=NOTHING, name="seek-to-beginning?")
+
+
+_LINES: Final = msgspec.json.Decoder(Line)
+Value = int | str
+_SENT: Final = msgspec.json.Decoder(list[tuple[tuple[Literal["send"], str, Value]]])
+_ACKED: Final = msgspec.json.Decoder(
+    list[tuple[tuple[Literal["send"], str, tuple[int | None, Value] | int | str]]]
+)
+_POLLS: Final = msgspec.json.Decoder(list[tuple[tuple[Literal["poll"]]]])
+_SHOWN: Final = msgspec.json.Decoder(
+    list[tuple[tuple[Literal["poll"], dict[str, list[tuple[int, Value]]]]]]
+)
+_PLACES: Final = msgspec.json.Decoder(list[tuple[dict[str, int]]])
+_PROGRESS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[str, int]]]])
+_KEYS: Final = msgspec.json.Decoder(list[list[str]])
+_OF_GROUP: Final = msgspec.json.Decoder(list[tuple[str, list[str] | None]])
+_OF_KEY: Final = msgspec.json.Decoder(list[tuple[str, int | None]])
+
+
+class Unusual(Exception):
+    """These lines tell what only events can be read from."""
+
+
+def rows_of(path: Path) -> Rows | None:
+    """The history in a file, or None: read its events."""
+    try:
+        return _Reader(str(path), read_bytes(path)).rows()
+    except (Unusual, HistoryError, msgspec.MsgspecError, pa.ArrowException):
+        return None
+    except (OSError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _usual(is_so: object) -> None:
+    if not is_so:
+        raise Unusual
+
+
+class _Part(NamedTuple):
+    """Rows of one verb: of which call each is, and what its verb tells. count: of records shown;
+    missing columns tell nothing."""
+
+    call: list[int]
+    key: list[str | None]
+    group: list[str] | None = None
+    offset: list[int] | None = None
+    to: list[int] | None = None
+    end: list[int] | None = None
+    answered: list[int] | None = None
+    value: list[Value] | None = None
+    count: list[int] | None = None
+
+
+class _Reader:
+    """begun, ended: of each call in the order of invocation, its lines (NULL: never)."""
+
+    def __init__(self, source: str, data: bytes) -> None:
+        _usual(data[:1] == b"{")
+        self.source, self.data = source, data
+        bytes_of = np.frombuffer(data, np.uint8)
+        self.breaks = np.flatnonzero(bytes_of == ord("\n"))
+        _refuse_long(bytes_of, self.breaks)
+        self.lines: list[Line] = _LINES.decode_lines(data)
+        whole = len(self.breaks) + (data[-1:] != b"\n")
+        _usual(whole == len(self.lines))
+        self.kind = np.array([KINDS[each.type] for each in self.lines], np.int64)
+        self.records: tuple[list[int], list[Value]] = ([], [])
+
+    def rows(self) -> Rows:
+        lines = self.lines
+        client = np.array([type(each.process) is int for each in lines], np.bool_)
+        times, unit = _times([each.time for each in lines])
+        known = [each.index for each in lines if each.index is not None]
+        _usual(all(map(int.__lt__, known, known[1:])))
+        _usual(not any(_told(each.txn) or _told(each.isolation) for each in lines))
+        self._pair(np.flatnonzero(client))
+        parts = self._parts()
+        call = np.array([each for part in parts for each in part.call], np.int64)
+        order = np.argsort(call, kind="stable")
+        call = call[order]
+        begun, ended = self.begun[call], self.ended[call]
+        kind = np.where(ended == NULL, KINDS["info"], self.kind[ended])
+        pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
+        marks = [
+            lines[e].mark if lines[b].mark is None and e != NULL else lines[b].mark
+            for b, e in pairs
+        ]
+        errors = [_error(bytes(lines[e].error)) if e != NULL else None for _, e in pairs]
+        verbs = [_VERBS.get(lines[b].f, lines[b].f) for b, _ in pairs]
+        process = np.array([lines[b].process for b, _ in pairs], np.int64)
+        keys = _encoded([each for part in parts for each in part.key])
+        _usual(all(name(each) == each and each != "null" for each in keys.names))
+        groups = [each for part in parts for each in part.group or [None] * len(part.call)]
+        value, returned = self._values(parts, order)
+        nemesis = self._nemesis(np.flatnonzero(~client))
+        count = np.maximum(_column(parts, "count", order), 0)
+        return Rows(
+            source=self.source,
+            format=jsonlines.NAME,
+            time_unit=unit,
+            annotations=annotations_of(nemesis, times[~client].tolist(), int(times[-1])),
+            line=begun + 1,
+            operation=call,
+            process=process[call],
+            f=_taken(_encoded(verbs), call),
+            outcome=Words(kind - 1, OUTCOMES[1:]),
+            invoked=times[begun],
+            completed=np.where(ended == NULL, NEVER, times[ended]),
+            group=_taken(_encoded(groups), order),
+            key=_taken(keys, order),
+            value=value,
+            offset=_column(parts, "offset", order),
+            to=_column(parts, "to", order),
+            end=_column(parts, "end", order),
+            isolation=Words(np.full(len(call), NULL, np.int64), ()),
+            mark=_taken(_encoded(marks), call),
+            error=_taken(_encoded(errors), call),
+            answered=_column(parts, "answered", order) == 1,
+            splits=np.concatenate(([0], np.cumsum(count))).astype(np.int64),
+            offsets=np.array(self.records[0], np.int64),
+            returned=returned,
+        )
+
+    # -- Which lines belong together (events.py: record)
+
+    def _pair(self, at: Ints) -> None:
+        """By how deep within others each operation of a process is."""
+        _usual(len(at))
+        verbs = _encoded([each.f for each in self.lines])
+        callback = np.isin(verbs.codes, [n for n, f in enumerate(verbs.names) if f in CALLBACKS])
+        member = np.isin(
+            verbs.codes, [n for n, f in enumerate(verbs.names) if f in MEMBER_OPERATIONS]
+        )
+        told = np.array([self.lines[each].process for each in at.tolist()], np.int64)
+        process = np.unique(told, return_inverse=True)[1].ravel()
+        order = np.argsort(process, kind="stable")
+        line, process = at[order], process[order]
+        opens = self.kind[line] == KINDS["invoke"]
+        step = np.where(opens, 1, -1)
+        run = np.cumsum(step)
+        first = np.flatnonzero(np.concatenate(([True], process[1:] != process[:-1])))
+        before = np.repeat(run[first] - step[first], np.diff(np.append(first, len(line))))
+        depth = run - before + ~opens
+        _usual((depth >= 1).all())
+        # Whoever was left open asks nothing more under its number.
+        left = (self.kind[line] == KINDS["info"]) & ~member[line]
+        _usual(not (left[:-1] & (process[1:] == process[:-1])).any())
+        level = process * (int(depth.max()) + 1) + depth
+        deep = np.lexsort((line, level))
+        line, level, opens, depth = line[deep], level[deep], opens[deep], depth[deep]
+        same = np.concatenate((level[1:] == level[:-1], [False]))
+        following = np.concatenate((line[1:], [NULL]))
+        _usual((opens[1:] | opens[:-1]).all() and not (same[:-1] & (opens[1:] == opens[:-1])).any())
+        ended = np.where(same, following, NULL)[opens]
+        begun = line[opens]
+        closed = ended != NULL
+        _usual((verbs.codes[begun[closed]] == verbs.codes[ended[closed]]).all())
+        inner = opens & (depth > 1)
+        width = len(self.lines) + 1
+        outer = line[np.searchsorted(level * width + line, (level[inner] - 1) * width + line[inner]) - 1]
+        _usual((callback[line[inner]] | callback[outer]).all())
+        calls = np.argsort(begun)
+        self.begun, self.ended = begun[calls], ended[calls]
+
+    # -- What each verb tells (workloads.py)
+
+    def _parts(self) -> list[_Part]:
+        of: dict[str, list[int]] = {}
+        for call, line in enumerate(self.begun.tolist()):
+            of.setdefault(self.lines[line].f, []).append(call)
+        _usual("send" in of or "poll" in of)
+        parts = []
+        for f, calls in of.items():
+            if f == "send":
+                parts.append(self._sends(calls))
+            elif f == "poll":
+                parts.append(self._polls(calls))
+            elif f in OFFSETS:
+                parts.append(_progress(calls, self._decoded(_PROGRESS, self.begun, calls)))
+            elif f in OWN:
+                parts.append(self._of_partitions(f, calls))
+            elif f == "leave":
+                told = self._decoded(_OF_GROUP, self.begun, calls)
+                parts.append(_Part(calls, [None] * len(calls), [group for group, _ in told]))
+            elif f in ENDS:
+                parts.append(self._ends(calls))
+            else:
+                raise Unusual
+        return parts
+
+    def _decoded(self, decoder: Any, at: Ints, calls: Sequence[int]) -> list[Any]:
+        """The values of the lines that begin, or end, these calls."""
+        lines = self.lines
+        raws = [bytes(lines[line].value) for line in at[calls].tolist()]
+        found: list[Any] = decoder.decode(b"[" + b",".join(raws) + b"]")
+        _usual(len(found) == len(calls))
+        return found
+
+    def _answered(self, calls: Sequence[int]) -> list[int]:
+        """Those that ended as was asked; what the others end with says nothing more than they."""
+        good = []
+        for call in calls:
+            ended = int(self.ended[call])
+            if ended == NULL:
+                continue
+            line = self.lines[ended]
+            if line.type == "ok":
+                good.append(call)
+                continue
+            asked = self.lines[int(self.begun[call])]
+            _usual(bytes(line.value) in (b"", b"null", bytes(asked.value)))
+        return good
+
+    def _sends(self, calls: list[int]) -> _Part:
+        good = self._answered(calls)
+        asked = self._decoded(_SENT, self.begun, calls)
+        told = dict(zip(good, self._decoded(_ACKED, self.ended, good), strict=True))
+        key, value, offset = [], [], []
+        seen = set()
+        for call, ((_, where, what),) in zip(calls, asked, strict=True):
+            place = None
+            if call in told:
+                ((_, there, said),) = told[call]
+                place, said = said if type(said) is tuple else (None, said)
+                _usual(there == where and said == what and (place is None or place >= 0))
+                if place is not None:
+                    # One record acknowledged twice is refused.
+                    _usual((where, place, what) not in seen)
+                    seen.add((where, place, what))
+            key.append(where)
+            value.append(what)
+            offset.append(NULL if place is None else place)
+        return _Part(calls, key, offset=offset, value=value)
+
+    def _polls(self, calls: list[int]) -> _Part:
+        good = self._answered(calls)
+        self._decoded(_POLLS, self.begun, calls)
+        told = dict(zip(good, self._decoded(_SHOWN, self.ended, good), strict=True))
+        said = np.where(self.ended[calls] == NULL, self.begun[calls], self.ended[calls]).tolist()
+        froms, ends, tos = (
+            _places(calls, [getattr(self.lines[line], each) for line in said])
+            for each in ("froms", "ends", "to")
+        )
+        part = _Part([], [], offset=[], to=[], end=[], answered=[], count=[])
+        offsets, values = self.records
+        for call in calls:
+            shown_of = told[call][0][1] if call in told else {}
+            where, end, to = froms.get(call, {}), ends.get(call, {}), tos.get(call, {})
+            for key in dict.fromkeys((*where, *shown_of, *to)):
+                records = shown_of.get(key)
+                part.call.append(call)
+                part.key.append(key)
+                part.offset.append(where.get(key, NULL))  # type: ignore[union-attr]
+                part.to.append(to.get(key, NULL))  # type: ignore[union-attr]
+                part.end.append(end.get(key, NULL))  # type: ignore[union-attr]
+                part.answered.append(records is not None)  # type: ignore[union-attr]
+                part.count.append(len(records or ()))  # type: ignore[union-attr]
+                if records:
+                    offsets += [offset for offset, _ in records]
+                    values += [value for _, value in records]
+        _usual(min(offsets, default=0) >= 0)
+        return part
+
+    def _of_partitions(self, f: str, calls: list[int]) -> _Part:
+        """A row for each partition that is named, or one."""
+        of_group = f in CALLBACKS
+        told = self._decoded(_OF_GROUP if of_group else _KEYS, self.begun, calls)
+        part = _Part([], [], [] if of_group else None, answered=[])
+        for call, each in zip(calls, told, strict=True):
+            keys = each[1] if of_group else each
+            _usual(keys is not None)
+            rewinds = bytes(self.lines[int(self.begun[call])].rewinds)
+            _usual(rewinds in (b"", b"null", b"true", b"false"))
+            rows = max(len(keys), 1)
+            part.call.extend([call] * rows)
+            part.key.extend(keys or [None])
+            part.answered.extend([rewinds == b"true"] * rows)  # type: ignore[union-attr]
+            if part.group is not None:
+                part.group.extend([each[0]] * rows)
+        return part
+
+    def _ends(self, calls: list[int]) -> _Part:
+        asked = self._decoded(_OF_KEY, self.begun, calls)
+        good = [c for c in calls if self.ended[c] != NULL and self.kind[self.ended[c]] == KINDS["ok"]]
+        told = dict(zip(good, self._decoded(_OF_KEY, self.ended, good), strict=True))
+        ends = [told[call][1] if call in told else NULL for call in calls]
+        _usual(all(each is not None and (each >= 0 or c not in told) for c, each in zip(calls, ends, strict=True)))
+        return _Part(calls, [key for key, _ in asked], end=ends)
+
+    # -- The rest
+
+    def _values(self, parts: list[_Part], order: Ints) -> tuple[pa.Array, pa.Array]:
+        """What was appended and what was returned, as one type."""
+        own = pa.array([x for part in parts for x in part.value or [None] * len(part.call)])
+        returned = pa.array(self.records[1])
+        if pa.types.is_null(own.type):
+            own = own.cast(returned.type)
+        if not len(returned):
+            returned = returned.cast(own.type)
+        _usual(own.type == returned.type)
+        return own.take(pa.array(order)), returned
+
+    def _nemesis(self, at: Ints) -> list[Event]:
+        fields = Fields(self.source, colon=False)
+        found = []
+        for line in at.tolist():
+            begin = int(self.breaks[line - 1]) + 1 if line else 0
+            end = int(self.breaks[line]) if line < len(self.breaks) else len(self.data)
+            form = jsonlines.decoded(self.source, line + 1, self.data[begin:end].decode())
+            event = jsonlines.event(fields, self.source, line + 1, form)
+            _usual(event.process is None)
+            found.append(event)
+        return found
+
+
+def _refuse_long(data: NDArray[np.uint8], breaks: Ints) -> None:
+    """Raises Unusual: a line, or a number, may be longer than is read."""
+    _usual(np.diff(breaks, prepend=-1, append=len(data)).max() <= TOKEN_MAX)
+    for begin in range(0, len(data), PIECE):
+        piece = data[max(0, begin - DIGITS_MAX - 1) : begin + PIECE]
+        others = np.flatnonzero((piece - ord("0")) > 9)
+        _usual(np.diff(others, prepend=-1, append=len(piece)).max() <= DIGITS_MAX)
+
+
+def _times(told: list[int | None]) -> tuple[Ints, str]:
+    """Times that rise with every line (events.py)."""
+    if None in told:
+        return np.arange(len(told)), "event"
+    times = np.array(told, np.int64)
+    _usual((times[1:] >= times[:-1]).all())
+    at = np.arange(len(times))
+    return np.maximum.accumulate(times - at) + at, "ns"
+
+
+def _told(raw: Raw) -> bool:
+    return len(bytes(raw)) > 0 and bytes(raw) != b"null"
+
+
+@lru_cache(1 << 12)
+def _error(raw: bytes) -> str | None:
+    said = msgspec.json.decode(raw) if raw else None
+    return None if said is None else shown(said, 200)
+
+
+def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, int]]:
+    """Of the calls that tell any, the offset of each key."""
+    there = [(call, bytes(raw)) for call, raw in zip(calls, raws, strict=True) if _told(raw)]
+    if not there:
+        return {}
+    found = _PLACES.decode(b"[" + b",".join(raw for _, raw in there) + b"]")
+    _usual(all(min(each.values(), default=0) >= 0 for (each,) in found))
+    return {call: each for (call, _), (each,) in zip(there, found, strict=True)}
+
+
+def _progress(calls: list[int], told: list[Any]) -> _Part:
+    """A row for each offset."""
+    of = [(call, key, group, at) for call, (group, pairs) in zip(calls, told, strict=True) for key, at in pairs]
+    _usual(all(pairs for _, pairs in told) and all(at >= 0 for *_, at in of))
+    call, key, group, offset = map(list, zip(*of, strict=True))
+    return _Part(call, key, group, offset)
+
+
+def _column(parts: list[_Part], name: str, order: Ints) -> Ints:
+    found = [x for part in parts for x in getattr(part, name) or [NULL] * len(part.call)]
+    return np.array(found, np.int64)[order]
+
+
+def _encoded(words: Sequence[str | None]) -> Words:
+    column = pa.array(words, pa.string()).dictionary_encode()
+    codes = column.indices.cast(pa.int64()).fill_null(NULL).to_numpy(zero_copy_only=False)
+    return Words(np.asarray(codes, np.int64), tuple(column.dictionary.to_pylist()))
+
+
+def _taken(words: Words, at: Ints) -> Words:
+    return Words(words.codes[at], words.names)
