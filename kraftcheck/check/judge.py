@@ -26,8 +26,8 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
     begin = perf_counter()
     name = detect.detect(path) if options.format == AUTO else options.format
     judged = None
-    if name in detect.IN_COLUMNS and writer is None and options.model in (AUTO, trace.MODEL):
-        rows = detect.IN_COLUMNS[name](path)
+    if writer is None and options.model in (AUTO, trace.MODEL):
+        rows = detect.rows_of(path, name)
         judged = None if rows is None else judge_rows(rows, options)
     if judged is None:
         history = detect.read(path, name)

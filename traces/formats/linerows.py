@@ -53,7 +53,7 @@ class Line(msgspec.Struct, gc=False):
     ends: Raw = NOTHING
     to: Raw = NOTHING
     txn: Raw = NOTHING
-    isolation: Raw = NOTHING
+    isolation: Literal["read_uncommitted", "read_committed"] | None = None
     mark: str | None = None
     rewinds: Raw = msgspec.field(default=NOTHING, name="seek-to-beginning?")
 
@@ -68,7 +68,7 @@ _POLLS: Final = msgspec.json.Decoder(list[tuple[tuple[Literal["poll"]]]])
 _SHOWN: Final = msgspec.json.Decoder(
     list[tuple[tuple[Literal["poll"], dict[str, list[tuple[int, Value]]]]]]
 )
-_PLACES: Final = msgspec.json.Decoder(list[tuple[dict[str, int]]])
+_PLACES: Final = msgspec.json.Decoder(list[tuple[dict[str, int | None]]])
 _PROGRESS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[str, int]]]])
 _KEYS: Final = msgspec.json.Decoder(list[list[str]])
 _OF_GROUP: Final = msgspec.json.Decoder(list[tuple[str, list[str] | None]])
@@ -130,7 +130,7 @@ class _Reader:
         times, unit = _times([each.time for each in lines])
         known = [each.index for each in lines if each.index is not None]
         _usual(all(map(int.__lt__, known, known[1:])))
-        _usual(not any(_told(each.txn) or _told(each.isolation) for each in lines))
+        _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in lines))
         self._pair(np.flatnonzero(client))
         parts = self._parts()
         call = np.array([each for part in parts for each in part.call], np.int64)
@@ -139,10 +139,7 @@ class _Reader:
         begun, ended = self.begun[call], self.ended[call]
         kind = np.where(ended == NULL, KINDS["info"], self.kind[ended])
         pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
-        marks = [
-            lines[e].mark if lines[b].mark is None and e != NULL else lines[b].mark
-            for b, e in pairs
-        ]
+        marks, isolations = (self._said(pairs, name) for name in ("mark", "isolation"))
         errors = [_error(bytes(lines[e].error)) if e != NULL else None for _, e in pairs]
         verbs = [_VERBS.get(lines[b].f, lines[b].f) for b, _ in pairs]
         process = np.array([lines[b].process for b, _ in pairs], np.int64)
@@ -170,7 +167,7 @@ class _Reader:
             offset=_column(parts, "offset", order),
             to=_column(parts, "to", order),
             end=_column(parts, "end", order),
-            isolation=Words(np.full(len(call), NULL, np.int64), ()),
+            isolation=_taken(_encoded(isolations), call),
             mark=_taken(_encoded(marks), call),
             error=_taken(_encoded(errors), call),
             answered=_column(parts, "answered", order) == 1,
@@ -240,6 +237,8 @@ class _Reader:
             elif f == "leave":
                 told = self._decoded(_OF_GROUP, self.begun, calls)
                 parts.append(_Part(calls, [None] * len(calls), [group for group, _ in told]))
+            elif f == "committed":
+                parts.append(self._committed(calls))
             elif f in ENDS:
                 parts.append(self._ends(calls))
             else:
@@ -249,49 +248,43 @@ class _Reader:
     def _decoded(self, decoder: Any, at: Ints, calls: Sequence[int]) -> list[Any]:
         """The values of the lines that begin, or end, these calls."""
         lines = self.lines
-        raws = [bytes(lines[line].value) for line in at[calls].tolist()]
+        raws = [lines[line].value for line in at[calls].tolist()]
         found: list[Any] = decoder.decode(b"[" + b",".join(raws) + b"]")
         _usual(len(found) == len(calls))
         return found
 
-    def _answered(self, calls: Sequence[int]) -> list[int]:
-        """Those that ended as was asked; what the others end with says nothing more than they."""
-        good = []
-        for call in calls:
-            ended = int(self.ended[call])
-            if ended == NULL:
-                continue
-            line = self.lines[ended]
-            if line.type == "ok":
-                good.append(call)
-                continue
-            asked = self.lines[int(self.begun[call])]
-            _usual(bytes(line.value) in (b"", b"null", bytes(asked.value)))
-        return good
+    def _answered(self, calls: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Those that ended as was asked, and where they are among these; what the others end with
+        says nothing more than they."""
+        ended = self.ended[list(calls)]
+        kind = np.where(ended == NULL, NULL, self.kind[ended])
+        for at in np.flatnonzero((kind != NULL) & (kind != KINDS["ok"])).tolist():
+            asked = self.lines[int(self.begun[calls[at]])].value
+            _usual(bytes(self.lines[int(ended[at])].value) in (b"", b"null", bytes(asked)))
+        where = np.flatnonzero(kind == KINDS["ok"]).tolist()
+        return [calls[at] for at in where], where
 
     def _sends(self, calls: list[int]) -> _Part:
-        good = self._answered(calls)
+        good, where = self._answered(calls)
         asked = self._decoded(_SENT, self.begun, calls)
-        told = dict(zip(good, self._decoded(_ACKED, self.ended, good), strict=True))
-        key, value, offset = [], [], []
-        seen = set()
-        for call, ((_, where, what),) in zip(calls, asked, strict=True):
-            place = None
-            if call in told:
-                ((_, there, said),) = told[call]
-                place, said = said if type(said) is tuple else (None, said)
-                _usual(there == where and said == what and (place is None or place >= 0))
+        key, value = [each[0][1] for each in asked], [each[0][2] for each in asked]
+        offset = [NULL] * len(calls)
+        told = self._decoded(_ACKED, self.ended, good)
+        for at, ((_, there, said),) in zip(where, told, strict=True):
+            if type(said) is tuple:
+                place, said = said
                 if place is not None:
-                    # One record acknowledged twice is refused.
-                    _usual((where, place, what) not in seen)
-                    seen.add((where, place, what))
-            key.append(where)
-            value.append(what)
-            offset.append(NULL if place is None else place)
+                    _usual(place >= 0)
+                    offset[at] = place
+            if there != key[at] or said != value[at]:
+                raise Unusual
+        # One record acknowledged twice is refused.
+        known = [each for each in zip(offset, key, value, strict=True) if each[0] != NULL]
+        _usual(len({*known}) == len(known))
         return _Part(calls, key, offset=offset, value=value)
 
     def _polls(self, calls: list[int]) -> _Part:
-        good = self._answered(calls)
+        good, _ = self._answered(calls)
         self._decoded(_POLLS, self.begun, calls)
         told = dict(zip(good, self._decoded(_SHOWN, self.ended, good), strict=True))
         said = np.where(self.ended[calls] == NULL, self.begun[calls], self.ended[calls]).tolist()
@@ -345,7 +338,28 @@ class _Reader:
         _usual(all(each is not None and (each >= 0 or c not in told) for c, each in zip(calls, ends, strict=True)))
         return _Part(calls, [key for key, _ in asked], end=ends)
 
+    def _committed(self, calls: list[int]) -> _Part:
+        """A row for each offset that was told, or one; that there is none is NULL."""
+        asked = self._decoded(_OF_GROUP, self.begun, calls)
+        _usual(all(keys is None for _, keys in asked))
+        good, _ = self._answered(calls)
+        told = dict(zip(good, self._decoded(_PROGRESS, self.ended, good), strict=True))
+        part = _Part([], [], [], offset=[])
+        for call, (group, _) in zip(calls, asked, strict=True):
+            pairs: list[Any] = (told[call][1] if call in told else []) or [(None, NULL)]
+            part.call.extend([call] * len(pairs))
+            part.key.extend([key for key, _ in pairs])
+            part.group.extend([group] * len(pairs))  # type: ignore[union-attr]
+            part.offset.extend([offset for _, offset in pairs])  # type: ignore[union-attr]
+        _usual(min(part.offset or [0]) >= NULL)
+        return part
+
     # -- The rest
+
+    def _said(self, pairs: Sequence[tuple[int, int]], name: str) -> list[str | None]:
+        """What the invocation of each call says, else its completion."""
+        of = [getattr(each, name) for each in self.lines]
+        return [of[e] if of[b] is None and e != NULL else of[b] for b, e in pairs]
 
     def _values(self, parts: list[_Part], order: Ints) -> tuple[pa.Array, pa.Array]:
         """What was appended and what was returned, as one type."""
@@ -391,7 +405,7 @@ def _times(told: list[int | None]) -> tuple[Ints, str]:
 
 
 def _told(raw: Raw) -> bool:
-    return len(bytes(raw)) > 0 and bytes(raw) != b"null"
+    return raw is not NOTHING and bytes(raw) != b"null"
 
 
 @lru_cache(1 << 12)
@@ -402,11 +416,17 @@ def _error(raw: bytes) -> str | None:
 
 def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, int]]:
     """Of the calls that tell any, the offset of each key."""
-    there = [(call, bytes(raw)) for call, raw in zip(calls, raws, strict=True) if _told(raw)]
+    pairs = zip(calls, raws, strict=True)
+    there = [(call, raw) for call, raw in pairs if raw is not NOTHING and _told(raw)]
     if not there:
         return {}
     found = _PLACES.decode(b"[" + b",".join(raw for _, raw in there) + b"]")
-    _usual(all(min(each.values(), default=0) >= 0 for (each,) in found))
+    for (each,) in found:
+        for key, offset in each.items():
+            if offset is None:
+                each[key] = NULL
+            else:
+                _usual(offset >= 0)
     return {call: each for (call, _), (each,) in zip(there, found, strict=True)}
 
 

@@ -150,8 +150,7 @@ LoadedIsLast ==
 (* For a twin: the cleaner does not stop at the high watermark.             *)
 PastHighWatermark(row, highWatermark) == C!ActiveSegment(row)
 
-(* Probe: one is elected that loads a log with a hole that it copied, and a *)
-(* record that the leader before it did not know to be committed.           *)
+(* Probe: one is elected that loads a log with a hole that it copied.       *)
 NoCleanedLogLoadedProbe ==
   LET n == leading.broker
       log == replicas[n].log
