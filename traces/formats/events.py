@@ -196,7 +196,9 @@ def record(path: str, events: Iterable[Event]) -> Recording:
     for at, (event, time, process) in enumerate(starts):
         completion, completed = ends.get(at, (None, None))
         calls.append(Call(event, completion, process, time, completed))
-    told = [(event, time) for event, time in zip(known, times, strict=True) if event.process is None]
+    told = [
+        (event, time) for event, time in zip(known, times, strict=True) if event.process is None
+    ]
     noted = annotations_of([event for event, _ in told], [time for _, time in told], times[-1])
     return Recording(calls, noted, unit)
 

@@ -212,7 +212,8 @@ class _Reader:
         _usual((verbs.codes[begun[closed]] == verbs.codes[ended[closed]]).all())
         inner = opens & (depth > 1)
         width = len(self.lines) + 1
-        outer = line[np.searchsorted(level * width + line, (level[inner] - 1) * width + line[inner]) - 1]
+        place = np.searchsorted(level * width + line, (level[inner] - 1) * width + line[inner])
+        outer = line[place - 1]
         _usual((callback[line[inner]] | callback[outer]).all())
         calls = np.argsort(begun)
         self.begun, self.ended = begun[calls], ended[calls]
@@ -332,10 +333,11 @@ class _Reader:
 
     def _ends(self, calls: list[int]) -> _Part:
         asked = self._decoded(_OF_KEY, self.begun, calls)
-        good = [c for c in calls if self.ended[c] != NULL and self.kind[self.ended[c]] == KINDS["ok"]]
-        told = dict(zip(good, self._decoded(_OF_KEY, self.ended, good), strict=True))
-        ends = [told[call][1] if call in told else NULL for call in calls]
-        _usual(all(each is not None and (each >= 0 or c not in told) for c, each in zip(calls, ends, strict=True)))
+        good, where = self._answered(calls)
+        ends = [NULL] * len(calls)
+        for at, (_, end) in zip(where, self._decoded(_OF_KEY, self.ended, good), strict=True):
+            _usual(end is not None and end >= 0)
+            ends[at] = end
         return _Part(calls, [key for key, _ in asked], end=ends)
 
     def _committed(self, calls: list[int]) -> _Part:
@@ -432,10 +434,15 @@ def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, int]]:
 
 def _progress(calls: list[int], told: list[Any]) -> _Part:
     """A row for each offset."""
-    of = [(call, key, group, at) for call, (group, pairs) in zip(calls, told, strict=True) for key, at in pairs]
-    _usual(all(pairs for _, pairs in told) and all(at >= 0 for *_, at in of))
-    call, key, group, offset = map(list, zip(*of, strict=True))
-    return _Part(call, key, group, offset)
+    part = _Part([], [], [], [])
+    for call, (group, pairs) in zip(calls, told, strict=True):
+        _usual(pairs)
+        part.call.extend([call] * len(pairs))
+        part.key.extend([key for key, _ in pairs])
+        part.group.extend([group] * len(pairs))  # type: ignore[union-attr]
+        part.offset.extend([offset for _, offset in pairs])  # type: ignore[union-attr]
+    _usual(min(part.offset or [0]) >= 0)
+    return part
 
 
 def _column(parts: list[_Part], name: str, order: Ints) -> Ints:
