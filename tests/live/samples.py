@@ -64,21 +64,19 @@ def group(name: str, seconds: float, properties: dict[str, str], **more: object)
 
 
 CLIENTS = {
-    "classic": {"session.timeout.ms": "6000"},
     "consumer": {"group.protocol": "consumer"},
     "static": {"session.timeout.ms": "6000", "group.instance.id": "kept"},
     "python": {"session.timeout.ms": "6000"},
 }
-"""How members that are killed are configured. Those of the consumer protocol have the session that
-the broker gives them."""
-SEEDS = dict.fromkeys(CLIENTS, 9)
+"""Members that are killed: of the consumer protocol, whose session is the broker's; of the classic
+one, each with an instance id; by kafka-python."""
 HURT = ("member-kill", "member-pause", "kill")
 
 
-def hurt(name: str, seed: int) -> Plan:
+def hurt(kind: str) -> Plan:
     """Members are killed and paused, and the coordinator moves, as its broker is killed."""
-    client = {"client": "kafka-python"} if name == "python" else {}
-    return group(f"members-{name}", 60.0, CLIENTS[name], faults=HURT, seed=seed, **client)
+    client = {"client": "kafka-python"} if kind == "python" else {}
+    return group(f"members-{kind}", 60.0, CLIENTS[kind], faults=HURT, seed=9, **client)
 
 
 FAULTS = ("kill", "pause", "partition", "stop")
@@ -102,7 +100,7 @@ SAMPLES = {
         )
     ),
     **{f"groups-{kind}": Sample(members(f"groups-{kind}", kind)) for kind in ROUGH},
-    **{f"members-{name}": Sample(hurt(name, seed)) for name, seed in SEEDS.items()},
+    **{f"members-{kind}": Sample(hurt(kind)) for kind in CLIENTS},
     "groups-second": Sample(members("groups-second", "kill", client="kafka-python")),
     "healthy-observed": Sample(
         plan("healthy-observed", 40.0, observe=True, faults=("kill", "partition"))

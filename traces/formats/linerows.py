@@ -95,8 +95,8 @@ def _usual(is_so: object) -> None:
 
 
 class _Part(NamedTuple):
-    """Rows of one verb: of which call each is, and what its verb tells. count: of records shown;
-    missing columns tell nothing."""
+    """Rows of one verb: of which call each is, and what its verb tells. shown: how many
+    records; missing columns tell nothing."""
 
     call: list[int]
     key: list[str | None]
@@ -106,7 +106,7 @@ class _Part(NamedTuple):
     end: list[int] | None = None
     answered: list[int] | None = None
     value: list[Value] | None = None
-    count: list[int] | None = None
+    shown: list[int] | None = None
 
 
 class _Reader:
@@ -145,10 +145,10 @@ class _Reader:
         process = np.array([lines[b].process for b, _ in pairs], np.int64)
         keys = _encoded([each for part in parts for each in part.key])
         _usual(all(name(each) == each and each != "null" for each in keys.names))
-        groups = [each for part in parts for each in part.group or [None] * len(part.call)]
+        groups = [each for part in parts for each in _of(part.group, part)]
         value, returned = self._values(parts, order)
         nemesis = self._nemesis(np.flatnonzero(~client))
-        count = np.maximum(_column(parts, "count", order), 0)
+        count = np.maximum(_column(parts, "shown", order), 0)
         return Rows(
             source=self.source,
             format=jsonlines.NAME,
@@ -293,7 +293,7 @@ class _Reader:
             _places(calls, [getattr(self.lines[line], each) for line in said])
             for each in ("froms", "ends", "to")
         )
-        part = _Part([], [], offset=[], to=[], end=[], answered=[], count=[])
+        part = _Part([], [], offset=[], to=[], end=[], answered=[], shown=[])
         offsets, values = self.records
         for call in calls:
             shown_of = told[call][0][1] if call in told else {}
@@ -306,7 +306,7 @@ class _Reader:
                 part.to.append(to.get(key, NULL))  # type: ignore[union-attr]
                 part.end.append(end.get(key, NULL))  # type: ignore[union-attr]
                 part.answered.append(records is not None)  # type: ignore[union-attr]
-                part.count.append(len(records or ()))  # type: ignore[union-attr]
+                part.shown.append(len(records or ()))  # type: ignore[union-attr]
                 if records:
                     offsets += [offset for offset, _ in records]
                     values += [value for _, value in records]
@@ -365,7 +365,7 @@ class _Reader:
 
     def _values(self, parts: list[_Part], order: Ints) -> tuple[pa.Array, pa.Array]:
         """What was appended and what was returned, as one type."""
-        own = pa.array([x for part in parts for x in part.value or [None] * len(part.call)])
+        own = pa.array([each for part in parts for each in _of(part.value, part)])
         returned = pa.array(self.records[1])
         if pa.types.is_null(own.type):
             own = own.cast(returned.type)
@@ -416,7 +416,7 @@ def _error(raw: bytes) -> str | None:
     return None if said is None else shown(said, 200)
 
 
-def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, int]]:
+def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, Any]]:
     """Of the calls that tell any, the offset of each key."""
     pairs = zip(calls, raws, strict=True)
     there = [(call, raw) for call, raw in pairs if raw is not NOTHING and _told(raw)]
@@ -443,6 +443,10 @@ def _progress(calls: list[int], told: list[Any]) -> _Part:
         part.offset.extend([offset for _, offset in pairs])  # type: ignore[union-attr]
     _usual(min(part.offset or [0]) >= 0)
     return part
+
+
+def _of(column: Sequence[Any] | None, part: _Part) -> Sequence[Any]:
+    return column or [None] * len(part.call)
 
 
 def _column(parts: list[_Part], name: str, order: Ints) -> Ints:

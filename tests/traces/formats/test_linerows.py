@@ -72,7 +72,17 @@ def _damage(lines: list[dict[str, Any]], draw: random.Random) -> None:
         lines.insert(at, lines[other])
     else:
         name = draw.choice([*lines[at]])
-        values = (lines[other].get(name), None, -1, 1.0, True, "t", [], [["t-0", -1]], {"a": 1})
+        values: tuple[Any, ...] = (
+            lines[other].get(name),
+            None,
+            -1,
+            1.0,
+            True,
+            "t",
+            [],
+            [["t-0", -1]],
+            {"a": 1},
+        )
         lines[at] = lines[at] | {name: draw.choice(values)}
 
 
