@@ -14,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.history import FAIL, LOG_OPERATIONS, OK, Annotation, History, Operation
-from traces.values import TRUE
 
 OFFSETS: Final = ("processed", "commit-offsets")
 """Verbs of members that name an offset with each partition."""
@@ -135,7 +134,7 @@ def _operation(
         bare = {"subscribe": keys, "assign": keys, "crash": None, "committed": group_name}
         told["argument"] = bare.get(f, (group_name, pairs if f in OFFSETS else keys))
         if f in ("subscribe", "assign"):
-            told["result"] = TRUE if rows.answered[row] else None
+            told["result"] = True if rows.answered[row] else None
         if f == "committed" and rows.outcome.of(row) == OK:
             told["result"] = pairs if keys else ()
     return Operation(
