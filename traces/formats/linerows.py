@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from system.files import read_bytes
 from traces.formats import jsonlines
 from traces.formats.events import TYPES, Event, Fields, annotations_of
-from traces.formats.text import DIGITS_MAX, TOKEN_MAX, shown
+from traces.formats.text import DIGITS_MAX, TOKEN_MAX, refuse_dense, shown
 from traces.history import CALLBACKS, MEMBER_OPERATIONS, HistoryError
 from traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words
 from traces.values import name
@@ -82,10 +82,14 @@ class Unusual(Exception):
 def rows_of(path: Path) -> Rows | None:
     """The history in a file, or None: read its events."""
     try:
-        return _Reader(str(path), read_bytes(path)).rows()
+        data = read_bytes(path)
+        refuse_dense(path, data)
+        if not data.isascii():
+            data.decode()
+        return _Reader(str(path), data).rows()
     except (Unusual, HistoryError, msgspec.MsgspecError, pa.ArrowException):
         return None
-    except (OSError, ValueError, OverflowError, RecursionError):
+    except (OSError, UnicodeError, OverflowError, RecursionError):
         return None
 
 
@@ -139,7 +143,7 @@ class _Reader:
         begun, ended = self.begun[call], self.ended[call]
         kind = np.where(ended == NULL, KINDS["info"], self.kind[ended])
         pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
-        marks, isolations = (self._said(pairs, name) for name in ("mark", "isolation"))
+        marks, isolations = (self._said(pairs, each) for each in ("mark", "isolation"))
         errors = [_error(bytes(lines[e].error)) if e != NULL else None for _, e in pairs]
         verbs = [_VERBS.get(lines[b].f, lines[b].f) for b, _ in pairs]
         process = np.array([lines[b].process for b, _ in pairs], np.int64)
@@ -358,9 +362,9 @@ class _Reader:
 
     # -- The rest
 
-    def _said(self, pairs: Sequence[tuple[int, int]], name: str) -> list[str | None]:
+    def _said(self, pairs: Sequence[tuple[int, int]], what: str) -> list[str | None]:
         """What the invocation of each call says, else its completion."""
-        of = [getattr(each, name) for each in self.lines]
+        of = [getattr(each, what) for each in self.lines]
         return [of[e] if of[b] is None and e != NULL else of[b] for b, e in pairs]
 
     def _values(self, parts: list[_Part], order: Ints) -> tuple[pa.Array, pa.Array]:
@@ -449,8 +453,8 @@ def _of(column: Sequence[Any] | None, part: _Part) -> Sequence[Any]:
     return column or [None] * len(part.call)
 
 
-def _column(parts: list[_Part], name: str, order: Ints) -> Ints:
-    found = [x for part in parts for x in getattr(part, name) or [NULL] * len(part.call)]
+def _column(parts: list[_Part], what: str, order: Ints) -> Ints:
+    found = [x for part in parts for x in getattr(part, what) or [NULL] * len(part.call)]
     return np.array(found, np.int64)[order]
 
 
