@@ -53,7 +53,8 @@ GROUP_SESSION_S = 6.0
 """The shortest session that Kafka gives a member by default (group.min.session.timeout.ms)."""
 
 LEADER_SHARE = 0.6
-"""How often the victim is who leads the topic: faults of others have less to tell."""
+"""How often the victim is who leads the topic, or coordinates its group: faults of others have less
+to tell."""
 
 
 class Fault(msgspec.Struct, frozen=True):

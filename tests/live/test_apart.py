@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from kraftcheck import clusters
-from kraftcheck.exits import BadInput
 from live.apart import Apart
 from live.clients import Setting
 from live.cluster import Cluster
@@ -131,8 +129,3 @@ def test_a_member_is_hurt_and_the_fault_is_told(tmp_path: Path) -> None:
 def test_the_library_of_another_process_is_another() -> None:
     """What runs here, threads and a program, is not taken there."""
     assert type(pickle.loads(pickle.dumps(Java()))) is Java
-
-
-def test_members_are_hurt_where_there_are_members() -> None:
-    with pytest.raises(BadInput, match="member-kill: of members of groups: take --workload groups"):
-        clusters._refuse(("member-kill",), Cluster.__new__(Cluster), False, "log")
