@@ -84,6 +84,8 @@ def complaints(specs: Path) -> list[str]:
     required["MCTransactionOutcomes"] = refined
     cleaned = ["ElectableHasCommitted", "KeptIsReplayed", "CleansCommitted", "OffsetsStay"]
     required["MCCompactionEpochs"] = cleaned  # nobody loads there
+    both = ["SameLog", "CandidateIsCovered", "LoadedIsReplayed", "LoadedIsLast"]
+    required["MCPartitionCompacted"] = [*both, "KeptIsReplayed", "CleansCommitted"]
     return lint(read_manifest(specs / "models.toml"), required)
 
 
