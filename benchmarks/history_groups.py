@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -22,7 +23,7 @@ from traces.checkers.check import check_rows
 from traces.checkers.groups import judged
 from traces.checkers.members import members_of
 from traces.checkers.verdict import HOLDS
-from traces.formats import columns
+from traces.formats import columns, detect, jsonlines
 from traces.history import History
 
 MEMBERS: Final = 8
@@ -82,21 +83,26 @@ def cost(operations: int) -> Cost:
 
 
 class FileCost(NamedTuple):
-    """Seconds: a file of columns is read, and judged."""
+    """Seconds: a file is read as columns, and judged."""
 
     operations: int
     read: float
     judged: float
 
 
-def cost_of_file(operations: int) -> FileCost:
+def cost_of_file(operations: int, format: str) -> FileCost:
     """Raises ValueError: a valid history was not found to be one."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "history.parquet"
-        path.write_bytes(columns.write(made(operations)))
+        path, history = Path(folder) / "history", made(operations)
+        if format == columns.NAME:
+            path.write_bytes(columns.write(history))
+        else:
+            path.write_text("".join(jsonlines.write(history)), encoding="utf-8")
+        del history
         begin = time.process_time()
-        rows = columns.rows_of(path)
+        rows = detect.rows_of(path, format)
     between = time.process_time()
+    assert rows is not None
     configuration = bulk.configuration_of(rows)
     report = check_rows(rows, promised(CONFIGURATION), CONFIGURATION)
     after = time.process_time()
@@ -107,12 +113,14 @@ def cost_of_file(operations: int) -> FileCost:
 
 def main() -> None:
     tell(__doc__.split("\n", 1)[0], "had by a member", cost)
-    print("operations of a file of columns      read    judged  operations a second")
-    for length in LENGTHS:
-        cost_of_file(length)  # Compiled, and imported.
-        each = min((cost_of_file(length) for _ in range(3)), key=lambda of: of.read + of.judged)
+    print("operations of a file            read    judged  operations a second")
+    for format, length in product((columns.NAME, jsonlines.NAME), LENGTHS):
+        cost_of_file(length, format)  # Compiled, and imported.
+        costs = (cost_of_file(length, format) for _ in range(3))
+        each = min(costs, key=lambda of: of.read + of.judged)
         rate = each.operations / (each.read + each.judged)
-        print(f"{each.operations:10,} {each.read:30.2f}s {each.judged:8.2f}s {rate:20,.0f}")
+        told = f"{each.operations:10,} {format:>10} {each.read:13.2f}s {each.judged:8.2f}s"
+        print(f"{told} {rate:20,.0f}")
 
 
 if __name__ == "__main__":

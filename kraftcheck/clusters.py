@@ -15,7 +15,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from live.artifacts import ArtifactError, check, libraries, version
 from live.cluster import FIRST_VOTERS, LAYOUTS, Cluster, ClusterError, Node
-from live.faults import KINDS
+from live.faults import KINDS, MEMBERS
 from live.islands import IslandError
 from live.properties import PropertyError, properties
 from system.commands import command
@@ -108,7 +108,7 @@ def record(
             raise BadInput("--client java has connections without TLS and SASL only: take another")
     if cluster is not None:
         use_java()
-        _refuse(plan["faults"], cluster, secured)
+        _refuse(plan["faults"], cluster, secured, plan["workload"])
     address = bootstrap or (cluster.bootstrap if cluster else "")
     wanted = Plan(**plan, properties=given)
     kept = f"what was recorded is kept, as incomplete: {command('check', out)}"
@@ -180,11 +180,13 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
         screen.line(f"          {command('disk', *kept)}")
 
 
-def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool) -> None:
-    """Raises BadInput for a fault that this cluster cannot have. secured: clients need TLS or SASL,
-    which those who ask brokers for changes (live/changes.py) do not have.
+def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool, workload: str) -> None:
+    """Raises BadInput for a fault that this cluster, or these clients, cannot have. secured:
+    clients need TLS or SASL, which those who ask brokers for changes (live/changes.py) do not have.
     """
     for fault in faults:
+        if fault in MEMBERS and workload != "groups":
+            raise BadInput(f"--faults {fault}: of members of groups: take --workload groups")
         if secured and fault in ("move", "recreate"):
             raise BadInput(f"--faults {fault} asks brokers without TLS and SASL: leave it out")
         if fault == "voter" and cluster.state.layout not in FIRST_VOTERS:

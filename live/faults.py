@@ -14,6 +14,7 @@ from itertools import count
 import msgspec
 
 from live import changes
+from live.apart import Apart
 from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 
@@ -25,14 +26,18 @@ topic's replicas, or this one that of the first. recreate: a topic beside the re
 after it, is deleted, and made again. Nobody is down meanwhile.
 """
 
-KINDS = ("kill", "stop", "pause", "partition", "power", "last", "last-power", *CHANGES)
-"""What can be done to a node for a while; CHANGES are no faults.
+MEMBERS = ("member-kill", "member-pause")
+"""What can be done to a member of a group for a while (live/apart.py)."""
+
+KINDS = ("kill", "stop", "pause", "partition", "power", "last", "last-power", *CHANGES, *MEMBERS)
+"""What can be done to a node for a while; CHANGES are no faults, MEMBERS those of clients.
 
 kill: SIGKILL, which keeps what it had written. stop: a controlled shutdown. pause: SIGSTOP.
 partition: its links to all other nodes are cut, those to clients are not. power: a kill that loses
 of the topic what was not flushed, which is all that Kafka leaves to the page cache. last: the
 other brokers are cut off from it until it is the last in sync, and then it is killed; last-power:
-and loses what was not flushed. These two need controllers apart.
+and loses what was not flushed. These two need controllers apart. member-kill: SIGKILL; later
+another one takes the place, with the same instance id where there is one. member-pause: SIGSTOP.
 """
 
 DOWN = ("kill", "power", "last", "last-power")
@@ -44,14 +49,17 @@ DATA_LOSS = ("power", "last", "last-power")
 NOBODY = -1
 CALL_S = 120.0
 """How long a fault command may take."""
+GROUP_SESSION_S = 6.0
+"""The shortest session that Kafka gives a member by default (group.min.session.timeout.ms)."""
 
 LEADER_SHARE = 0.6
-"""How often the victim is who leads the topic: faults of others have less to tell."""
+"""How often the victim is who leads the topic, or coordinates its group: faults of others have less
+to tell."""
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What was done to a node (NOBODY: by a command of the user's), and for how long: the
-    machine's clock, ms."""
+    """What was done to a node (NOBODY: to a member, or by a command of the user's), and for how
+    long: the machine's clock, ms."""
 
     kind: str
     node: int
@@ -62,11 +70,19 @@ class Fault(msgspec.Struct, frozen=True):
 class Nemesis:
     """Does faults to a cluster, and remembers them.
 
-    topic: whose data a power failure takes. Every fault is undone by `stop` or `stop_all`.
+    topic: whose data a power failure takes. clients: those that can be hurt, by their numbers.
+    Every fault is undone by `stop` or `stop_all`.
     """
 
-    def __init__(self, cluster: Cluster, journal: Journal, topics: Collection[str]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        journal: Journal,
+        topics: Collection[str],
+        clients: Apart | None = None,
+    ) -> None:
         self._cluster = cluster
+        self._clients = clients or Apart()
         self._journal = journal
         self._topics = topics
         self._going: dict[tuple[str, str], int] = {}
@@ -85,6 +101,10 @@ class Nemesis:
     def serves(self, name: str) -> bool:
         return "broker" in self._cluster.node(name).roles
 
+    def members(self) -> list[str]:
+        """Who can be hurt as one."""
+        return [str(number) for number in self._clients.numbers()]
+
     def start(self, kind: str, victim: str) -> None:
         self._going[kind, victim] = _now()
         self._told(f"start-{kind}", victim, self._begin(kind, victim))
@@ -93,7 +113,8 @@ class Nemesis:
         """Undoes a fault; for a node that was down, returns when it has started again."""
         self._told(f"stop-{kind}", victim, self._end(kind, victim))
         began = self._going.pop((kind, victim))
-        self.faults.append(Fault(kind, self._cluster.node(victim).number, began, _now()))
+        node = NOBODY if kind in MEMBERS else self._cluster.node(victim).number
+        self.faults.append(Fault(kind, node, began, _now()))
 
     def stop_all(self) -> None:
         for kind, victim in list(self._going):
@@ -101,6 +122,9 @@ class Nemesis:
 
     def _begin(self, kind: str, victim: str) -> Callable[[], None]:
         cluster = self._cluster
+        if kind in MEMBERS:
+            hurt = self._clients.kill if kind == "member-kill" else self._clients.pause
+            return partial(hurt, int(victim))
         if kind == "voter":
             return partial(changes.remove_voter, cluster, victim)
         if kind == "move":
@@ -117,6 +141,9 @@ class Nemesis:
         return lambda: begin(victim)
 
     def _end(self, kind: str, victim: str) -> Callable[[], None]:
+        if kind in MEMBERS:
+            mend = self._clients.release if kind == "member-kill" else self._clients.resume
+            return partial(mend, int(victim))
         if kind == "voter":
             return partial(changes.add_voter, self._cluster, victim)
         if kind == "move":
@@ -191,19 +218,24 @@ def disturb(
     """One fault after the other until `done`; the cluster is whole again when this returns.
 
     names: of the nodes. session: seconds after which a broker is fenced that is not heard of; so
-    some faults are shorter than that, and most are longer. leader: who leads the topic now.
+    some faults are shorter than that, and most are longer. leader: who leads the topic, or the log
+    of its group, now.
     """
     draw = random.Random(seed)
     while not done.wait(draw.uniform(2.0, 6.0)):
         kind, share, victim = draw.choice(kinds), draw.random(), draw.choice(names)
-        if kind == "voter":
+        if kind in MEMBERS:
+            if not (there := nemesis.members()):
+                continue
+            victim = draw.choice(there)
+        elif kind == "voter":
             victim = draw.choice([name for name in names if nemesis.votes(name)])
         elif share < LEADER_SHARE or kind in DATA_LOSS:
             victim = leader() or victim
         if kind == "move" and not nemesis.serves(victim):
             continue
         nemesis.start(kind, victim)
-        lasts = session * draw.uniform(0.4, 2.0)
+        lasts = (GROUP_SESSION_S if kind in MEMBERS else session) * draw.uniform(0.4, 2.0)
         if kind.startswith("last"):  # whatever may be elected shall be
             lasts = max(lasts, session + 2.0)
         done.wait(lasts)

@@ -45,6 +45,10 @@ class Java:
         self._program: _Program | None = None
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Java], tuple[()]]:
+        """In another process it is another program."""
+        return Java, ()
+
     @property
     def version(self) -> str:
         return f"Apache Kafka's client {version()}, consumers: {self._consumers.version}"

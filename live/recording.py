@@ -31,6 +31,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from live import datalog, facts, grouplog, metadata, txnlog
+from live.apart import Apart
 from live.behind import Behind
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
@@ -52,10 +53,11 @@ from live.topics import (
     make,
     standing,
 )
-from live.workloads import WORKLOADS
+from live.workloads import WORKLOADS, group_of
 
 TRANSACTIONS = "transactions"
 """The workload whose producers write in transactions (WORKLOADS)."""
+INSTANCE = "group.instance.id"
 TOLD_S = 0.5
 REBALANCE_S = 350.0
 """session.timeout.ms, max.poll.interval.ms and a heartbeat, by the defaults of clients."""
@@ -353,9 +355,11 @@ def _work(
 ) -> tuple[Nemesis | Called | None, int]:
     """Who did the faults, and how many clients their library did not let go."""
     workload = WORKLOADS[plan.workload]
+    apart = Apart()
+    consumer = partial(apart.run, workload.consumer) if workload.apart else workload.consumer
     clients = [
         *((workload.producer, at, _producer_options(plan)) for at in range(plan.producers)),
-        *((workload.consumer, at, {}) for at in range(plan.consumers)),
+        *((consumer, at, _consumer_options(plan, at)) for at in range(plan.consumers)),
         *((workload.asker, at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
@@ -365,11 +369,11 @@ def _work(
         crew.start(role, setting, at, options)
     disturbers = Crew()
     if cluster is not None and plan.faults:
-        nemesis = Nemesis(cluster, setting.journal, (plan.topic,))
+        nemesis = Nemesis(cluster, setting.journal, (plan.topic,), apart)
         names = [node.name for node in cluster.state.nodes]
         how = (plan.faults, plan.seed, calm, cluster.session_ms / 1000)
         admin = admin_of(cluster.bootstrap, plan.properties)
-        leader = partial(_leader, admin, cluster, plan.topic)
+        leader = partial(_coordinator if workload.apart else _leader, admin, cluster, plan.topic)
         disturbers.start(disturb, nemesis, names, *how, leader)
     elif plan.fault_command:
         nemesis = Called(plan.fault_command, setting.journal, setting.bootstrap, plan.topic)
@@ -385,6 +389,7 @@ def _work(
         told("undoing faults, ending clients")
         disturbers.join()  # no node stays down or paused
     held = crew.join(HELD_S)
+    apart.end()
     return nemesis, held
 
 
@@ -394,7 +399,27 @@ def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
         number = admin.list_topics(topic, timeout=2).topics[topic].partitions[0].leader
     except (KafkaException, KeyError):
         return None
+    return _name_of(cluster, number)
+
+
+def _coordinator(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
+    """Likewise, who coordinates the group that shares the topic."""
+    group = group_of(topic)
+    try:
+        told = admin.describe_consumer_groups([group], request_timeout=2)[group].result()
+    except KafkaException:
+        return None
+    return None if told.coordinator is None else _name_of(cluster, told.coordinator.id)
+
+
+def _name_of(cluster: Cluster, number: int) -> str | None:
     return next((node.name for node in cluster.state.nodes if node.number == number), None)
+
+
+def _consumer_options(plan: Plan, at: int) -> Mapping[str, Any]:
+    """Whoever gives static members an id means one for each."""
+    given = plan.properties.get(INSTANCE)
+    return {} if given is None or plan.workload != "groups" else {INSTANCE: f"{given}-{at}"}
 
 
 def _producer_options(plan: Plan) -> Mapping[str, Any]:

@@ -29,11 +29,17 @@ AGAIN_S = 0.5
 
 
 class Workload(NamedTuple):
-    """Who is at work, each in a thread of its own."""
+    """Who is at work, each in a thread of its own. apart: consumers in a process each."""
 
     producer: Role
     consumer: Role
     asker: Role = ask_offsets
+    apart: bool = False
+
+
+def group_of(topic: str) -> str:
+    """The group whose members share a topic."""
+    return f"{topic}-group"
 
 
 def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
@@ -42,7 +48,7 @@ def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
     """
     draw = random.Random(at)
     while not setting.done.is_set():
-        member = Member(setting, f"{setting.topic}-group", options)
+        member = Member(setting, group_of(setting.topic), options)
         try:
             for _ in range(draw.randint(*POLLS)):
                 if setting.done.is_set():
@@ -121,6 +127,6 @@ def _initialised(
 
 WORKLOADS: Mapping[str, Workload] = {
     "log": Workload(produce, consume),
-    "groups": Workload(produce, subscribe),
+    "groups": Workload(produce, subscribe, apart=True),
     "transactions": Workload(transact, consume),
 }

@@ -5,6 +5,7 @@ history.py says; `history_of` makes operations of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.history import FAIL, OK, Annotation, History, Operation
+from traces.history import FAIL, LOG_OPERATIONS, OK, Annotation, History, Operation
 
 OFFSETS: Final = ("processed", "commit-offsets")
 """Verbs of members that name an offset with each partition."""
@@ -35,19 +36,28 @@ class Words(NamedTuple):
         )
         return found
 
+    def any_of(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = np.isin(
+            self.codes, [self.names.index(name) for name in names if name in self.names]
+        )
+        return found
+
     def of(self, row: int) -> str | None:
         code = int(self.codes[row])
         return None if code == NULL else self.names[code]
 
 
 class Rows(NamedTuple):
-    """The file as columns. completed: NEVER where it never was. splits: of the row at `at`, what it
-    returned is `splits[at]` to `splits[at + 1]` of offsets and returned; answered: whether it was
-    told any, or none. value, returned: of one type."""
+    """The file as columns. line: where in it each is. operation: of the client, from 0. completed:
+    NEVER where it never was. splits: of the row at `at`, what it returned is `splits[at]` to
+    `splits[at + 1]` of offsets and returned; answered: whether it was told any, or none; of an
+    assignment: whether its consumer went back to the beginning. value, returned: of one type."""
 
     source: str
+    format: str
     time_unit: str
     annotations: tuple[Annotation, ...]
+    line: Ints
     operation: Ints
     process: Ints
     f: Words
@@ -69,9 +79,9 @@ class Rows(NamedTuple):
     returned: pa.Array
 
 
-def history_of(rows: Rows, format: str, chosen: Ints | None = None) -> History:
+def history_of(rows: Rows, chosen: Ints | None = None) -> History:
     """The same as operations. chosen: only those of these rows, in order; no appends or fetches."""
-    index, group = operation_numbers(rows)
+    index = operation_numbers(rows)
     at = range(len(rows.operation)) if chosen is None else chosen.tolist()
     values: tuple[list[Any], list[Any]] = ([], [])
     if chosen is None:
@@ -79,10 +89,10 @@ def history_of(rows: Rows, format: str, chosen: Ints | None = None) -> History:
     operations = []
     for number, of in groupby(at, key=lambda row: int(index[row])):
         [row, *more] = of
-        operations.append(_operation(rows, number, int(group[row]), [row, *more], values))
+        operations.append(_operation(rows, number, [row, *more], values))
     return History(
         source=rows.source,
-        format=format,
+        format=rows.format,
         time_unit=rows.time_unit,
         operations=tuple(operations),
         annotations=rows.annotations,
@@ -90,15 +100,14 @@ def history_of(rows: Rows, format: str, chosen: Ints | None = None) -> History:
     )
 
 
-def operation_numbers(rows: Rows) -> tuple[Ints, Ints]:
-    """Of each row, the number of its operation of the contract, and of its client's operation."""
+def operation_numbers(rows: Rows) -> Ints:
+    """Of each row, the number of its operation of the contract."""
     new = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
-    log = rows.f.are("append") | rows.f.are("fetch")
-    return np.cumsum(new | log) - 1, np.cumsum(new) - 1
+    return np.cumsum(new | rows.f.any_of(LOG_OPERATIONS)) - 1
 
 
 def _operation(
-    rows: Rows, index: int, group: int, of: list[int], values: tuple[list[Any], list[Any]]
+    rows: Rows, index: int, of: list[int], values: tuple[list[Any], list[Any]]
 ) -> Operation:
     row = of[0]
     f = rows.f.of(row)
@@ -115,13 +124,17 @@ def _operation(
         told = {"key": rows.key.of(row), "result": shown if rows.answered[row] else None}
         for name, column in (("argument", rows.offset), ("to", rows.to), ("end", rows.end)):
             told[name] = None if column[row] == NULL else int(column[row])
+    elif f in LOG_OPERATIONS:
+        end = int(rows.end[row])
+        told = {"key": rows.key.of(row), "result": None if end == NULL else end}
     else:
         keys = tuple([rows.key.of(each) for each in of if rows.key.codes[each] != NULL])
         pairs = tuple([(rows.key.of(each), int(rows.offset[each])) for each in of])
         group_name = rows.group.of(row)
-        told["argument"] = {"subscribe": keys, "crash": None, "committed": group_name}.get(
-            f, (group_name, pairs if f in OFFSETS else keys)
-        )
+        bare = {"subscribe": keys, "assign": keys, "crash": None, "committed": group_name}
+        told["argument"] = bare.get(f, (group_name, pairs if f in OFFSETS else keys))
+        if f in ("subscribe", "assign"):
+            told["result"] = True if rows.answered[row] else None
         if f == "committed" and rows.outcome.of(row) == OK:
             told["result"] = pairs if keys else ()
     return Operation(
@@ -131,8 +144,8 @@ def _operation(
         invoked=int(rows.invoked[row]),
         completed=None if completed == NEVER else completed,
         outcome=rows.outcome.of(row) or FAIL,
-        group=group,
-        line=row + 1,
+        group=int(rows.operation[row]),
+        line=int(rows.line[row]),
         error=rows.error.of(row),
         isolation=rows.isolation.of(row),
         mark=rows.mark.of(row),

@@ -16,7 +16,7 @@ from kraftcheck.check.logs import judge_log, judge_rows
 from kraftcheck.check.objects import judge_objects
 from kraftcheck.check.options import AUTO, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
-from traces.formats import columns, detect, trace
+from traces.formats import detect, trace
 from traces.history import History
 from traces.report.judged import Judged
 
@@ -26,8 +26,9 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
     begin = perf_counter()
     name = detect.detect(path) if options.format == AUTO else options.format
     judged = None
-    if name == columns.NAME and writer is None and options.model in (AUTO, trace.MODEL):
-        judged = judge_rows(columns.rows_of(path), options)
+    if writer is None and options.model in (AUTO, trace.MODEL):
+        rows = detect.rows_of(path, name)
+        judged = None if rows is None else judge_rows(rows, options)
     if judged is None:
         history = detect.read(path, name)
         judged = judge(history, options)

@@ -15,7 +15,6 @@ import numpy as np
 from kraftcheck import artifacts
 from system import commands
 from traces.checkers.log import MODEL
-from traces.formats.columns import NAME
 from traces.history import FAIL, INDETERMINATE, History
 from traces.report.judged import Judged
 from traces.rows import Rows, operation_numbers
@@ -86,12 +85,12 @@ def facts_of(history: History, model: str, options: Options) -> dict[str, Any]:
 
 def facts_of_rows(rows: Rows, options: Options) -> dict[str, Any]:
     """The same of a partition log's operations in columns."""
-    index, _ = operation_numbers(rows)
+    index = operation_numbers(rows)
     _, first = np.unique(index, return_index=True)
     outcome = {name: rows.outcome.are(name)[first] for name in (INDETERMINATE, FAIL)}
     return {
         "file": rows.source,
-        "format": NAME,
+        "format": rows.format,
         "model": MODEL,
         "operations": len(first),
         "indeterminate": int(outcome[INDETERMINATE].sum()),

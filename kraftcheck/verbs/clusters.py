@@ -176,12 +176,13 @@ def cluster_heal(**options: Any) -> int:
     type=click.Choice(
         [
             *("kill", "stop", "pause", "partition", "power", "last", "last-power"),
-            *("voter", "move", "recreate"),
+            *("voter", "move", "recreate", "member-kill", "member-pause"),
         ]
     ),
     help="Kinds of faults; may be repeated. power: a kill that loses what was not flushed; last: "
     "of the last replica in sync; voter, move, recreate: a controller leaves the voters, replicas "
-    "move, a topic beside is deleted; later all is as it was.",
+    "move, a topic beside is deleted; member-kill, member-pause: of a group's members; later all "
+    "is as it was.",
 )
 @click.option(
     "--fault-command",

@@ -100,6 +100,7 @@ def test_jars_that_are_not_the_known_ones_are_one_line(
         ("move", "single", False, ": the cluster has one broker"),
         ("partition", "apart", False, ": start the cluster with --islands"),
         ("recreate", "changing", True, " asks brokers without TLS and SASL"),
+        ("member-kill", "single", False, ": of members of groups: take --workload groups"),
     ],
 )
 def test_a_fault_that_a_cluster_cannot_have_is_refused(
@@ -108,4 +109,4 @@ def test_a_fault_that_a_cluster_cannot_have_is_refused(
     nodes = [Node(name, at, roles, "127.0.0.1") for at, (name, roles) in enumerate(LAYOUTS[layout])]
     cluster = Cluster(Path("runs"), State("4.3.1", layout, False, {}, tuple(nodes), ()))
     with pytest.raises(exits.BadInput, match=f"--faults {fault}{said}"):
-        clusters._refuse((fault,), cluster, secured)
+        clusters._refuse((fault,), cluster, secured, "log")

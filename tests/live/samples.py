@@ -29,6 +29,10 @@ SETTINGS = {
     "broker.heartbeat.interval.ms": "500",
     "replica.lag.time.max.ms": "3000",
     "offsets.topic.num.partitions": "1",
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.heartbeat.interval.ms": "1000",
+    "group.consumer.heartbeat.interval.ms": "1000",
     "transaction.state.log.num.partitions": "1",
 }
 
@@ -51,8 +55,28 @@ def plan(name: str, seconds: float = 20.0, **more: object) -> Plan:
 def members(name: str, kind: str, **more: object) -> Plan:
     """A group; under pauses, of the consumer protocol."""
     properties = {"group.protocol": "consumer"} if kind == "pause" else {}
+    return group(name, 30.0, properties, faults=(kind,), **more)
+
+
+def group(name: str, seconds: float, properties: dict[str, str], **more: object) -> Plan:
     of_groups = {"workload": "groups", "partitions": 2, "consumers": 3, "properties": properties}
-    return plan(name, 30.0, faults=(kind,), **of_groups, **more)
+    return plan(name, seconds, **of_groups, **more)
+
+
+CLIENTS = {
+    "consumer": {"group.protocol": "consumer"},
+    "static": {"session.timeout.ms": "6000", "group.instance.id": "kept"},
+    "python": {"session.timeout.ms": "6000"},
+}
+"""Members that are killed: of the consumer protocol, whose session is the broker's; of the classic
+one, each with an instance id; by kafka-python."""
+HURT = ("member-kill", "member-pause", "kill")
+
+
+def hurt(kind: str) -> Plan:
+    """Members are killed and paused, and the coordinator moves, as its broker is killed."""
+    client = {"client": "kafka-python"} if kind == "python" else {}
+    return group(f"members-{kind}", 60.0, CLIENTS[kind], faults=HURT, seed=9, **client)
 
 
 FAULTS = ("kill", "pause", "partition", "stop")
@@ -76,6 +100,7 @@ SAMPLES = {
         )
     ),
     **{f"groups-{kind}": Sample(members(f"groups-{kind}", kind)) for kind in ROUGH},
+    **{f"members-{kind}": Sample(hurt(kind)) for kind in CLIENTS},
     "groups-second": Sample(members("groups-second", "kill", client="kafka-python")),
     "healthy-observed": Sample(
         plan("healthy-observed", 40.0, observe=True, faults=("kill", "partition"))

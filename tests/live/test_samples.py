@@ -104,6 +104,25 @@ def test_healthy_defaults_promise_something_and_leaders_moved(name: str, tmp_pat
     assert judged(tmp_path, promise.level).verdict == "holds"
 
 
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name.startswith("members")])
+def test_members_were_killed_as_they_asked_and_the_coordinator_moved(
+    name: str, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(tmp_path)
+    kinds = Counter(fault.kind for fault in told(tmp_path).faults)
+    waiting: Counter[int] = Counter()
+    members = set()
+    for line in (tmp_path / HISTORY).read_text("utf-8").splitlines():
+        each = msgspec.json.decode(line)
+        waiting[each["process"]] += 1 if each["type"] == "invoke" else -1
+        members |= {each["process"]} if each["f"] == "subscribe" else set()
+    killed = [member for member in members if waiting[member] > 0]
+    assert 0 < len(killed) <= kinds["member-kill"]
+    log = metadata.read(tmp_path / metadata.METADATA)
+    assert facts.moves_of("__consumer_offsets", log)
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

@@ -86,6 +86,8 @@ def complaints(specs: Path) -> list[str]:
     required["MCMovingReads"] = ["ReadsAreCommitted"]
     cleaned = ["ElectableHasCommitted", "KeptIsReplayed", "CleansCommitted", "OffsetsStay"]
     required["MCCompactionEpochs"] = cleaned  # nobody loads there
+    both = ["SameLog", "CandidateIsCovered", "LoadedIsReplayed", "LoadedIsLast"]
+    required["MCPartitionCompacted"] = [*both, "KeptIsReplayed", "CleansCommitted"]
     return lint(read_manifest(specs / "models.toml"), required)
 
 

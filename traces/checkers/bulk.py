@@ -10,6 +10,7 @@ tell what cannot be had so, `Unusual` is raised, and who asks makes operations o
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
@@ -20,11 +21,15 @@ from traces.checkers import members
 from traces.checkers.columns import (
     CODES,
     DID,
+    EARLIEST,
     FETCH,
+    LATEST,
     MAY,
     NEVER,
+    OFFSET_MAX,
     UNKNOWN,
     Appends,
+    Codes,
     Flags,
     Ints,
     LogBatch,
@@ -32,19 +37,22 @@ from traces.checkers.columns import (
     indices,
 )
 from traces.checkers.members import NONE, Builder, Commits, Members, Polled, Processed
-from traces.history import CALLBACKS, FAIL, MEMBER_OPERATIONS, OK, READ_UNCOMMITTED
-from traces.rows import OFFSETS, Rows, Words, history_of, operation_numbers
+from traces.history import (
+    CALLBACKS,
+    FAIL,
+    LOG_OPERATIONS,
+    MEMBER_OPERATIONS,
+    OK,
+    READ_UNCOMMITTED,
+)
+from traces.rows import NULL, OFFSETS, Rows, Words, history_of, operation_numbers
 
 RARE: Final = (*CALLBACKS, "leave", "committed", "subscribe", "crash")
+ASSIGNMENTS: Final = ("assign", "subscribe", "crash")
 
 
 class Unusual(Exception):
     """These rows tell what only operations can be judged by."""
-
-
-def _any(words: Words, names: tuple[str, ...]) -> Flags:
-    found: Flags = np.isin(words.codes, [words.names.index(n) for n in names if n in words.names])
-    return found
 
 
 def _outcomes(rows: Rows) -> Any:
@@ -58,15 +66,16 @@ def _ended(rows: Rows) -> Ints:
 
 def configuration_of(rows: Rows) -> Configuration:
     """As `configuration_in` of the same operations."""
-    append, fetch = rows.f.are("append"), rows.f.are("fetch")
-    listening = _any(rows.f, CALLBACKS).any()
+    append, fetch, latest = (rows.f.are(each) for each in ("append", "fetch", "latest"))
+    listening = rows.f.any_of(CALLBACKS).any()
     subscribed = rows.f.are("subscribe").any()
     who = _pairs(rows.process, rows.key)
-    one_client = bool(np.isin(np.unique(who[append]), np.unique(who[fetch])).any())
+    appending, asking, reading = (np.unique(who[each]) for each in (append, latest, fetch))
+    one_client = np.isin(appending, np.concatenate((asking, reading))).any()
     return Configuration(
         consumers="listen" if listening else "subscribe" if subscribed else "assign",
-        one_client=one_client,
-        asks_latest=False,
+        one_client=bool(one_client),
+        asks_latest=bool(np.isin(asking, reading).any()),
         goes_back=_goes_back(rows, who, fetch),
     )
 
@@ -82,7 +91,7 @@ def gaps_in(rows: Rows, configuration: Configuration) -> bool:
 
 def has_members(rows: Rows) -> bool:
     """As `has_members` of the same operations."""
-    return bool(_any(rows.f, MEMBER_OPERATIONS).any())
+    return bool(rows.f.any_of(MEMBER_OPERATIONS).any())
 
 
 def _pairs(processes: Ints, key: Words) -> Ints:
@@ -124,11 +133,11 @@ def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
     """A segment for each topic-partition. named: it says what the numbers of values stand for.
     Raises Unusual.
     """
-    if rows.isolation.are(READ_UNCOMMITTED).any() or rows.f.are("crash").any():
+    at = indices(rows.f.any_of(LOG_OPERATIONS))
+    if not len(at) or rows.isolation.are(READ_UNCOMMITTED).any():
         raise Unusual
-    log = rows.f.are("append") | rows.f.are("fetch")
-    at = indices(log)
-    if not len(at):
+    largest = max(int(each.max(initial=0)) for each in (rows.offset, rows.offsets, rows.end - 1))
+    if largest > OFFSET_MAX:
         raise Unusual
     # In the order in which keys appear, and of each key in the order of rows.
     codes = rows.key.codes[at] + 1
@@ -140,7 +149,7 @@ def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
     order = np.argsort(segment, kind="stable")
     at, segment = at[order], segment[order]
     labels = [rows.key.names[key - 1] if key else None for key in keys.tolist()]
-    index, group = operation_numbers(rows)
+    index, group = operation_numbers(rows), rows.operation
     outcome, ended = _outcomes(rows), _ended(rows)
     is_append = rows.f.are("append")[at]
     a, r = at[is_append], at[~is_append]
@@ -162,7 +171,7 @@ def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
     )
     reads = Reads(
         *(of, rows.process[r], session, rows.invoked[r], ended[r]),
-        *(np.full(len(r), FETCH, np.int8), rows.offset[r], rows.end[r], outcome[r]),
+        *(_kinds(rows, r), rows.offset[r], rows.end[r], outcome[r]),
         *(index[r], group[r], splits, rows.offsets[told], value[len(a) :]),
     )
     counted = np.bincount(segment, minlength=len(keys)).astype(np.int64)
@@ -170,34 +179,65 @@ def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
     return LogBatch(len(keys), counted, appends, reads, tuple(labels), values)
 
 
-def _sessions(rows: Rows, fetches: Ints) -> Ints:
-    """Of each fetch its session (columns.py: sessions_of). Raises Unusual: a process subscribes
-    after it has fetched.
-    """
-    subscribed = indices(rows.f.are("subscribe"))
-    if len(subscribed):
-        heard: dict[int, int] = {}
-        for process, row in zip(rows.process[fetches].tolist(), fetches.tolist(), strict=True):
-            heard[process] = min(heard.get(process, row), row)
-        late = zip(rows.process[subscribed].tolist(), subscribed.tolist(), strict=True)
-        if any(heard.get(process, row) < row for process, row in late):
-            raise Unusual
-    resets = indices(_any(rows.f, CALLBACKS))
-    every = np.concatenate((fetches, resets))
+def _kinds(rows: Rows, reads: Ints) -> Codes:
+    found = np.full(len(reads), FETCH, np.int8)
+    for name, kind in (("latest", LATEST), ("earliest", EARLIEST)):
+        found[rows.f.are(name)[reads]] = kind
+    return found
+
+
+def _sessions(rows: Rows, reads: Ints) -> Ints:
+    """Of each read its session (columns.py: sessions_of); of who asks for an end, its process."""
+    found = rows.process[reads].copy()
+    fetch = rows.f.are("fetch")[reads]
+    found[fetch] = _sessions_of_fetches(rows, reads[fetch])
+    return found
+
+
+def _sessions_of_fetches(rows: Rows, fetches: Ints) -> Ints:
+    who = _pairs(rows.process, rows.key)
+    called = indices(rows.f.any_of(CALLBACKS))
+    assigned, others = _resets(rows, who, fetches)
+    every = np.concatenate((fetches, called, assigned))
+    by = np.concatenate((who[fetches], who[called], others))
     is_reset = np.arange(len(every)) >= len(fetches)
-    who = _pairs(rows.process, rows.key)[every]
-    order = np.lexsort((every, who))
-    new = np.concatenate(([True], who[order][1:] != who[order][:-1]))
+    is_callback = is_reset & (np.arange(len(every)) < len(fetches) + len(called))
+    order = np.lexsort((every, by))
+    new = np.concatenate(([True], by[order][1:] != by[order][:-1]))[: len(order)]
     numbers = np.cumsum(new | is_reset[order])
     # Within which a callback came, is a session of its own.
-    following = np.concatenate((~new[1:] & is_reset[order][1:], [False]))
+    following = np.concatenate((~new[1:] & is_callback[order][1:], [False]))[: len(order)]
     completed = rows.completed[every[order]]
-    begun = np.concatenate((rows.invoked[every[order]][1:], [0]))
+    begun = np.concatenate((rows.invoked[every[order]][1:], [0]))[: len(order)]
     alone = following & ~is_reset[order] & (completed > begun)
     numbers[alone] = int(numbers.max(initial=0)) + 1 + np.arange(int(alone.sum()))
     found = np.empty(len(every), np.int64)
     found[order] = numbers
     return found[: len(fetches)]
+
+
+def _resets(rows: Rows, who: Ints, fetches: Ints) -> tuple[Ints, Ints]:
+    """Of what an assignment does not keep (of a consumer that is torn down, of all): its row, and
+    whose place in which partition (as `who`)."""
+    at = indices(rows.f.any_of(ASSIGNMENTS))
+    if not len(at):
+        return at, at
+    pairs = np.unique(who[fetches])
+    example = {pair: row for pair, row in zip(who[fetches].tolist(), fetches.tolist(), strict=True)}
+    of_process: dict[int, list[int]] = {}
+    for pair in pairs.tolist():
+        of_process.setdefault(int(rows.process[example[pair]]), []).append(pair)
+    found: list[tuple[int, int]] = []
+    for _, of in groupby(at.tolist(), key=lambda row: int(rows.operation[row])):
+        row, *more = of
+        forgets = rows.f.of(row) == "crash" or rows.answered[row]
+        named = [each for each in (row, *more) if rows.key.codes[each] != NULL]
+        kept = set() if forgets else {int(who[each]) for each in named}
+        for pair in of_process.get(int(rows.process[row]), ()):
+            if pair not in kept:
+                found.append((row, pair))
+    rows_of = np.array(found, np.int64).reshape(len(found), 2)
+    return rows_of[:, 0], rows_of[:, 1]
 
 
 # -- Members
@@ -207,9 +247,9 @@ def members_of(rows: Rows) -> Members | None:
     """Raises HistoryError: as of `members_of`. Unusual."""
     if not has_members(rows):
         return None
-    offsets = _any(rows.f, OFFSETS)
-    index, _ = operation_numbers(rows)
-    builder = Builder(history_of(rows, "columns", indices(_any(rows.f, RARE))), _last_heard(rows))
+    offsets = rows.f.any_of(OFFSETS)
+    index = operation_numbers(rows)
+    builder = Builder(history_of(rows, indices(rows.f.any_of(RARE))), _last_heard(rows))
     for each in builder.history.operations:
         builder.add(each)
     fetch = rows.f.are("fetch")
@@ -327,9 +367,8 @@ class _Spans:
         pair = self._pair(spans.place, spans.process)
         self._order = np.argsort(pair, kind="stable")
         self._begin = self._keyed(pair, spans.begin)[self._order]
-        self._end = self._keyed(pair, spans.end)[self._order]
-        if (self._end[1:] < self._end[:-1]).any():
-            raise Unusual
+        # The first that has not ended by some time is the first of which none before has.
+        self._end = np.maximum.accumulate(self._keyed(pair, spans.end)[self._order])
         self._first = np.searchsorted(pair[self._order], np.arange(len(self._who) + 1))
         self._spans = spans
 

@@ -319,7 +319,8 @@ class Builder:
             after = max(offsets) + 1 if after is None else max(after, max(offsets) + 1)
         elif before is None:
             before = after
-        assert before is not None
+        if before is None:
+            return  # nothing was there, wherever it stood
         after = before if after is None else after
         if span != NONE:
             self._stood[span] = after

@@ -66,7 +66,7 @@ def claims(names: Sequence[str]) -> bool:
 
 def read(path: Path) -> History:
     """Raises HistoryError: its line is the number of the row, from 1."""
-    return history_of(rows_of(path), NAME)
+    return history_of(rows_of(path))
 
 
 # -- Columns
@@ -88,7 +88,8 @@ def rows_of(path: Path) -> Rows:
         why = shown(" ".join(str(error).split()), 120)
         raise HistoryError(source, 0, f"corrupt Parquet file of {len(data)} bytes: {why}") from None
     _refuse(rows)
-    return rows
+    new = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
+    return rows._replace(operation=np.cumsum(new) - 1)
 
 
 def _refuse_size(source: str, told: pq.FileMetaData) -> None:
@@ -120,8 +121,10 @@ def _rows(source: str, table: pa.Table) -> Rows:
     value, returned = _values(table, returned)
     return Rows(
         source=source,
+        format=NAME,
         time_unit=unit,
         annotations=noted,
+        line=np.arange(1, table.num_rows + 1),
         value=value,
         answered=answered,
         splits=splits,
@@ -222,8 +225,7 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
     log = rows.f.are("append") | rows.f.are("fetch")
     bare = log | rows.f.are("subscribe") | rows.f.are("crash")
     answered = rows.outcome.are(OK)
-    callback = _any(rows.f, CALLBACKS)
-    offsets = _any(rows.f, OFFSETS)
+    callback, offsets = rows.f.any_of(CALLBACKS), rows.f.any_of(OFFSETS)
     nothing = rows.value.is_null().to_numpy(zero_copy_only=False)
     first = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
     back = np.concatenate(([False], invoked[1:] < invoked[:-1]))
@@ -248,13 +250,6 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
         at = int(np.flatnonzero(rows.offsets < 0)[0])
         return int(np.searchsorted(rows.splits, at, "right")) - 1, "an offset below 0"
     return _open_call(rows, first, callback)
-
-
-def _any(words: Words, names: Sequence[str]) -> NDArray[np.bool_]:
-    found = np.zeros(len(words.codes), np.bool_)
-    for name in names:
-        found |= words.are(name)
-    return found
 
 
 def _alike(rows: Rows) -> NDArray[np.bool_]:

@@ -16,9 +16,19 @@ from typing import Final
 
 import msgspec
 
-from traces.formats import columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine
+from traces.formats import (
+    columns,
+    jepsen,
+    jsonlines,
+    knossos,
+    linerows,
+    loglines,
+    parquet,
+    porcupine,
+)
 from traces.formats.text import HEAD, head_lines, read_head, shown
 from traces.history import History, HistoryError
+from traces.rows import Rows
 
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module
@@ -26,6 +36,11 @@ READERS: Final[dict[str, ModuleType]] = {
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
+
+_IN_COLUMNS: Final[dict[str, Callable[[Path], Rows | None]]] = {
+    columns.NAME: columns.rows_of,
+    jsonlines.NAME: linerows.rows_of,
+}
 
 BINARY: Final = {
     b"JEPSEN": "Jepsen's binary store: export history.edn from it",
@@ -49,6 +64,18 @@ def read(path: Path, format: str = "auto") -> History:
     with _no_collection():
         history: History = READERS[name].read(path)
     return history
+
+
+def rows_of(path: Path, name: str) -> Rows | None:
+    """The file as columns of operations on partitions' logs; None: it is to be read as operations.
+    Raises HistoryError.
+
+    name: of its format.
+    """
+    if name not in _IN_COLUMNS:
+        return None
+    with _no_collection():
+        return _IN_COLUMNS[name](path)
 
 
 @contextmanager

@@ -196,7 +196,11 @@ def record(path: str, events: Iterable[Event]) -> Recording:
     for at, (event, time, process) in enumerate(starts):
         completion, completed = ends.get(at, (None, None))
         calls.append(Call(event, completion, process, time, completed))
-    return Recording(calls, _annotations(known, times), unit)
+    told = [
+        (event, time) for event, time in zip(known, times, strict=True) if event.process is None
+    ]
+    noted = annotations_of([event for event, _ in told], [time for _, time in told], times[-1])
+    return Recording(calls, noted, unit)
 
 
 def _within(event: Event, outer: Event) -> bool:
@@ -261,8 +265,9 @@ _ENDS: Final = {"stop": "start", "resume": "pause"}
 _LABEL_MAX: Final = 120
 
 
-def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...]:
-    """What the nemesis did. Jepsen tells each twice: when it begins, and when it is done.
+def annotations_of(events: list[Event], times: list[int], end: int) -> tuple[Annotation, ...]:
+    """What the nemesis did, of its events. Jepsen tells each twice: when it begins, and when it is
+    done. end: when the history does.
 
     A fault lasts from the end of its `start-x` (or `pause-x`) to the end of `stop-x` (`resume-x`),
     or to the end of the history, and is called `x`; anything else lasts as long as doing it took.
@@ -271,8 +276,6 @@ def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...
     begun: dict[str, tuple[Event, int]] = {}
     lasting: dict[str, tuple[int, str]] = {}
     for event, time in zip(events, times, strict=True):
-        if event.process is not None:
-            continue
         if event.f in (LEADER_EPOCH, FAULT):
             key = key_of(event.key)
             kind = "leader epoch" if event.f == LEADER_EPOCH else "fault"
@@ -289,7 +292,6 @@ def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...
             found.append(Annotation(at=start[0], until=time, kind="fault", label=start[1]))
         else:
             found.append(Annotation(at=first[1], until=time, kind="fault", label=_label(event)))
-    end = times[-1]
     found += [
         Annotation(at=at, until=end, kind="fault", label=said) for at, said in lasting.values()
     ]

@@ -44,17 +44,22 @@ def read_text(path: Path) -> str:
         raise HistoryError(str(path), 0, error.strerror or str(error)) from None
     if not data.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
+    refuse_dense(path, data)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise HistoryError(str(path), line, f"byte {data[error.start]:#04x} is no UTF-8") from None
+
+
+def refuse_dense(path: Path, data: bytes) -> None:
+    """Raises HistoryError: it is made of brackets."""
     for what, opening, share in _DENSEST:
         count = sum(map(data.count, opening))
         if count > _FEW + len(data) // share:
             most = f"at most one for {share} is read"
             what = f"{count:,} {what} in {len(data):,} bytes, {most}"
             raise HistoryError(str(path), 0, what)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise HistoryError(str(path), line, f"byte {data[error.start]:#04x} is no UTF-8") from None
 
 
 def read_head(path: Path) -> bytes:

@@ -75,7 +75,7 @@ def compare(seed: int, folder: Path) -> str:
     """What came of one history; raises AssertionError where the two do not agree."""
     history = world(seed)
     rows = rows_of(history, folder)
-    again = [replace(each, line=0) for each in history_of(rows, columns.NAME).operations]
+    again = [replace(each, line=0) for each in history_of(rows).operations]
     assert again == [*history.operations], seed
     configuration = configuration_in(history)
     assert bulk.configuration_of(rows) == configuration, seed

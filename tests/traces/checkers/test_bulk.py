@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from reference.clients.promises import promised
-from tests.traces.checkers.bulk_worlds import compare, rows_of, world
+from tests.traces.checkers.bulk_worlds import compare, of_log, rows_of, world
 from tests.traces.checkers.member_worlds import CONFIGURATION
 from traces.checkers import bulk
+from traces.checkers.bulk import batch_of
 from traces.checkers.check import check_history, check_rows
+from traces.checkers.columns import from_history
+from traces.history import LOG_OPERATIONS
 
 
 def test_columns_are_those_of_the_operations(tmp_path: Path) -> None:
@@ -43,6 +48,24 @@ def test_a_wrong_column_is_seen(
     with pytest.raises(AssertionError):
         for seed in range(400):
             compare(seed, tmp_path)
+
+
+def test_who_subscribes_again_or_is_torn_down_keeps_what_it_keeps(tmp_path: Path) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(80):
+        draw, history = random.Random(seed), world(seed)
+        changed = []
+        for each in history.operations:
+            if each.f == "processed" and draw.random() < 0.5:
+                verb = draw.choice(("subscribe", "crash"))
+                kept = tuple(draw.sample(("t-0", "t-1"), draw.randint(0, 2)))
+                each = replace(each, f=verb, argument=kept if verb == "subscribe" else None)
+                found[verb] += 1
+            changed.append(each)
+        history = replace(history, operations=tuple(changed))
+        if any(each.f in LOG_OPERATIONS for each in changed):
+            assert of_log(batch_of(rows_of(history, tmp_path))) == of_log(from_history(history))
+    assert min(found["subscribe"], found["crash"]) > 50, found
 
 
 def test_reports_are_the_same(tmp_path: Path) -> None:
