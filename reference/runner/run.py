@@ -139,6 +139,7 @@ def simulate_run(
     own = run_seed(seed, run)
     chosen = SeededChooser(own) if chooser is None else chooser
     simulate(found, chosen, _memo(found, bug), recorder, run, own, options or {})
+    recorder.demand_unchanged()
     return Run(recorder.results[0], taken(recorder))
 
 

@@ -24,6 +24,14 @@ class KnownRow(msgspec.Struct, eq=False, gc=False):
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""
     owner: object = None
+    name: bytes = b""
+    """The digest of `body`, under which it is stored, once it was."""
+    stored: Any = None
+    """What whoever judges it in the same process has made of it."""
+
+    @property
+    def value(self) -> Any:
+        return self.row
 
     def is_unchanged(self) -> bool:
         return _encode(self.row) == self.body
@@ -36,6 +44,8 @@ class KnownInput(msgspec.Struct, eq=False, gc=False):
     """The name of its type."""
     number: int = -1
     owner: object = None
+    name: bytes = b""
+    stored: Any = None
 
     def is_unchanged(self) -> bool:
         return _encode(self.value) == self.body

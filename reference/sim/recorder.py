@@ -5,8 +5,8 @@ the part, and a step's rows and inputs get theirs when the step gets its own; so
 runs of the part alone, not on what the memo knew before.
 
 L7: at the end of a run the number of recorded steps must be the number of handler calls that the
-scheduler counted; at the end of a part every row and input that the part names is encoded again
-and must be what it was.
+scheduler counted; at the end of a part, or of a run that is alone, every row and input that it
+names is encoded again and must be what it was.
 """
 
 from __future__ import annotations
@@ -160,10 +160,7 @@ class Recorder:
 
     def tables(self) -> PartTables:
         """The part. Raises AssertionError where a value is no longer what was recorded (L7)."""
-        for row in self._rows:
-            assert row.is_unchanged(), f"a handler changed a {type(row.row).__name__}"
-        for known in self._inputs:
-            assert known.is_unchanged(), f"a handler changed an input, {known.kind}"
+        self.demand_unchanged()
         columns = {
             "runs": self._run_columns(),
             "steps": self._step_columns(),
@@ -180,7 +177,15 @@ class Recorder:
         for name, length in lengths.items():
             columns[name]["part"] = array("q", [self.first_run]) * length
             tables[name] = schema.table(name, columns[name])
-        return PartTables(self.first_run, len(self.results), tables)
+        known: dict[str, Sequence[Any]] = {"rows": self._rows, "inputs": self._inputs}
+        return PartTables(self.first_run, len(self.results), tables, known)
+
+    def demand_unchanged(self) -> None:
+        """Raises AssertionError where a value is no longer what was recorded (L7)."""
+        for row in self._rows:
+            assert row.is_unchanged(), f"a handler changed a row, {type(row.row).__name__}"
+        for known in self._inputs:
+            assert known.is_unchanged(), f"a handler changed an input, {known.kind}"
 
     def _run_columns(self) -> dict[str, Any]:
         results = self.results
@@ -227,9 +232,11 @@ class Recorder:
 
 
 def _contents(known: Sequence[KnownRow] | Sequence[KnownInput]) -> dict[str, Any]:
+    for value in known:
+        value.name = value.name or schema.digest(value.body)
     return {
         "id": array("i", range(len(known))),
-        "digest": [schema.digest(value.body) for value in known],
+        "digest": [value.name for value in known],
         "body": [value.body for value in known],
     }
 

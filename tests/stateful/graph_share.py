@@ -26,7 +26,7 @@ from reference.steered.moves import Steered
 from tests.stateful import reached
 from traces.cover.charts import Chart, ChartStore, Namer, coverage_of
 from traces.cover.models import of_scenario, read_covers, select
-from traces.jobs.canonical import Renaming, Step
+from traces.jobs.renaming import Renaming, Step
 
 ASKED: Final = "CHAOS_COVERAGE"
 CHARTS: Final = Path(__file__).resolve().parents[2] / "runs" / ".verdicts" / "charts"

@@ -138,7 +138,7 @@ class Namer:
         under = judged.constants
         if under not in self._canonicalisers:
             self._canonicalisers[under] = Canonicaliser(under)
-        form = self._canonicalisers[under].canonical(judged.step)
+        form = self._canonicalisers[under].of_pieces(judged.step)
         return form.digest(constants_text(under).encode())
 
 

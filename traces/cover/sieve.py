@@ -26,7 +26,7 @@ from reference.protocols import AnyConstants, is_composed, kind_of, nodes_of, ro
 from specs import SPECS
 from traces.cover.charts import Namer
 from traces.cover.matching import Matcher
-from traces.jobs import canonical
+from traces.jobs import renaming
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.protocols import constants_text, decode_constants, decode_step_constants
@@ -93,7 +93,7 @@ class _Marker:
         return (type(input).__name__, *fields.told(input))
 
     def _fields(self, struct: Any, among: frozenset[str]) -> _Fields:
-        same = canonical.unrenamed(struct)
+        same = renaming.unrenamed(struct)
         return _Fields(
             tuple([name for name in same if name in among]),
             tuple([n for n in struct.__struct_fields__ if n in among and n not in same]),

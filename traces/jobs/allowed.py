@@ -61,7 +61,7 @@ class Allowed:
         if relevance is None:
             relevance = self._relevance[constants] = Relevance(constants, SPECS)
         judged = relevance.judged(step)
-        form = self._canonicaliser(judged.constants).canonical(judged.step)
+        form = self._canonicaliser(judged.constants).of_pieces(judged.step)
         text = constants_text(judged.constants)
         key = form.digest(text.encode())
         if key not in self._verdicts:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -35,8 +35,15 @@ from reference.protocols import (
     row_has_form,
     takers_of,
 )
-from traces.jobs.canonical import Step
-from traces.jobs.protocols import constants_text, decode_constants, decoder_of, decoder_of_inputs
+from traces.jobs.pieces import Pieces, apart
+from traces.jobs.protocols import (
+    constants_text,
+    decode_constants,
+    decoder_of,
+    decoder_of_inputs,
+    types_of_inputs,
+)
+from traces.jobs.renaming import Step
 from traces.schema import PartTables, TraceError, digest
 
 __all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged"]
@@ -61,6 +68,13 @@ class Stored(msgspec.Struct, eq=False):
     value: Any
     name: bytes
     whole: bool
+
+
+class _Reader(NamedTuple):
+    """What reads bodies, and the types of what it makes of them."""
+
+    decode: Callable[[bytes], Any]
+    types: tuple[type[Any], ...]
 
 
 @lru_cache(STORED_LIMIT)
@@ -157,6 +171,9 @@ class Part:
         codes = np.array([code[text] for text in texts], dtype=np.int64)
         self.run_constants, self.step_constants = np.split(codes, [len(self.run)])
 
+        self._known = tables.known or {}
+        self._rows_apart: dict[int, Pieces] = {}
+        self._inputs_apart: dict[int, Pieces] = {}
         self.row_bodies: list[bytes] = self.tables["rows"]["body"].to_pylist()
         self.row_digests: list[bytes] = self.tables["rows"]["digest"].to_pylist()
         self.input_bodies: list[bytes] = self.tables["inputs"]["body"].to_pylist()
@@ -198,14 +215,15 @@ class Part:
 
     @cached_property
     def stored_rows(self) -> list[Stored]:
-        decoders = [decoder_of(kind.row) for kind in KINDS]
-        of = [decoders[kind] for kind in self.row_kind.tolist()]
+        readers = [_Reader(decoder_of(kind.row), (kind.row,)) for kind in KINDS]
+        of = [readers[kind] for kind in self.row_kind.tolist()]
         return self._stored("rows", of, self.row_bodies)
 
     @cached_property
     def stored_inputs(self) -> list[Stored]:
-        decode = decoder_of_inputs(self.constants[0])
-        of = [decode] * len(self.input_bodies)
+        constants = self.constants[0]
+        reader = _Reader(decoder_of_inputs(constants), types_of_inputs(constants))
+        of = [reader] * len(self.input_bodies)
         return self._stored("inputs", of, self.input_bodies)
 
     @cached_property
@@ -333,26 +351,60 @@ class Part:
             ignored=self.ignored[number],
         )
 
+    def step_in_pieces(self, number: int) -> Step:
+        """The same in pieces (pieces.py)."""
+        node, before, input, after, sent = self.parts_of_steps[number]
+        return Step(
+            action=self.action[number],
+            node=node,
+            before=self._row_pieces(before),
+            input=self._input_pieces(input),
+            after=self._row_pieces(after),
+            sent=tuple([self._input_pieces(self._sent(message)) for message in sent]),
+            ignored=self.ignored[number],
+        )
+
+    def _row_pieces(self, number: int) -> Pieces:
+        known = self._rows_apart.get(number)
+        if known is None:
+            known = self._rows_apart[number] = apart(self.rows[number])
+        return known
+
+    def _input_pieces(self, number: int) -> Pieces:
+        known = self._inputs_apart.get(number)
+        if known is None:
+            known = self._inputs_apart[number] = apart(self.inputs[number])
+        return known
+
     def first_step(self, node: int, row: int) -> Step:
         """The step "Init" that puts a node into its first row."""
         return Step("Init", node, self.rows[row], None, self.rows[row], (), "")
 
     def messages(self, numbers: Sequence[int] | Ints) -> tuple[Any, ...]:
-        for number in numbers:
-            if not self.is_message[number]:
-                raise TraceError(
-                    f"part {self.first_run}: {type(self.inputs[number]).__name__} was recorded as "
-                    "sent, but is no message"
-                )
-        return tuple([self.inputs[number] for number in numbers])
+        return tuple([self.inputs[self._sent(number)] for number in numbers])
+
+    def _sent(self, number: int) -> int:
+        if not self.is_message[number]:
+            raise TraceError(
+                f"part {self.first_run}: {type(self.inputs[number]).__name__} was recorded as "
+                "sent, but is no message"
+            )
+        return number
 
     def _stored(
-        self, table: str, decoders: Sequence[Callable[[bytes], Any]], bodies: Sequence[bytes]
+        self, table: str, readers: Sequence[_Reader], bodies: Sequence[bytes]
     ) -> list[Stored]:
+        """What was simulated in this process and stands here byte for byte is not read again."""
         values = []
-        for number, (decode, body) in enumerate(zip(decoders, bodies, strict=True)):
+        written = chain(self._known.get(table, ()), repeat(None))
+        for number, (reader, body, known) in enumerate(zip(readers, bodies, written, strict=False)):
             try:
-                values.append(_stored(decode, body))
+                if known is None or known.body != body or type(known.value) not in reader.types:
+                    values.append(_stored(reader.decode, body))
+                    continue
+                if known.stored is None:
+                    known.stored = Stored(known.value, known.name, whole=True)
+                values.append(known.stored)
             except msgspec.MsgspecError as error:
                 raise TraceError(
                     f"part {self.first_run}: {table} {number} cannot be read: {error}"

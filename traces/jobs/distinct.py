@@ -33,11 +33,13 @@ import pyarrow.parquet as pq
 
 from reference.protocols import AnyConstants
 from specs import SPECS
-from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
+from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep
 from traces.jobs.checks import Finding, check_runs
 from traces.jobs.columns import Mask, Part, forget_stored, name_of
+from traces.jobs.pieces import make_room
 from traces.jobs.protocols import constants_text, decode_step_constants
-from traces.jobs.relevance import Relevance
+from traces.jobs.relevance import Judged, Relevance
+from traces.jobs.renaming import Step
 from traces.jobs.step_frames import INIT
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartTables
 from traces.store import PartEntry, read_part
@@ -212,7 +214,7 @@ class _Judge:
         self._named: dict[CanonicalStep, _Named] = {}
 
     def name(self, step: Step) -> _Named:
-        form = self._canonicaliser.canonical(step)
+        form = self._canonicaliser.of_pieces(step)
         known = self._named.get(form)
         if known is None:
             if len(self._named) >= MEMO_LIMIT:
@@ -242,21 +244,24 @@ class _Namer:
         self._judges: dict[AnyConstants, _Judge] = {}
         self._known: dict[bytes, _Named] = {}
 
-    def name(self, recorded: bytes, constants: str, step: Callable[[], Step]) -> _Named:
-        """The class of the step of this name, which was recorded under these constants."""
+    def name(
+        self, recorded: bytes, constants: str, judged: Callable[[Relevance], Judged]
+    ) -> _Named:
+        """The class of the step of this name, which was recorded under these constants. judged: as
+        it is judged."""
         known = self._known.get(recorded)
         if known is None:
             if len(self._known) >= RECORDED_LIMIT:
                 self._known.clear()
-            known = self._known[recorded] = self._found(constants, step())
+            known = self._known[recorded] = self._found(constants, judged)
         return known
 
-    def _found(self, constants: str, step: Step) -> _Named:
+    def _found(self, constants: str, judged_by: Callable[[Relevance], Judged]) -> _Named:
         relevance = self._relevance.get(constants)
         if relevance is None:
             relevance = Relevance(decode_step_constants(constants), self._specs)
             self._relevance[constants] = relevance
-        judged = relevance.judged(step)
+        judged = judged_by(relevance)
         judge = self._judges.get(judged.constants)
         if judge is None:
             judge = self._judges[judged.constants] = _Judge(judged.constants)
@@ -295,6 +300,7 @@ class Classes:
     """
 
     def __init__(self, part: Part, specs: Path = SPECS) -> None:
+        make_room()
         self._part = part
         self._namer = _namers.setdefault(specs, _Namer(specs))
         self._classes: dict[bytes, _Class] = {}
@@ -315,15 +321,22 @@ class Classes:
         text = part.constants_texts[code]
         if step == FIRST_ROW:
             recorded = name_of(text, INIT, node, part.stored_rows[row].name)
-            named = self._namer.name(recorded, text, lambda: part.first_step(node, row))
+            first = part.first_step(node, row)
+            named = self._namer.name(recorded, text, lambda by: by.judged(first))
         else:
             recorded = part.step_names[step]
-            named = self._namer.name(recorded, text, lambda: part.step(step))
+            named = self._namer.name(recorded, text, lambda by: self._judged(by, step))
         self._keys.append((step, node, row, text, recorded, named.key))
         known = self._classes.get(named.key)
         if known is None:
             known = self._classes[named.key] = _Class(named.constants, named.form)
         return known
+
+    def _judged(self, relevance: Relevance, number: int) -> Judged:
+        part, step = self._part, self._part.step_in_pieces(number)
+        _, before, input, *_ = part.parts_of_steps[number]
+        label = relevance.label(step.node, step.action, part.rows[before], part.inputs[input])
+        return relevance.judged_as(label, step)
 
     def slim(self) -> pa.Table:
         part, classes = self._part, self._classes.values()

@@ -62,10 +62,15 @@ def actions_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def decoder_of_inputs(constants: RunConstants) -> Callable[[bytes], Any]:
-    """What reads an input or a sent message of a run: of its protocols, and of all that come with
-    them. It raises msgspec.MsgspecError for what is none.
+    """What reads an input or a sent message of a run. It raises msgspec.MsgspecError for what is
+    none.
     """
-    return _decoder_beside(frozenset(map(_place, protocols_of(constants))))
+    return decoder_of(union(types_of_inputs(constants)))
+
+
+def types_of_inputs(constants: RunConstants) -> tuple[type[Any], ...]:
+    """Of inputs and of messages: those of a run's protocols, and of all that come with them."""
+    return _types_beside(frozenset(map(_place, protocols_of(constants))))
 
 
 def _place(protocol: Protocol) -> tuple[str, str]:
@@ -74,13 +79,13 @@ def _place(protocol: Protocol) -> tuple[str, str]:
 
 
 @cache
-def _decoder_beside(places: frozenset[tuple[str, str]]) -> Callable[[bytes], Any]:
+def _types_beside(places: frozenset[tuple[str, str]]) -> tuple[type[Any], ...]:
     named = [p for p in PROTOCOLS if _place(p) in places]
     extended = {name for protocol in named for name in extended_by(protocol)}
     beside = [protocol for protocol in named if protocol.name not in extended]
     types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
     types += [of for protocol in beside for of in protocol.messages]
-    return decoder_of(union(dict.fromkeys(types)))
+    return tuple(dict.fromkeys(types))
 
 
 _making: Final = Lock()

@@ -29,9 +29,9 @@ other. The tests judge recorded steps and damaged ones in both forms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +44,8 @@ from reference.protocols import AnyConstants, kind_named, kind_of, protocol_of
 from tla_utils.mentions import Mentions, mentions
 from tla_utils.overrides import ModuleSource, read_modules
 from traces.jobs.abstraction import constant_name
-from traces.jobs.canonical import Step
+from traces.jobs.pieces import Pieces, apart, step_apart, whole
+from traces.jobs.renaming import Step
 from traces.jobs.step_frames import INIT, libraries
 
 
@@ -76,17 +77,55 @@ def action_of(label: str) -> str:
     return label.partition("_")[0]
 
 
-class _Plan(NamedTuple):
-    """Of a record: the fields that do not matter, with their values in the first row; and those of
-    which only fields within may matter. values: of the former those that a record has."""
+class _Plan:
+    """What does not matter of a row, in places: of each of these fields, if a step leaves it alone,
+    those that get what stands there in the first row."""
 
-    unmentioned: tuple[tuple[str, Any], ...]
-    within: tuple[tuple[str, _Plan], ...]
-    values: Callable[[Any], tuple[Any, ...]]
+    def __init__(
+        self, first: Pieces, fields: Sequence[tuple[list[int], list[int]]], names: frozenset[str]
+    ) -> None:
+        """fields: the places of each, and those among them that do not matter. names: of them."""
+        self.names = names
+        self._first = first
+        self._free = [places for _, places in fields]
+        self._fields = [itemgetter(*places) for places, _ in fields]
+        every = [at for places, _ in fields for at in places]
+        self._all = itemgetter(*every) if every else None
+        self._takes: dict[tuple[bool, ...], itemgetter[Any]] = {}
+        self._take_all = self._take((True,) * len(fields))
+
+    def reduced(self, before: Pieces, after: Pieces) -> tuple[Pieces, Pieces]:
+        """Two rows of a step, without what does not matter to it."""
+        if self._all is None:
+            return before, after
+        take = self._take_all
+        if before is not after and self._all(before) != self._all(after):
+            take = self._take(tuple([_equal(f(before), f(after)) for f in self._fields]))
+        reduced = take(before + self._first)
+        return reduced, reduced if before is after else take(after + self._first)
+
+    def _take(self, alone: tuple[bool, ...]) -> itemgetter[Any]:
+        """alone: whether each field was left alone. It takes from a row with the first one behind
+        it."""
+        known = self._takes.get(alone)
+        if known is None:
+            count = len(self._first)
+            free = zip(self._free, alone, strict=True)
+            first = {at for places, is_alone in free if is_alone for at in places}
+            chosen = [at + count if at in first else at for at in range(count)]
+            known = self._takes[alone] = itemgetter(*chosen)
+        return known
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Of pieces. Mostly those that are equal are one object."""
+    if isinstance(one, tuple):
+        return all([a is b or a.value == b.value for a, b in zip(one, other, strict=True)])
+    return one is other or bool(one.value == other.value)
 
 
 class Judged(NamedTuple):
-    """A step as it is judged, and the constants under which it is."""
+    """A step as it is judged, in pieces, and the constants under which it is."""
 
     step: Step
     constants: AnyConstants
@@ -102,15 +141,21 @@ class Relevance:
         self._cases: dict[tuple[int, str], Case | None] = {}
 
     def of(self, step: Step) -> Step:
-        """The step as it is judged."""
-        return self.judged(step).step
+        """The step as it is judged, as values."""
+        judged = self.judged(step).step
+        before, after = whole(judged.before), whole(judged.after)
+        return step._replace(action=judged.action, before=before, after=after)
 
     def judged(self, step: Step) -> Judged:
         label = self.label(step.node, step.action, step.before, step.input)
+        return self.judged_as(label, step_apart(step))
+
+    def judged_as(self, label: str, step: Step) -> Judged:
+        """The same of a step in pieces, with the action that is judged."""
         plan, constants = self._known(step.node, label)
         before, after = step.before, step.after
         if plan is not None:
-            before, after = _reduced(before, after, plan)
+            before, after = plan.reduced(before, after)
         # Not `_replace`, which takes three times as long, for every step that is new.
         judged = Step(label, step.node, before, step.input, after, step.sent, step.ignored)
         return Judged(judged, constants)
@@ -134,8 +179,7 @@ class Relevance:
         )
         if plan is None:
             return fields, constants
-        replaced = {name for name, _ in (*plan.unmentioned, *plan.within)}
-        return fields - replaced, constants
+        return fields - plan.names, constants
 
     def _known(self, node: int, label: str) -> tuple[_Plan | None, AnyConstants]:
         """What is done to rows, and the constants, by the action that is judged."""
@@ -159,41 +203,19 @@ class Relevance:
         return replace(self._constants, **free) if free else self._constants
 
     def _plan(self, initial: Any, mentioned: Mentions) -> _Plan:
-        unmentioned, within = [], []
+        first = apart(initial)
+        layout = first[0]
+        names: set[str] = set()
+        fields: list[tuple[list[int], list[int]]] = []
         for name in initial.__struct_fields__:
-            first, field = getattr(initial, name), spec_name(name)
+            value, field, places = getattr(initial, name), spec_name(name), layout.under(name)
             if field not in mentioned.fields:
-                unmentioned.append((name, first))
-            elif field not in mentioned.whole and isinstance(first, msgspec.Struct):
-                within.append((name, self._plan_within(field, first, mentioned)))
-        return _plan_of(unmentioned, within)
-
-    def _plan_within(self, field: str, initial: Any, mentioned: Mentions) -> _Plan:
-        """Of a record that is only a way to fields within: those to which no way leads."""
-        ends = {end for way, end in mentioned.paths if way == field}
-        names = [name for name in initial.__struct_fields__ if spec_name(name) not in ends]
-        return _plan_of([(name, getattr(initial, name)) for name in names], [])
-
-
-def _plan_of(unmentioned: Sequence[tuple[str, Any]], within: Sequence[tuple[str, _Plan]]) -> _Plan:
-    # Of no field and of one attrgetter makes no tuple of values.
-    names = [name for name, _ in unmentioned]
-    many = len(names) > 1
-    values = attrgetter(*names) if many else lambda row: tuple([getattr(row, n) for n in names])
-    return _Plan(tuple(unmentioned), tuple(within), values)
-
-
-def _reduced(before: Any, after: Any, plan: _Plan) -> tuple[Any, Any]:
-    if before is after:
-        of_both = dict(plan.unmentioned)
-    else:
-        values = zip(plan.unmentioned, plan.values(before), plan.values(after), strict=True)
-        of_both = dict([first for first, old, new in values if old is new or old == new])
-    for name, inner in plan.within:
-        old = getattr(before, name)
-        if old == getattr(after, name):
-            of_both[name] = _reduced(old, old, inner)[0]
-    if not of_both:
-        return before, after
-    reduced = replace(before, **of_both)
-    return reduced, reduced if before is after else replace(after, **of_both)
+                fields.append((places, places))
+                names.add(name)
+            elif field not in mentioned.whole and isinstance(value, msgspec.Struct):
+                # A record that is only a way to fields within: those to which no way leads.
+                ends = {end for way, end in mentioned.paths if way == field}
+                free = [n for n in value.__struct_fields__ if spec_name(n) not in ends]
+                fields.append((places, [at for n in free for at in layout.under(f"{name}.{n}")]))
+                names.add(name)
+        return _Plan(first, fields, frozenset(names))

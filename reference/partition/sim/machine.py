@@ -20,7 +20,6 @@ from reference.partition.messages import (
     BrokerFlush,
     CheckpointHighWatermark,
     ControllerRequestTimeout,
-    Input,
     IsrShrinkTimeout,
     MetadataRecords,
     ProduceResponse,
@@ -74,6 +73,7 @@ class PartitionMachine(Machine):
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
         self._same_wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
+        self._known_wants: dict[tuple[type[Any], tuple[Any, ...]], KnownInput] = {}
         self.outlooks = Outlooks(memo.enabled and self.stands_by_rows)
         self.brokers, self.controller = self.make_handlers(memo.bug)
 
@@ -102,7 +102,7 @@ class PartitionMachine(Machine):
     def new_state(self, node: int, known: KnownRow) -> State:
         if node in CONTROLLERS:
             return State(self, node, known, known.row, True, (), {})
-        wanted = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
+        wanted = tuple(self._wanted(node, known.row))
         wants = self._same_wants.setdefault(wanted, wanted)
         return State(self, node, known, known.row, is_up(known.row), wants, {})
 
@@ -147,44 +147,52 @@ class PartitionMachine(Machine):
             return False
         return is_harmless(before, after)
 
-    def _wanted(self, node: int, row: BrokerRow) -> list[Input]:
+    def _want(self, of: type[Any], *about: Any) -> KnownInput:
+        """The one object for an activity, and for what it is about."""
+        known = self._known_wants.get((of, about))
+        if known is None:
+            known = self._known_wants[of, about] = self.interner.input(of(*about))
+        return known
+
+    def _wanted(self, node: int, row: BrokerRow) -> list[KnownInput]:
         """What the broker's own activities will do, if nothing comes in between."""
         if not is_up(row):
             return []
-        wants: list[Input] = []
+        want = self._want
+        wants: list[KnownInput] = []
         if row.controller_request != NO_REQUEST:
-            wants.append(ControllerRequestTimeout(row.controller_request))
+            wants.append(want(ControllerRequestTimeout, row.controller_request))
         elif row.broker_epoch == UNDEFINED:
-            wants.append(SendRegistration())
+            wants.append(want(SendRegistration))
         else:
-            wants.append(SendHeartbeat())
+            wants.append(want(SendHeartbeat))
         if row.alter_request != NO_REQUEST:
-            wants.append(ControllerRequestTimeout(row.alter_request))
+            wants.append(want(ControllerRequestTimeout, row.alter_request))
         if row.role == "Leader":
             wants += self._wanted_of_leader(node, row)
         elif may_fetch(row):
-            wants.append(SendReplicaFetch())
-        wants += [ReplicaFetchTimeout(request) for request in row.fetching]
+            wants.append(want(SendReplicaFetch))
+        wants += [want(ReplicaFetchTimeout, request) for request in row.fetching]
         if row.flushed < len(row.log):
-            wants.append(BrokerFlush())
+            wants.append(want(BrokerFlush))
         if row.checkpoint != row.high_watermark:
-            wants.append(CheckpointHighWatermark())
+            wants.append(want(CheckpointHighWatermark))
         return wants
 
-    def _wanted_of_leader(self, node: int, row: BrokerRow) -> list[Input]:
-        rules = self.brokers.rules
-        wants: list[Input] = []
+    def _wanted_of_leader(self, node: int, row: BrokerRow) -> list[KnownInput]:
+        rules, want = self.brokers.rules, self._want
+        wants: list[KnownInput] = []
         if rules.may_send_alter_partition(row):
-            wants.append(SendAlterPartition())
+            wants.append(want(SendAlterPartition))
         end = len(row.log)
         for broker, remote in zip(self.constants.brokers, row.remotes, strict=True):
             if broker != node and remote.caught_up and remote.end_offset != end:
-                wants.append(ReplicaLagTimeout(broker))
+                wants.append(want(ReplicaLagTimeout, broker))
         if row.pending.kind == "None" and any(
             r != node and rules.is_out_of_sync(row, r) for r in row.isr
         ):
-            wants.append(IsrShrinkTimeout())
-        wants += [ProduceTimeout(request) for request in {p.request: None for p in row.parked}]
+            wants.append(want(IsrShrinkTimeout))
+        wants += [want(ProduceTimeout, each) for each in {p.request: None for p in row.parked}]
         return wants
 
 

@@ -148,5 +148,5 @@ def test_a_change_after_the_last_step_is_found_by_the_sweep(
             force_setattr(self.rows[0], "epoch", 99)
 
     monkeypatch.setattr(scheduler.Simulation, "execute", mutating)
-    with pytest.raises(AssertionError, match="a handler changed a Row"):
+    with pytest.raises(AssertionError, match="a handler changed a row, Row"):
         simulate_part("quorum", 5, 0, 1)

@@ -35,7 +35,7 @@ def test_a_part_fits_the_contract(part: PartTables) -> None:
 def test_a_part_is_written_and_read_back(part: PartTables, tmp_path: Path) -> None:
     store.begin_trace(tmp_path, Campaign(scenario="quorum", seed=8, runs=35))
     store.write_part(tmp_path, part)
-    assert list(store.read_parts(tmp_path)) == [part]
+    assert list(store.read_parts(tmp_path)) == [part._replace(known=None)]
 
 
 def test_a_part_without_runs_is_a_part() -> None:

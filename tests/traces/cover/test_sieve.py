@@ -17,7 +17,7 @@ from traces.cover.campaigns import read_seen
 from traces.cover.charts import keys_of
 from traces.cover.matching import Matcher
 from traces.cover.sieve import Sieve, Sight, merged
-from traces.jobs import canonical
+from traces.jobs import canonical, renaming
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
@@ -108,7 +108,7 @@ def test_a_renamed_step_has_the_same_mark(graph: str) -> None:
 
 def test_a_mark_that_tells_names_would_leave_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = matched("partition-isr")
-    monkeypatch.setattr(canonical, "unrenamed", lambda struct: struct.__struct_fields__)
+    monkeypatch.setattr(renaming, "unrenamed", lambda struct: struct.__struct_fields__)
     sieve, constants = Sieve([matcher]), matcher.composition.constants
     others = [renamed(matcher, step) for step in graph_steps(matcher)[::7]]
     assert not all(sieve.admits(constants, step) for step in others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from reference.protocols import AnyConstants, peers_of
-from traces.jobs.canonical import UNCHANGED, Renaming, Renumbering, Step
+from traces.jobs.renaming import UNCHANGED, Renaming, Renumbering, Step
 
 
 def rename_step(

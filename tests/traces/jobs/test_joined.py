@@ -43,7 +43,7 @@ RUNS = [
 def key_of(constants: Constants, step: Step) -> bytes:
     judged, under = Relevance(constants, SPECS).judged(step)
     assert isinstance(under, Constants)
-    return Canonicaliser(under).canonical(judged).digest(constants_text(under).encode())
+    return Canonicaliser(under).of_pieces(judged).digest(constants_text(under).encode())
 
 
 @cache

@@ -11,6 +11,7 @@ import pytest
 from msgspec.msgpack import encode
 
 from reference.cluster.types import ClusterConstants
+from reference.kit.fields import union
 from reference.partition.messages import IsrShrinkTimeout
 from reference.partition.protocol import BROKER, PARTITION
 from reference.partition.types import PartitionConstants
@@ -81,9 +82,11 @@ def test_inputs_are_those_of_the_protocols_that_come_together(
         replace(each, modules="elsewhere") if each is PARTITION else each for each in PROTOCOLS
     ]
     monkeypatch.setattr(protocols, "PROTOCOLS", apart)
-    beside = protocols._decoder_beside.__wrapped__  # what is kept is of the true protocols
+    of = protocols._types_beside.__wrapped__  # what is kept is of the true protocols
     vote = VoteRequest(2, 1, 2, 1, 1, pre_vote=False)
-    home, elsewhere = beside(frozenset([("", "")])), beside(frozenset([("elsewhere", "")]))
+    home, elsewhere = (
+        protocols.decoder_of(union(of(frozenset([(place, "")])))) for place in ("", "elsewhere")
+    )
     assert home(encode(vote)) == vote
     assert elsewhere(encode(IsrShrinkTimeout())) == IsrShrinkTimeout()
     for decode, strange in ((home, IsrShrinkTimeout()), (elsewhere, vote)):
