@@ -42,11 +42,12 @@ class Genome(NamedTuple):
         return {**self.own, **(fixed or {})}
 
 
-def settings(suffers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def settings(on_request: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """By name, options that runs of a seed may have beside those that they draw: so many times as
-    long as others, or one type of message is disturbed as no others are (family.py)."""
+    long as others, or what their family has on request (family.py)."""
     longer = {f"{FRESH} x{times}": {STRETCH: times} for times in STRETCHES if times > 1}
-    return {FRESH: {}, **longer, **{f"{FRESH} {of}": dict(own) for of, own in suffers.items()}}
+    asked = {f"{FRESH} {name}": dict(own) for name, own in on_request.items()}
+    return {FRESH: {}, **longer, **asked}
 
 
 # --- Mutations: of one run, with the help of another. Both have made choices.

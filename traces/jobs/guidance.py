@@ -90,7 +90,7 @@ class Made(msgspec.Struct, frozen=True, array_like=True):
 def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
     """By way of making a run of a seed, the options that it does not draw; none that the campaign
     fixes."""
-    ways = settings(family(campaign.scenario).suffers)
+    ways = settings(family(campaign.scenario).on_request)
     return {how: own for how, own in ways.items() if not own.keys() & campaign.options.keys()}
 
 
@@ -225,8 +225,9 @@ class Corpus:
             made = generation.runs[each["run"] - generation.first_run]
             if each["run"] in owners:
                 self._kept[each["run"]] = each["choices"], made.options
+            # In the first generation all is new, whichever way runs are made.
             for at, more in enumerate((worth[each["run"]], each["steps"], 1)):
-                brought[made.how][at] += _RUN * more
+                brought[made.how][at] += _RUN * more * bool(generation.first_run)
         self.brought = {way: Brought(*each) for way, each in brought.items()}
 
     def generation(self, number: int) -> Generation:
@@ -236,7 +237,8 @@ class Corpus:
         owned = sorted(self._owner)
         weights = np.array([_WHOLE // self._met[thing] for thing in owned], dtype=np.int64)
         lot = _Lot([self._owner[thing] for thing in owned], np.cumsum(weights))
-        ways = self._ways(campaign.guided, tuple(self.brought if owned else self._of_a_seed))
+        # Nothing is known yet, and most of what is wrong plain runs find at once.
+        ways = self._ways(campaign.guided) if owned else [FRESH] * campaign.guided
         return Generation(
             recorded_with=self._recorded_with,
             scenario=campaign.scenario,
@@ -244,15 +246,15 @@ class Corpus:
             runs=tuple([self._made(run, how, lot) for run, how in enumerate(ways, first)]),
         )
 
-    def _ways(self, runs: int, among: Sequence[str]) -> Iterator[str]:
+    def _ways(self, runs: int) -> Iterator[str]:
         """How so many runs are to be made: each as UCB1 says, if those before it had brought what
         others of their way have."""
         rates = {
             how: each.worth * _UNIT // max(1, each.steps) for how, each in self.brought.items()
         }
         best = max(1, *rates.values())
-        tried = {how: self.brought[how].runs for how in among}
-        steps = {how: max(1, self.brought[how].steps) for how in among}
+        tried = {how: each.runs for how, each in self.brought.items()}
+        steps = {how: max(1, each.steps) for how, each in self.brought.items()}
         usual = max(1, sum(steps.values()) // max(1, sum(tried.values())))
 
         def bound(how: str) -> int:
@@ -264,7 +266,7 @@ class Corpus:
             return rates[how] * _UNIT // best + share
 
         for _ in range(runs):
-            how = max(among, key=bound)
+            how = max(tried, key=bound)
             own = self.brought[how]
             tried[how] += _RUN
             steps[how] += _RUN * own.steps // own.runs if own.runs else _RUN * usual

@@ -98,9 +98,9 @@ def test_every_family_has_longer_runs(scenario: str) -> None:
 @pytest.mark.parametrize("scenario", ["quorum", "partition"])
 def test_each_type_of_message_can_suffer(scenario: str) -> None:
     """Also one that no run draws; each setting makes other runs of the same seeds."""
-    assert FAMILIES[scenario].suffers.keys() < FAMILIES["cluster"].suffers.keys()
-    plain, *others = settings(FAMILIES[scenario].suffers).values()
-    assert plain == {} and len(others) == len(STRETCHES) - 1 + len(FAMILIES[scenario].suffers)
+    assert FAMILIES[scenario].on_request.keys() < FAMILIES["cluster"].on_request.keys()
+    plain, *others = settings(FAMILIES[scenario].on_request).values()
+    assert plain == {} and len(others) == len(STRETCHES) - 1 + len(FAMILIES[scenario].on_request)
     taken = [
         [simulate_run(scenario, 1, run, options=own) for run in range(4)]
         for own in (plain, *others)
