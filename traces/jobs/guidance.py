@@ -96,7 +96,7 @@ def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
 
 def ways_of(campaign: Campaign) -> tuple[str, ...]:
     """The ways to make runs: of a seed, or of kept ones."""
-    return (*of_a_seed(campaign), *MUTATIONS)
+    return (*MUTATIONS, *of_a_seed(campaign))
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,8 +247,9 @@ class Corpus:
         )
 
     def _ways(self, runs: int) -> Iterator[str]:
-        """How so many runs are to be made: each as UCB1 says, if those before it had brought what
-        others of their way have."""
+        """How so many runs are to be made: half of the steps as plain campaigns do, which bounds
+        what guidance can cost; the others as UCB1 says, if those before had brought what others of
+        their way have."""
         rates = {
             how: each.worth * _UNIT // max(1, each.steps) for how, each in self.brought.items()
         }
@@ -265,11 +266,14 @@ class Corpus:
             share = math.isqrt(_UNIT * log * _RUN * usual // (4 * steps[how]))
             return rates[how] * _UNIT // best + share
 
+        plain = others = 0
         for _ in range(runs):
-            how = max(tried, key=bound)
+            how = FRESH if plain <= others else max(tried, key=bound)
             own = self.brought[how]
+            length = _RUN * own.steps // own.runs if own.runs else _RUN * usual
             tried[how] += _RUN
-            steps[how] += _RUN * own.steps // own.runs if own.runs else _RUN * usual
+            steps[how] += length
+            plain, others = (plain + length, others) if how == FRESH else (plain, others + length)
             yield how
 
     def _made(self, run: int, how: str, lot: _Lot) -> Made:
