@@ -19,6 +19,8 @@ generation is put into the corpus in the order of its runs.
   Fischer: Finite-time Analysis of the Multiarmed Bandit Problem, Machine Learning 47, 2002, theorem
   1 and section 4); what was long ago fades (Garivier, Moulines: On Upper-Confidence Bound Policies
   for Switching Bandit Problems, ALT 2011), since all ways bring less as time goes.
+* The first generation is that of a plain campaign, and so are half of the steps of all others: no
+  way was found that meets what plain runs are likely to meet sooner than they do.
 
 Nothing here knows of a protocol, a bug or a verdict: a run that breaks something is kept as any
 other is.
