@@ -100,11 +100,11 @@ class Family(NamedTuple):
     it depends on beside the bug. simulation: of one run, from scenario, options, chooser, memo and
     recorder. fixed: options that leave no constant to be drawn, for runs that are judged together.
     first_look: how many runs `verify` makes; of those that have any, the first gets the canary.
-    suffers: by type of message, the options with which those of this type are disturbed as no
-    others are, which runs draw for a few types only. unpromised: (step, property, explanation) of
-    the first property that a run breaks, whether or not it was promised; the slow way. taken_by:
-    the names of the protocols of runs for which these options are requested, the first of them that
-    of the run, or of a cluster's quorum; unsaid, the scenario's.
+    on_request: by name, options that no run draws, or few: those with which messages of one type
+    are disturbed as no others are, and constants that one has to ask for. unpromised: (step,
+    property, explanation) of the first property that a run breaks, whether or not it was promised;
+    the slow way. taken_by: the names of the protocols of runs for which these options are
+    requested, the first of them that of the run, or of a cluster's quorum; unsaid, the scenario's.
     """
 
     scenario: Any
@@ -117,7 +117,7 @@ class Family(NamedTuple):
     log: ClientLog
     fixed: tuple[Mapping[str, Any], ...]
     first_look: int = 0
-    suffers: Mapping[str, Mapping[str, Any]] = {}
+    on_request: Mapping[str, Mapping[str, Any]] = {}
     unpromised: Callable[[Any], tuple[int, str, str] | None] | None = None
     taken_by: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
 

@@ -21,8 +21,8 @@ Choices: TypeAlias = tuple[Choice, ...]
 
 FRESH: Final = "fresh"
 """How a run comes about that is made of its seed alone."""
-STRETCHES: Final = (1, 2, 4, 8)
-"""How many times as long as others runs may be (options.py)."""
+LONGEST: Final = 8
+"""So many times as long as others runs may become (options.py)."""
 
 
 class Genome(NamedTuple):
@@ -42,11 +42,10 @@ class Genome(NamedTuple):
         return {**self.own, **(fixed or {})}
 
 
-def settings(suffers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By name, options that runs of a seed may have beside those that they draw: so many times as
-    long as others, or one type of message is disturbed as no others are (family.py)."""
-    longer = {f"{FRESH} x{times}": {STRETCH: times} for times in STRETCHES if times > 1}
-    return {FRESH: {}, **longer, **{f"{FRESH} {of}": dict(own) for of, own in suffers.items()}}
+def settings(on_request: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By name, options that runs of a seed may have beside those that they draw: none, or what
+    their family has on request (family.py)."""
+    return {FRESH: {}, **{f"{FRESH} {name}": dict(own) for name, own in on_request.items()}}
 
 
 # --- Mutations: of one run, with the help of another. Both have made choices.
@@ -64,7 +63,7 @@ def _spliced(one: Parent, other: Parent, stream: Stream) -> Parent:
 
 def _continued(one: Parent, other: Parent, stream: Stream) -> Parent:
     begin = one.choices[: 1 + stream.below(len(one.choices))]
-    longer = min(2 * one.options.get(STRETCH, 1), STRETCHES[-1])
+    longer = min(2 * one.options.get(STRETCH, 1), LONGEST)
     return Parent(begin, {**one.options, STRETCH: longer})
 
 

@@ -503,4 +503,9 @@ def family_of(protocol: Protocol) -> Family:
         manner=Manner(PLAIN_LEGEND, "row", columns, heals=_world(protocol).calm is not None),
         log=ClientLog(lambda _: Configuration(), objects=lambda: (object_of(protocol),)),
         fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
+        on_request={
+            f"{name}={msgspec.json.encode(value).decode()}": {name: value}
+            for name, values in _world(protocol).on_request.items()
+            for value in values
+        },
     )

@@ -19,6 +19,8 @@ generation is put into the corpus in the order of its runs.
   Fischer: Finite-time Analysis of the Multiarmed Bandit Problem, Machine Learning 47, 2002, theorem
   1 and section 4); what was long ago fades (Garivier, Moulines: On Upper-Confidence Bound Policies
   for Switching Bandit Problems, ALT 2011), since all ways bring less as time goes.
+* The first generation is that of a plain campaign, and so are half of the steps of all others: no
+  way was found that meets what plain runs are likely to meet sooner than they do.
 
 Nothing here knows of a protocol, a bug or a verdict: a run that breaks something is kept as any
 other is.
@@ -90,13 +92,13 @@ class Made(msgspec.Struct, frozen=True, array_like=True):
 def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
     """By way of making a run of a seed, the options that it does not draw; none that the campaign
     fixes."""
-    ways = settings(family(campaign.scenario).suffers)
+    ways = settings(family(campaign.scenario).on_request)
     return {how: own for how, own in ways.items() if not own.keys() & campaign.options.keys()}
 
 
 def ways_of(campaign: Campaign) -> tuple[str, ...]:
     """The ways to make runs: of a seed, or of kept ones."""
-    return (*of_a_seed(campaign), *MUTATIONS)
+    return (*MUTATIONS, *of_a_seed(campaign))
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,8 +227,9 @@ class Corpus:
             made = generation.runs[each["run"] - generation.first_run]
             if each["run"] in owners:
                 self._kept[each["run"]] = each["choices"], made.options
+            # In the first generation all is new, whichever way runs are made.
             for at, more in enumerate((worth[each["run"]], each["steps"], 1)):
-                brought[made.how][at] += _RUN * more
+                brought[made.how][at] += _RUN * more * bool(generation.first_run)
         self.brought = {way: Brought(*each) for way, each in brought.items()}
 
     def generation(self, number: int) -> Generation:
@@ -236,7 +239,8 @@ class Corpus:
         owned = sorted(self._owner)
         weights = np.array([_WHOLE // self._met[thing] for thing in owned], dtype=np.int64)
         lot = _Lot([self._owner[thing] for thing in owned], np.cumsum(weights))
-        ways = self._ways(campaign.guided, tuple(self.brought if owned else self._of_a_seed))
+        # Nothing is known yet, and most of what is wrong plain runs find at once.
+        ways = self._ways(campaign.guided) if owned else [FRESH] * campaign.guided
         return Generation(
             recorded_with=self._recorded_with,
             scenario=campaign.scenario,
@@ -244,15 +248,16 @@ class Corpus:
             runs=tuple([self._made(run, how, lot) for run, how in enumerate(ways, first)]),
         )
 
-    def _ways(self, runs: int, among: Sequence[str]) -> Iterator[str]:
-        """How so many runs are to be made: each as UCB1 says, if those before it had brought what
-        others of their way have."""
+    def _ways(self, runs: int) -> Iterator[str]:
+        """How so many runs are to be made: half of the steps as plain campaigns do, which bounds
+        what guidance can cost; the others as UCB1 says, if those before had brought what others of
+        their way have."""
         rates = {
             how: each.worth * _UNIT // max(1, each.steps) for how, each in self.brought.items()
         }
         best = max(1, *rates.values())
-        tried = {how: self.brought[how].runs for how in among}
-        steps = {how: max(1, self.brought[how].steps) for how in among}
+        tried = {how: each.runs for how, each in self.brought.items()}
+        steps = {how: max(1, each.steps) for how, each in self.brought.items()}
         usual = max(1, sum(steps.values()) // max(1, sum(tried.values())))
 
         def bound(how: str) -> int:
@@ -263,11 +268,14 @@ class Corpus:
             share = math.isqrt(_UNIT * log * _RUN * usual // (4 * steps[how]))
             return rates[how] * _UNIT // best + share
 
+        plain = others = 0
         for _ in range(runs):
-            how = max(among, key=bound)
+            how = FRESH if plain <= others else max(tried, key=bound)
             own = self.brought[how]
+            length = _RUN * own.steps // own.runs if own.runs else _RUN * usual
             tried[how] += _RUN
-            steps[how] += _RUN * own.steps // own.runs if own.runs else _RUN * usual
+            steps[how] += length
+            plain, others = (plain + length, others) if how == FRESH else (plain, others + length)
             yield how
 
     def _made(self, run: int, how: str, lot: _Lot) -> Made:

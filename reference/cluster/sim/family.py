@@ -122,6 +122,6 @@ FAMILY: Final = Family(
     log=ClientLog(lambda options: configuration_of(_decode(options).data), envelope_of),
     fixed=(),
     first_look=6,
-    suffers=SUFFERS,
+    on_request=SUFFERS,
     taken_by=_taken_by,
 )

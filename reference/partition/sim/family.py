@@ -104,6 +104,6 @@ FAMILY: Final = Family(
         {"replicas": 2, "min_insync_replicas": 1, "elr": False, "unclean": True},
     ),
     first_look=60,
-    suffers=SUFFERS,
+    on_request=SUFFERS,
     unpromised=first_violation,
 )

@@ -70,5 +70,5 @@ FAMILY: Final = Family(
         {"voters": 1, "fetch_max_records": 2},
     ),
     first_look=600,
-    suffers=SUFFERS,
+    on_request=SUFFERS,
 )

@@ -8,8 +8,8 @@ from reference.runner.run import simulate_run
 from reference.runner.scenarios import FAMILIES
 from reference.sim.choices import Choice, RecordingChooser, SeededChooser, SeededStream
 from reference.sim.genomes import (
+    LONGEST,
     MUTATIONS,
-    STRETCHES,
     Choices,
     Genome,
     Parent,
@@ -63,8 +63,7 @@ def test_a_mutation_is_a_function_of_its_stream_and_makes_a_run(how: str) -> Non
 def test_each_mutation_does_what_it_says() -> None:
     continued, options = mutated("continue", b"k")
     assert continued == ONE[: len(continued)] and options == {STRETCH: 2}
-    longest = STRETCHES[-1]
-    assert all(mutated(how, b"k", longest).options == {STRETCH: longest} for how in MUTATIONS)
+    assert all(mutated(how, b"k", LONGEST).options == {STRETCH: LONGEST} for how in MUTATIONS)
     spliced, options = mutated("splice", b"k")
     assert options == {}
     kept = next(at for at in range(len(ONE) + 1) if spliced[: at + 1] != ONE[: at + 1])
@@ -95,20 +94,28 @@ def test_every_family_has_longer_runs(scenario: str) -> None:
         simulate_run(scenario, 1, 0, options={"stretch": 0})
 
 
-@pytest.mark.parametrize("scenario", ["quorum", "partition"])
-def test_each_type_of_message_can_suffer(scenario: str) -> None:
-    """Also one that no run draws; each setting makes other runs of the same seeds."""
-    assert FAMILIES[scenario].suffers.keys() < FAMILIES["cluster"].suffers.keys()
-    plain, *others = settings(FAMILIES[scenario].suffers).values()
-    assert plain == {} and len(others) == len(STRETCHES) - 1 + len(FAMILIES[scenario].suffers)
+ON_REQUEST = [name for name, of in FAMILIES.items() if of.on_request and "cluster" not in name]
+
+
+@pytest.mark.parametrize("scenario", ON_REQUEST)
+def test_what_is_on_request_makes_other_runs(scenario: str) -> None:
+    """Also a type of message that no run draws; each setting makes other runs of the same seeds."""
+    plain, *others = settings(FAMILIES[scenario].on_request).values()
+    assert plain == {} and len(others) == len(FAMILIES[scenario].on_request)
     taken = [
         [simulate_run(scenario, 1, run, options=own) for run in range(4)]
         for own in (plain, *others)
     ]
-    of_plain = [run.steps for run in taken[0]]
-    assert all([run.steps for run in runs] != of_plain for runs in taken[1:])
+    of = [[(run.result.constants, run.steps) for run in runs] for runs in taken]
+    assert all(each != of[0] for each in of[1:])
     for run in (run for runs in taken for run in runs):
         assert run.result.verdict in (PROGRESSED, STOPPED) and not run.result.violations
+
+
+def test_each_type_of_message_can_suffer() -> None:
+    of_cluster = FAMILIES["cluster"].on_request.keys()
+    assert all(FAMILIES[of].on_request.keys() < of_cluster for of in ("quorum", "partition"))
+    assert FAMILIES["groups"].on_request["static=[[1,2]]"] == {"static": ((1, 2),)}
 
 
 def test_choices_are_read_back_as_they_were() -> None:

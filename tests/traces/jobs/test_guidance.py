@@ -187,7 +187,7 @@ def test_runs_are_made_of_earlier_ones_and_replay(own: Path) -> None:
         recorded = read_part(trace, entry).tables["runs"]
         assert recorded["handler_calls"].to_pylist() == [len(again.steps)]
         assert recorded["seed"].to_pylist() == [run_seed(SEED, run)]
-    assert {FRESH, "fresh x8"} < hows and hows & set(MUTATIONS)
+    assert {FRESH, "fresh VoteRequest", *MUTATIONS} <= hows
 
 
 def test_a_first_generation_is_that_of_a_plain_campaign() -> None:
@@ -215,12 +215,11 @@ def met_by(runs: dict[int, list[int]]) -> pa.Table:
 
 
 def test_who_meets_nothing_new_is_no_parent() -> None:
-    size = len(OF_A_SEED)
+    size = 10
     campaign = Campaign(scenario="quorum", seed=1, runs=2 * size, guided=size)
     corpus = Corpus(campaign, "this")
     first = corpus.generation(0)
-    assert [made.how for made in first.runs] == [*OF_A_SEED]
-    assert [made.options for made in first.runs] == [*OF_A_SEED.values()]
+    assert {made.how for made in first.runs} == {FRESH}
     _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(2)])
     seen = {run: [[5], [5, 8], [8]][min(run, 2)] for run in range(size)}
     corpus.take(first, met_by(seen), genomes_table(0, [9] * size, made * (size // 2)))
@@ -231,9 +230,10 @@ def test_who_meets_nothing_new_is_no_parent() -> None:
         assert each.how in OF_A_SEED or decode(each.choices)
 
 
-@pytest.mark.parametrize("pays", ["fresh x2", "fresh VoteRequest", "splice"])
+@pytest.mark.parametrize("pays", ["fresh FetchResponse", "splice"])
 def test_what_brings_most_for_a_step_is_done_most(pays: str) -> None:
-    """Which way pays is found out, and found out again when another does; none is given up."""
+    """Which way pays is found out, and found out again when another does; none is given up. Half
+    of what is done is plain, whatever pays."""
     corpus = Corpus(Campaign(scenario="quorum", seed=1, runs=0, guided=32), "this")
     _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), 1)])
     for turn, best in enumerate([pays, "continue"]):
@@ -247,10 +247,10 @@ def test_what_brings_most_for_a_step_is_done_most(pays: str) -> None:
             }
             corpus.take(generation, met_by(things), genomes_table(first, [40] * 32, made * 32))
             last.update(hows if number % 30 >= 10 else [])
-        assert last.most_common(1)[0][0] == best
-        assert last[best] > last.total() * 0.7 and set(last) == set(
-            ways_of(Campaign(scenario="quorum", seed=1, runs=1))
-        )
+        assert set(last) == set(ways_of(Campaign(scenario="quorum", seed=1, runs=1)))
+        of_all = last.total()
+        assert 0.5 <= last.pop(FRESH) / of_all < 0.6
+        assert last[best] > last.total() * 0.7
 
 
 def test_the_rarer_what_it_met_the_more_often_a_run_is_a_parent() -> None:
