@@ -172,5 +172,7 @@ def _say(guard: subprocess.Popen[bytes], what: str, group: int) -> None:
 
 
 def _dismissed(guard: subprocess.Popen[bytes]) -> None:
+    global _guard
+    _guard = None  # who is told of a child after this has nobody to tell
     with suppress(OSError):
         guard.communicate()

@@ -32,10 +32,10 @@ from reference.partition.messages import (
     BrokerRecord,
     CheckpointHighWatermark,
     ControllerRequestTimeout as TimeoutOfPartition,
-    Input,
 )
 from reference.partition.replay import CommittedBatch
 from reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
+from reference.sim.interning import KnownInput
 
 _WRITTEN: Final = (BrokerFlush, CheckpointHighWatermark)
 
@@ -71,17 +71,16 @@ class DirectoryMachine(MovingMachine):
         constants, controls = self.constants, node in CONTROLLERS
         return (initial_directory_controller if controls else initial_directory_row)(constants)
 
-    def _wanted(self, node: int, row: Any) -> list[Input]:
+    def _wanted(self, node: int, row: Any) -> list[KnownInput]:
         """A broker writes nothing where the directory has failed, and says where a replica is."""
-        wants: list[Any] = []
+        wants: list[KnownInput] = []
         for each in super()._wanted(node, row):
-            if isinstance(each, TimeoutOfPartition):
-                request: Any = each.request
-                wants.append(ControllerRequestTimeout(request))
-            elif not (isinstance(each, _WRITTEN) and is_offline(row)):
+            if isinstance(each.value, TimeoutOfPartition):
+                wants.append(self._want(ControllerRequestTimeout, each.value.request))
+            elif not (isinstance(each.value, _WRITTEN) and is_offline(row)):
                 wants.append(each)
         if self.brokers.tells_directory(node, row):
-            wants.append(SendAssignReplicasToDirs())
+            wants.append(self._want(SendAssignReplicasToDirs))
         return wants
 
     def replayed(self, batches: Iterable[CommittedBatch]) -> Any:
