@@ -299,3 +299,18 @@ def test_a_child_that_is_fed_reads_what_is_written() -> None:
         assert child.stdout.read() == b"one\ntwo\n"
         child.stdout.close()
         assert child.wait() == 0
+
+
+def test_a_block_that_is_never_left_ends_with_the_process_and_says_nothing() -> None:
+    """As of a generator that holds a child: it is closed when there is no guard left to tell."""
+    code = (
+        "from system import children\n"
+        "def held():\n"
+        "    with children.started(['sleep', '600']) as child:\n"
+        "        yield child\n"
+        "kept = held()\n"
+        "next(kept)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0
+    assert done.stderr == ""

@@ -31,7 +31,6 @@ from reference.partition.messages import (
     BrokerFlush,
     BrokerRecord,
     CheckpointHighWatermark,
-    ControllerRequestTimeout as TimeoutOfPartition,
 )
 from reference.partition.replay import CommittedBatch
 from reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
@@ -49,6 +48,7 @@ class DirectoryMachine(MovingMachine):
 
     brokers: DirectoryBrokers
     constants: Constants
+    controller_timeout = ControllerRequestTimeout
 
     def make_handlers(self, bug: str | None) -> tuple[DirectoryBrokers, DirectoryController]:
         return handlers_of(self.constants, substitution(bug, self.constants))
@@ -73,12 +73,9 @@ class DirectoryMachine(MovingMachine):
 
     def _wanted(self, node: int, row: Any) -> list[KnownInput]:
         """A broker writes nothing where the directory has failed, and says where a replica is."""
-        wants: list[KnownInput] = []
-        for each in super()._wanted(node, row):
-            if isinstance(each.value, TimeoutOfPartition):
-                wants.append(self._want(ControllerRequestTimeout, each.value.request))
-            elif not (isinstance(each.value, _WRITTEN) and is_offline(row)):
-                wants.append(each)
+        wants = super()._wanted(node, row)
+        if is_offline(row):
+            wants = [each for each in wants if not isinstance(each.value, _WRITTEN)]
         if self.brokers.tells_directory(node, row):
             wants.append(self._want(SendAssignReplicasToDirs))
         return wants

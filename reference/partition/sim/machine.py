@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from reference.bugs.catalog import rules_for, substitution
 from reference.bugs.probing import Consulted
@@ -68,6 +68,8 @@ class PartitionMachine(Machine):
 
     stands_by_rows = True
     """Whether what properties look at is in rows and in what the checker knows (outlooks.py)."""
+    controller_timeout: ClassVar[type[Any]] = ControllerRequestTimeout
+    """A request to the controller was not answered: directories have a type of their own."""
 
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
@@ -161,13 +163,13 @@ class PartitionMachine(Machine):
         want = self._want
         wants: list[KnownInput] = []
         if row.controller_request != NO_REQUEST:
-            wants.append(want(ControllerRequestTimeout, row.controller_request))
+            wants.append(want(self.controller_timeout, row.controller_request))
         elif row.broker_epoch == UNDEFINED:
             wants.append(want(SendRegistration))
         else:
             wants.append(want(SendHeartbeat))
         if row.alter_request != NO_REQUEST:
-            wants.append(want(ControllerRequestTimeout, row.alter_request))
+            wants.append(want(self.controller_timeout, row.alter_request))
         if row.role == "Leader":
             wants += self._wanted_of_leader(node, row)
         elif may_fetch(row):
