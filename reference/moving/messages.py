@@ -89,8 +89,8 @@ CONTROLLER_INPUTS: tuple[type[Any], ...] = (
     CreatePartition,
     PlacePartition,
     RemoveTopic,
+    ListReassignments,
     UnregisterBroker,
     OtherPartitions,
-    ListReassignments,
 )
 MESSAGES: tuple[type[Any], ...] = (*own(of_partition.MESSAGES), ListReassignmentsResponse)

@@ -167,7 +167,8 @@ OfTopic(row, topic) == IF topic.partitions = <<>> THEN row.partition ELSE topic.
 
 FencingInDirectories(row, b) == {OfTopic(row, Topic!WithoutBroker(OfRowInDirectories(row), b))}
 UnfencingInDirectories(row, b) == {OfTopic(row, Topic!AfterUnfencing(OfRowInDirectories(row), b))}
-UncleanInDirectories(row, b) == {OfTopic(row, Topic!AfterUncleanRestart(OfRowInDirectories(row), b))}
+UncleanInDirectories(row, b) ==
+  {OfTopic(row, Topic!AfterUncleanRestart(OfRowInDirectories(row), b))}
 AlterationInDirectories(row, isr) ==
   LET topic == OfRowInDirectories(row)
   IN {Topic!ChangeOfIsr(topic, row.partition, isr, {}, Topic!Active(topic))}
@@ -175,7 +176,8 @@ AlterationInDirectories(row, isr) ==
 (* A registration that stands says which directories there are.             *)
 RegisteredWithDirectories(c, row, m) ==
   {IF o.row.offset = row.offset THEN o
-   ELSE [o EXCEPT !.row.disks[m.source].online = m.directories] : o \in AnswerRegistration(c, row, m)}
+   ELSE [o EXCEPT !.row.disks[m.source].online = m.directories] :
+     o \in AnswerRegistration(c, row, m)}
 
 (* What a step has written, with what comes behind that in its batch.       *)
 AndThen(before, after, sent, more) ==

@@ -35,6 +35,8 @@ KINDS = (
         "MovingBroker",
         "MovingController",
         "HostingBroker",
+        "DirectoriesBroker",
+        "DirectoriesController",
         "CompactedReplica",
     ),
     "VoterSince41",
