@@ -504,8 +504,8 @@ def fenced_by_others(state: State) -> str | None:
     itself. With version 1 another coordinator, and one that has forgotten the id, does not know a
     request for an epoch again (KAFKA-20357); and a fence counts from when it is written (X8).
 
-    Misses: version 1, when the coordinator has moved or ids expire; runs in which producers hear no
-    errors.
+    Misses: version 1, when the coordinator has moved, or ids expire or come to their end; runs in
+    which producers hear no errors.
     """
     fenced = [c for c, row in state.clients.items() if row.status == "Fenced"]
     alone = [c for c in fenced if all(_is_off(state, o) for o in state.clients if o != c)]

@@ -296,11 +296,17 @@ LATE_V1: Final = (
     "OffsetsAtomicWithRecords",
 )
 """What version 1 does not promise by contract where requests are late."""
+ENDLESS: Final = 32766
+"""The last epoch of a producer id in Kafka, to which no run comes."""
 
 
 def _unpromised(options: Any) -> Collection[str]:
     # What is appended behind a decision that timed out may be elected (transactions-older-epoch).
     left = ["OnePreparedDecision", "EpochMonotonic"] if options.append_timeout else []
+    if options.version == 1 and options.recovers and options.max_epoch < ENDLESS:
+        # Who was given the next id, and hears that from no answer, is fenced by its third request
+        # (transactions-third-bump).
+        left.append("FencedByOthers")
     return [*left, *LATE_V1] if options.version == 1 and options.late else left
 
 
@@ -364,7 +370,7 @@ TRANSACTIONS: Final = Protocol(
             "version": (2, 1),
             "clients": ((1, 2),),
             "max_coordinators": (3,),
-            "max_epoch": (32766, 1),
+            "max_epoch": (ENDLESS, 1),
             "hears_errors": (False, True),
             "replicas": (1, 2),
             "offsets": ((), (12,)),

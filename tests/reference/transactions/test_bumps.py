@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from reference.runner.run import forget, simulate_run
+from reference.transactions import protocol
 from reference.transactions.coordinator import CoordinatorHandlers, current
 from reference.transactions.messages import (
     Acknowledged,
@@ -80,3 +82,16 @@ def test_the_end_of_a_producer_id() -> None:
     assert sent == [Refused(0, 1, second, "PRODUCER_FENCED")]
     sent, _ = heard(FIRST, WRITTEN, FIRST, max_epoch=1)
     assert sent == [Refused(0, 1, FIRST, "UNKNOWN_SERVER_ERROR")]
+
+
+def test_who_asks_a_third_time_at_the_end_of_an_id_is_promised_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Found by a campaign: the producer is fenced, and nobody has fenced it (as in Kafka, X7)."""
+    run = simulate_run("transactions", 12, 86456)
+    assert not run.result.violations
+    assert any(getattr(each.after, "status", "") == "Fenced" for each in run.steps)
+    monkeypatch.setattr(protocol, "ENDLESS", 0)
+    forget()
+    [violation] = simulate_run("transactions", 12, 86456).result.violations
+    assert violation.invariant == "FencedByOthers"
