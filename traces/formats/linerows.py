@@ -297,31 +297,29 @@ class _Reader:
             _places(calls, [getattr(self.lines[line], each) for line in said])
             for each in ("froms", "ends", "to")
         )
-        part = _Part([], [], offset=[], to=[], end=[], answered=[], shown=[])
+        rows: list[tuple[Any, ...]] = []
         offsets, values = self.records
         for call in calls:
             shown_of = told[call][0][1] if call in told else {}
             where, end, to = froms.get(call, {}), ends.get(call, {}), tos.get(call, {})
             for key in dict.fromkeys((*where, *shown_of, *to)):
                 records = shown_of.get(key)
-                part.call.append(call)
-                part.key.append(key)
-                part.offset.append(where.get(key, NULL))  # type: ignore[union-attr]
-                part.to.append(to.get(key, NULL))  # type: ignore[union-attr]
-                part.end.append(end.get(key, NULL))  # type: ignore[union-attr]
-                part.answered.append(records is not None)  # type: ignore[union-attr]
-                part.shown.append(len(records or ()))  # type: ignore[union-attr]
+                places = [each.get(key, NULL) for each in (where, to, end)]
+                rows.append((call, key, *places, records is not None, len(records or ())))
                 if records:
                     offsets += [offset for offset, _ in records]
                     values += [value for _, value in records]
         _usual(min(offsets, default=0) >= 0)
-        return part
+        column = [[row[at] for row in rows] for at in range(7)]
+        told_of = dict(zip(("offset", "to", "end", "answered", "shown"), column[2:], strict=True))
+        return _Part(column[0], column[1], **told_of)
 
     def _of_partitions(self, f: str, calls: list[int]) -> _Part:
         """A row for each partition that is named, or one."""
         of_group = f in CALLBACKS
         told = self._decoded(_OF_GROUP if of_group else _KEYS, self.begun, calls)
-        part = _Part([], [], [] if of_group else None, answered=[])
+        answered: list[int] = []
+        part = _Part([], [], [] if of_group else None, answered=answered)
         for call, each in zip(calls, told, strict=True):
             keys = each[1] if of_group else each
             _usual(keys is not None)
@@ -330,7 +328,7 @@ class _Reader:
             rows = max(len(keys), 1)
             part.call.extend([call] * rows)
             part.key.extend(keys or [None])
-            part.answered.extend([rewinds == b"true"] * rows)  # type: ignore[union-attr]
+            answered.extend([rewinds == b"true"] * rows)
             if part.group is not None:
                 part.group.extend([each[0]] * rows)
         return part
@@ -350,15 +348,9 @@ class _Reader:
         _usual(all(keys is None for _, keys in asked))
         good, _ = self._answered(calls)
         told = dict(zip(good, self._decoded(_PROGRESS, self.ended, good), strict=True))
-        part = _Part([], [], [], offset=[])
-        for call, (group, _) in zip(calls, asked, strict=True):
-            pairs: list[Any] = (told[call][1] if call in told else []) or [(None, NULL)]
-            part.call.extend([call] * len(pairs))
-            part.key.extend([key for key, _ in pairs])
-            part.group.extend([group] * len(pairs))  # type: ignore[union-attr]
-            part.offset.extend([offset for _, offset in pairs])  # type: ignore[union-attr]
-        _usual(min(part.offset or [0]) >= NULL)
-        return part
+        pairs = [(told[call][1] if call in told else []) or [(None, NULL)] for call in calls]
+        groups = [group for group, _ in asked]
+        return _by_offset(calls, [*zip(groups, pairs, strict=True)], NULL)
 
     # -- The rest
 
@@ -438,15 +430,17 @@ def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, Any]]:
 
 def _progress(calls: list[int], told: list[Any]) -> _Part:
     """A row for each offset."""
-    part = _Part([], [], [], [])
-    for call, (group, pairs) in zip(calls, told, strict=True):
-        _usual(pairs)
-        part.call.extend([call] * len(pairs))
-        part.key.extend([key for key, _ in pairs])
-        part.group.extend([group] * len(pairs))  # type: ignore[union-attr]
-        part.offset.extend([offset for _, offset in pairs])  # type: ignore[union-attr]
-    _usual(min(part.offset or [0]) >= 0)
-    return part
+    _usual(all(pairs for _, pairs in told))
+    return _by_offset(calls, told, 0)
+
+
+def _by_offset(calls: list[int], told: list[Any], least: int) -> _Part:
+    """A row for each key and its offset, of a group; told: of each call."""
+    of = zip(calls, told, strict=True)
+    rows = [(call, group, *pair) for call, (group, pairs) in of for pair in pairs]
+    _usual(all(offset >= least for *_, offset in rows))
+    call, group, key, offset = ([row[at] for row in rows] for at in range(4))
+    return _Part(call, key, group, offset)
 
 
 def _of(column: Sequence[Any] | None, part: _Part) -> Sequence[Any]:
