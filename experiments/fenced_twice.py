@@ -33,25 +33,15 @@ import click
 
 from experiments import evidence
 from experiments.copying import REASONS, SETTINGS, Application
-from experiments.group import tell
+from experiments.group import CONFIGURATION, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import until, within
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
-CONFIGURATION = Configuration(
-    consumers="listen",
-    reset="earliest",
-    one_client=False,
-    goes_back=True,
-    isolation="read_committed",
-    replication_factor=2,
-    min_insync_replicas=1,
-)
 SESSION_S, BEFORE_S = 45.0, 9.0
 """The links break that long before the session could end: heartbeats are five seconds apart."""
 LATER_S = 1.5

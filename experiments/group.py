@@ -11,10 +11,21 @@ import click
 from experiments.tools import Partition
 from live.clients import Setting
 from live.members import Member
+from reference.clients.promises import Configuration
 
 GROUP = "g"
 JOIN_S = 10.0
 """Until a member has its partitions."""
+CONFIGURATION = Configuration(
+    consumers="listen",
+    reset="earliest",
+    one_client=False,
+    goes_back=True,
+    isolation="read_committed",
+    replication_factor=2,
+    min_insync_replicas=1,
+)
+"""Of members that read what is committed of a topic with two replicas."""
 Protocol = Literal["classic", "consumer"]
 
 

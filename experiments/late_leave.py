@@ -35,7 +35,7 @@ import click
 
 from experiments import evidence
 from experiments.copying import REASONS, SETTINGS, Application
-from experiments.group import tell
+from experiments.group import CONFIGURATION, tell
 from experiments.late_marker import sends_again_in
 from experiments.late_offsets import ADMIN, CLIENT, COORDINATOR, LEADER, OFFSETS, OTHER
 from experiments.tools import TOPIC, Partition
@@ -43,19 +43,9 @@ from experiments.uncommitted_decision import within
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
 
 RECORDS = 5
 JOIN_S, LATE_S = 90.0, 60.0
-CONFIGURATION = Configuration(
-    consumers="listen",
-    reset="earliest",
-    one_client=False,
-    goes_back=True,
-    isolation="read_committed",
-    replication_factor=2,
-    min_insync_replicas=1,
-)
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:

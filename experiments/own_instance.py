@@ -31,26 +31,16 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.group import GROUP, joined, poll, tell
+from experiments.group import CONFIGURATION, GROUP, joined, poll, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOOLS, TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 SETTINGS = {"offsets.topic.num.partitions": "1"}
 REASONS = ("broker offsets.topic.num.partitions=1: a quick start",)
-CONFIGURATION = Configuration(
-    consumers="listen",
-    reset="earliest",
-    one_client=False,
-    goes_back=True,
-    isolation="read_committed",
-    replication_factor=2,
-    min_insync_replicas=1,
-)
 CUT_S = 25.0
 """At most: less than it takes until b2 and b3 are out of the ISR."""
 GIVEN_S = 40.0
