@@ -26,7 +26,6 @@ import sys
 import tempfile
 import time
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,10 +39,10 @@ from traces.jobs.abstraction import Abstraction
 from traces.jobs.backends import Pool
 from traces.jobs.columns import Part
 from traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
-from traces.jobs.judge import CHUNK, as_columns, blocks, step_table
+from traces.jobs.judge import CHUNK, as_columns, groups_of, step_table
 from traces.jobs.protocols import decode_step_constants
 from traces.jobs.simulate import simulate
-from traces.jobs.step_frames import step_frame
+from traces.jobs.step_frames import shared_frame
 from traces.store import Campaign, read_manifest, read_parts
 
 SIZES = (10_000, 100_000)
@@ -100,11 +99,10 @@ def runs_needed(campaign: Campaigned, size: int) -> int:
     return int(np.sort(campaign.merged["run"].to_numpy())[size - 1]) + 1
 
 
-def judge(steps: Any, text: str) -> Cost:
+def judge(steps: Any, texts: list[str]) -> Cost:
     begin = time.process_time()
-    report: StepReport = check_steps(
-        step_frame(VOTER, decode_step_constants(text)), steps, CheckOptions(chunk=CHUNK, parallel=1)
-    )
+    frame = shared_frame(VOTER, [decode_step_constants(text) for text in texts])
+    report: StepReport = check_steps(frame, steps, CheckOptions(chunk=CHUNK, parallel=1))
     python = time.process_time() - begin
     if report.numbers("rejected") or report.numbers("unknown"):
         raise SystemExit("a step of the correct reference was not accepted: nothing to compare")
@@ -123,12 +121,12 @@ def in_chunks(campaign: Campaigned, size: int) -> Cost:
     entries = read_manifest(campaign.folder).parts
     files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
     costs = []
-    for bench, block in blocks(files, wanted, CHUNK):
-        text = bench.text
+    for _, classes in groups_of(files, wanted, CHUNK):
         begin = time.process_time()
-        table = step_table(block, [text], VOTER)
+        texts = list(dict.fromkeys(classes["constants"].to_pylist()))
+        table = step_table(classes, texts, VOTER)
         converted = time.process_time() - begin
-        cost = judge(table, text)
+        cost = judge(table, texts)
         costs.append(cost._replace(python=cost.python + converted))
     return total(costs)
 
@@ -148,7 +146,7 @@ def trace_by_trace(campaign: Campaigned, runs: int) -> Cost:
                 begin = time.process_time()
                 steps = [as_columns(form, part.step(i)) for i in part.steps_of_run[at].tolist()]
                 converted = time.process_time() - begin
-                cost = judge(steps, text)
+                cost = judge(steps, [text])
                 costs.append(cost._replace(python=cost.python + converted))
     return total(costs)
 
@@ -180,11 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         campaign = record(Path(folder), sizes[-1])
         # The first JVM of a machine reads its libraries from disk: not ours to measure.
-        warm_up = campaign.merged.slice(0, 10)
-        entries = read_manifest(campaign.folder).parts
-        files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
-        for bench, block in islice(blocks(files, warm_up, CHUNK), 1):
-            judge(step_table(block, [bench.text], VOTER), bench.text)
+        in_chunks(campaign, 10)
         for size in sizes:
             compare(campaign, size)
 

@@ -34,7 +34,7 @@ from tla_utils.steps import ACCEPTED
 from traces.jobs import judge as judging
 from traces.jobs.campaigns import merge_files
 from traces.jobs.distinct import CLASSES, SLIM, PartFiles, examine
-from traces.jobs.judge import CHUNK, judge, report_on, together
+from traces.jobs.judge import CHUNK, Group, by_kind, judge, report_of
 
 MILLIONS: Final = (1, 10)
 NEW: Final = 20_000
@@ -98,10 +98,10 @@ def _slim(files: PartFiles) -> Path:
     return files.out / f"{files.stem}.slim.parquet"
 
 
-def accepted(groups: Iterator[Any], *_: Any) -> Iterator[tuple[Any, StepReport]]:
+def accepted(groups: Iterator[Group], *_: Any) -> Iterator[tuple[Group, StepReport]]:
     """In the place of TLC."""
     for group in groups:
-        steps = sum(len(block) for _, block in group)
+        steps = len(group.classes)
         yield group, StepReport([ACCEPTED] * steps, steps, 1, 0.0, 0.0, 0.0, [])
 
 
@@ -117,9 +117,9 @@ def cost(files: list[PartFiles]) -> Cost:
 
 def tlc(like: pa.Table) -> float:
     """CPU-seconds of a distinct step, in groups for one JVM each."""
-    groups = list(together(judging._by_bench(like), CHUNK))
-    largest = max(groups, key=lambda group: sum(len(block) for _, block in group))
-    report = report_on(largest, CheckOptions(chunk=CHUNK, heap_mb=2048))
+    kind, classes = max(by_kind(like), key=lambda group: len(group[1]))
+    options = CheckOptions(chunk=CHUNK, heap_mb=2048)
+    report = report_of(kind, classes.slice(0, CHUNK), options)
     return report.cpu_seconds / report.distinct
 
 

@@ -11,7 +11,6 @@ an error.
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,7 @@ from specs import SPECS
 from tla_utils import CheckOptions, ToolError
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
 from traces.jobs.distinct import CLASSES
-from traces.jobs.judge import Bench, report_on, together
+from traces.jobs.judge import Bench, Group, grouped, report_of
 from traces.jobs.protocols import constants_text
 from traces.jobs.relevance import Relevance
 from traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
@@ -81,30 +80,28 @@ class Allowed:
         keys = pa.array([key for classes in waiting.values() for key in classes], pa.binary(16))
         for row in self._store.known(keys).select(["key", "verdict"]).to_pylist():
             self._verdicts[row["key"]] = row["verdict"]
-        fresh = (
-            (bench, {key: form for key, form in classes.items() if key not in self._verdicts})
-            for bench, classes in sorted(waiting.items())
-        )
-        tables = [(bench, _table(bench, classes)) for bench, classes in fresh if classes]
-        for group in together(tables, self._check.chunk):
-            self._judge(group)
+        tables: dict[str, list[pa.Table]] = {}
+        for bench, classes in sorted(waiting.items()):
+            fresh = {key: form for key, form in classes.items() if key not in self._verdicts}
+            if fresh:
+                tables.setdefault(bench.kind, []).append(_table(bench, fresh))
+        for kind, several in tables.items():
+            for group in grouped(kind, several, self._check.chunk):
+                self._judge(group)
 
-    def _judge(self, group: list[tuple[Bench, pa.Table]]) -> None:
-        report = report_on(group, self._check)
+    def _judge(self, group: Group) -> None:
+        report = report_of(*group, self._check)
         self.asked += len(report.verdicts)
         self.starts += report.runs
         if unknown := report.numbers("unknown"):
             reason = report.verdicts[unknown[0]].reason
             count = len(report.verdicts)
             raise ToolError(f"{len(unknown)} of {count} steps were not judged: {reason}")
-        said = iter(report.verdicts)
-        for bench, table in group:
-            own = list(islice(said, len(table)))
-            verdicts = [each.verdict for each in own]
-            self._verdicts |= zip(table["key"].to_pylist(), verdicts, strict=True)
-            judged = table.append_column("verdict", pa.array(verdicts, pa.string()))
-            reasons = pa.array([each.reason for each in own], pa.string())
-            self._store.add(bench, judged.append_column("reason", reasons))
+        verdicts = [each.verdict for each in report.verdicts]
+        self._verdicts |= zip(group.classes["key"].to_pylist(), verdicts, strict=True)
+        judged = group.classes.append_column("verdict", pa.array(verdicts, pa.string()))
+        reasons = pa.array([each.reason for each in report.verdicts], pa.string())
+        self._store.add(group.kind, judged.append_column("reason", reasons))
 
     def _canonicaliser(self, constants: AnyConstants) -> Canonicaliser:
         found = self._forms.get(constants)

@@ -89,8 +89,22 @@ class Pool:
         with self._executor(self.size) as held:
             yield replace(self, held=held)
 
-    def _executor(self, items: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(min(self.size, items), WORKERS, end_with_parent)
+    @contextmanager
+    def started(self, most: int) -> Iterator[ProcessPoolExecutor]:
+        """Those that outlive a job, or else new ones, at most so many.
+
+        Raises ToolError: one of them died.
+        """
+        try:
+            with nullcontext(self.held) if self.held else self._executor(most) as pool:
+                yield pool
+        except BrokenProcessPool:
+            raise ToolError(
+                "a worker process died (out of memory, or killed); finished parts are kept"
+            ) from None
+
+    def _executor(self, most: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(min(self.size, most), WORKERS, end_with_parent)
 
     def run(
         self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None
@@ -109,16 +123,11 @@ class Pool:
             yield item, task(item)
         if not left:
             return
-        executor = nullcontext(self.held) if self.held else self._executor(len(left))
-        with executor as pool:
+        with self.started(len(left)) as pool:
             running = {pool.submit(task, item): item for item in left}
             try:
                 for future in as_completed(running):
                     yield running[future], future.result()
-            except BrokenProcessPool:
-                raise ToolError(
-                    "a worker process died (out of memory, or killed); finished parts are kept"
-                ) from None
             finally:
                 for future in running:
                     future.cancel()

@@ -313,7 +313,6 @@ class _Run:
         new = ~told.to_numpy(zero_copy_only=False)
         fresh = merged.filter(pa.array(new))
         self.told.progress("TLC", 0, len(fresh), "steps", "")
-        backend = self.options.backend
         scratch = self.directory / f".{configuration.name}.batches"
         asked = Judgement(np.zeros(0, dtype=np.int8))
         if len(fresh):
@@ -325,8 +324,8 @@ class _Run:
                     self.options.check,
                     self.specs,
                     lambda done: self.told.progress("TLC", done, len(fresh), "steps", ""),
-                    lambda bench, judged: self._keep(configuration, store, bench, judged),
-                    workers=backend if isinstance(backend, Spark) else None,
+                    lambda kind, judged: self._keep(configuration, store, kind, judged),
+                    workers=self.options.backend,
                 )
             finally:
                 scratch.unlink(missing_ok=True)
@@ -344,9 +343,9 @@ class _Run:
         return _together(merged, stored, new, asked), stored
 
     def _keep(
-        self, configuration: Configuration, store: VerdictStore, bench: Bench, judged: pa.Table
+        self, configuration: Configuration, store: VerdictStore, kind: str, judged: pa.Table
     ) -> None:
-        store.add(bench, judged)
+        store.add(kind, judged)
         rejected = judged.filter(pc.equal(judged["verdict"], "rejected"))
         if len(rejected) and not self.announced:
             first = rejected.sort_by([("run", "ascending"), ("step", "ascending")]).slice(0, 1)

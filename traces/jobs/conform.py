@@ -126,7 +126,6 @@ class _Conform:
             facts = [_read_facts(part) for part in self.files]
         if not sum(fact.steps for fact in facts):
             raise ToolError(f"{self.directory}: its runs have no steps: that is no evidence")
-        backend = self.options.backend
         with self._stage("judge"):
             judgement = judge(
                 self.files,
@@ -136,7 +135,7 @@ class _Conform:
                 self.specs,
                 lambda done: self._tell("judge", done, len(merged)),
                 under=self.options.under,
-                workers=backend if isinstance(backend, Spark) else None,
+                workers=self.options.backend,
             )
         with self._stage("explain"):
             explained = self._explain(merged, judgement)

@@ -22,8 +22,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference.kit.protocol import NodeKind
-from reference.protocols import kind_named
 from tla_utils import StepReport
 from traces.jobs.backends import Backend, Spark
 from traces.jobs.distinct import CLASSES
@@ -37,8 +35,8 @@ ready early takes another."""
 REPORTS: Final = pa.schema([("group", pa.int32()), ("report", pa.binary())])
 SPECS_OF_WORKERS: Final = ".specs"
 
-Judged: TypeAlias = Callable[[NodeKind, pa.Table], StepReport]
-"""TLC's report on steps of one kind of node."""
+Judged: TypeAlias = Callable[[str, pa.Table], StepReport]
+"""TLC's report on steps of one kind of node, by its name."""
 
 
 def specs_for(backend: Backend, specs: Path, folder: Path) -> Path:
@@ -83,7 +81,7 @@ def reports_of(
 def _reported(folder: Path, kinds: tuple[str, ...], judged: Judged, number: int) -> pa.Table:
     """In a worker."""
     steps = pq.read_table(_file(folder, number), schema=CLASSES)
-    report = judged(kind_named(kinds[number]), steps)
+    report = judged(kinds[number], steps)
     columns = {"group": [number], "report": [msgspec.msgpack.encode(report)]}
     return pa.table(columns, schema=REPORTS)
 

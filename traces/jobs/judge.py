@@ -1,8 +1,8 @@
 """The verdict of TLC on every class of steps, and why it rejected those that it did.
 
-Classes are read part by part, each from the part where its witness is, and handed to TLC in blocks
-of one set of constants (L8), as many at a time as there are processors: memory holds a few blocks,
-whatever the length of the campaign. Small blocks of one kind of node go to TLC together.
+Classes are read part by part, each from the part where its witness is, and handed to TLC in groups
+of one kind of node, in the order of their constants (L8), as many at a time as there are
+processors: memory holds a few groups, whatever the length of the campaign.
 
 A rejected class is explained by its *witness as it was recorded*, and not by the canonical step
 that was judged: the explanation then speaks of the nodes and values of a run that can be replayed.
@@ -17,11 +17,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import accumulate
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -39,7 +39,7 @@ from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, che
 from tla_utils.errors import ToolError
 from tla_utils.steps import Progress
 from traces.jobs.abstraction import Abstraction
-from traces.jobs.backends import Spark
+from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.canaries import planted, without_canaries
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
@@ -48,17 +48,22 @@ from traces.jobs.handed import ON_DRIVER, reports_of
 from traces.jobs.protocols import decode_step_constants, decoder_of, decoder_of_inputs
 from traces.jobs.relevance import action_of
 from traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
+from traces.schema import ipc_bytes
 from traces.store import PartEntry, read_part
 
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
 them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
 
-TOGETHER: Final = 10_000
-"""Classes of several blocks that go into one JVM: more of them would rather have two."""
+FEW: Final = 10_000
+"""Classes that are not worth a second JVM, if one stands idle."""
+
+HERE: Final = 20_000
+"""So many classes have their tables made in this process: five seconds of a processor, while two
+processes take two to begin."""
 
 WAITING: Final = 400_000
-"""Classes that wait for others of their bench, each in some 1,300 bytes."""
+"""Classes that wait for others of their kind and constants, each in some 1,300 bytes."""
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
 _CODES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "unknown": UNKNOWN}
@@ -110,32 +115,33 @@ def judge(
     options: CheckOptions,
     specs: Path = SPECS,
     progress: Callable[[int], None] | None = None,
-    keep: Callable[[Bench, pa.Table], None] | None = None,
+    keep: Callable[[str, pa.Table], None] | None = None,
     under: Under = as_it_is,
-    workers: Spark | None = None,
+    workers: Backend | None = None,
 ) -> Judgement:
     """Judges every class of the merged table, and writes all with their verdicts to `into`.
 
-    under: what to make of the specs first. workers: who judges where there is more than for one
-    machine; they see the folder of `into`, and `specs`. progress is told how many classes have been
-    judged; keep is given each batch as it is, with the columns JUDGED, before the next one is
-    waited for. Raises ToolError as `check_steps` does, and when a class has no content in any part.
+    under: what to make of the specs first. workers: who judges where this process alone would have
+    too much to do (HERE, ON_DRIVER); those on other machines see the folder of `into`, and `specs`.
+    progress is told how many classes have been judged; keep is given each group's kind of node, and
+    its classes with the columns JUDGED, before the next one is waited for. Raises ToolError as
+    `check_steps` does, and when a class has no content in any part.
     """
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
     with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
-        groups = together(blocks(files, merged, options.chunk), min(options.chunk, TOGETHER))
-        if workers is not None and len(merged) > ON_DRIVER:
+        groups = groups_of(files, merged, _size(len(merged), options))
+        if isinstance(workers, Spark) and len(merged) > ON_DRIVER:
             folder = into.with_name(f"{into.name}.groups")
             reports = _reports_of_workers(groups, folder, workers, options, specs, under)
         else:
-            reports = _reports(groups, options, specs, under)
+            reports = _reports(groups, len(merged), workers, options, specs, under)
         for group, report in reports:
-            for bench, judged in _enter(judgement, group, report):
-                writer.write_table(judged)
-                if keep:
-                    keep(bench, judged)
-                done += len(judged)
+            judged = _enter(judgement, group, report)
+            writer.write_table(judged)
+            if keep:
+                keep(group.kind, judged)
+            done += len(judged)
             if progress:
                 progress(done)
     lost = judgement.numbers(UNJUDGED)
@@ -144,91 +150,87 @@ def judge(
     return judgement
 
 
-_Block: TypeAlias = tuple[Bench, pa.Table]
-"""Classes to be judged together, with their number in the merged table, count and witness."""
+class Group(NamedTuple):
+    """Classes of one kind of node, by its name, for one JVM; each with its number in the merged
+    table, count and witness."""
+
+    kind: str
+    classes: pa.Table
 
 
-def blocks(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[_Block]:
-    """All classes, in blocks of at most `size`; the order depends on the trace alone.
+def _parallel(options: CheckOptions) -> int:
+    return options.parallel or os.cpu_count() or 1
 
-    Where many benches have a few classes each, the largest of what waits go before they are full.
-    """
+
+def _size(steps: int, options: CheckOptions) -> int:
+    """Of a group: each JVM that runs at a time has two, if these are not FEW and not too many."""
+    return min(options.chunk, max(FEW, steps // (2 * _parallel(options))))
+
+
+def groups_of(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[Group]:
+    """All classes, in groups of at most `size`; the order depends on the trace alone."""
     numbered = merged.append_column("number", pa.array(np.arange(len(merged))))
     runs = merged["run"].to_numpy()
     by_run = np.argsort(runs, kind="stable")
     ordered = runs[by_run]
-    kept: dict[Bench, pa.Table] = {}
+    kept: dict[str, list[pa.Table]] = {}
+    waiting = 0
     for part in files:
         begin, end = np.searchsorted(ordered, [part.first_run, part.first_run + part.runs])
         classes = _classes_of(part, numbered.take(pa.array(np.sort(by_run[begin:end]))))
-        for bench, more in _by_bench(classes):
-            waiting = pa.concat_tables([kept[bench], more]) if bench in kept else more
-            while len(waiting) >= size:
-                yield bench, waiting.slice(0, size)
-                waiting = waiting.slice(size)
-            kept[bench] = waiting
-        if sum(map(len, kept.values())) > WAITING:
-            for bench in _largest(kept, WAITING // 2):
-                yield bench, kept.pop(bench)
-    for bench in sorted(kept):
-        if len(kept[bench]):
-            yield bench, kept[bench]
+        for kind, more in by_kind(classes):
+            kept.setdefault(kind, []).append(more)
+            waiting += len(more)
+        if waiting > WAITING:
+            yield from _grouped(kept, size)
+            kept, waiting = {}, 0
+    yield from _grouped(kept, size)
 
 
-def _largest(kept: Mapping[Bench, pa.Table], most: int) -> list[Bench]:
-    """Those without which at most so many classes are left."""
-    found, left = [], sum(map(len, kept.values()))
-    for bench in sorted(kept, key=lambda bench: (-len(kept[bench]), bench)):
-        if left <= most:
-            break
-        found.append(bench)
-        left -= len(kept[bench])
-    return found
-
-
-def _by_bench(classes: pa.Table) -> Iterator[_Block]:
-    """The classes by where they are judged, in the order in which each bench first appears."""
+def by_kind(classes: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The classes of each kind of node, in the order in which each kind first appears."""
     texts, nodes = classes["constants"].to_pylist(), classes["node"].to_pylist()
     decoded = {text: decode_step_constants(text) for text in dict.fromkeys(texts)}
-    rows: dict[Bench, list[int]] = {}
-    for number, (text, node) in enumerate(zip(texts, nodes, strict=True)):
-        bench = Bench(kind_of(decoded[text], node).name, text)
-        rows.setdefault(bench, []).append(number)
-    for bench, numbers in rows.items():
-        yield bench, classes.take(pa.array(numbers))
+    named = cache(lambda text, node: kind_of(decoded[text], node).name)
+    rows: dict[str, list[int]] = {}
+    for number, place in enumerate(zip(texts, nodes, strict=True)):
+        rows.setdefault(named(*place), []).append(number)
+    for kind, numbers in rows.items():
+        yield kind, classes.take(pa.array(numbers))
 
 
-def together(blocks: Iterable[_Block], size: int) -> Iterator[list[_Block]]:
-    """Neighbours of one kind of node, at most `size` classes of them."""
-    group: list[_Block] = []
-    for bench, block in blocks:
-        fits = sum(len(each) for _, each in group) + len(block) <= size
-        if group and not (fits and group[0][0].kind == bench.kind):
-            yield group
-            group = []
-        group.append((bench, block))
-    if group:
-        yield group
+def _grouped(kept: Mapping[str, Sequence[pa.Table]], size: int) -> Iterator[Group]:
+    for kind in sorted(kept):
+        yield from grouped(kind, kept[kind], size)
 
 
-_Reports: TypeAlias = Iterator[tuple[list[_Block], StepReport]]
-"""Groups of blocks in their order, each with TLC's report on it."""
+def grouped(kind: str, tables: Sequence[pa.Table], size: int) -> Iterator[Group]:
+    """Classes of a kind of node in groups of at most `size`, as few constants in each as may be."""
+    whole = pa.concat_tables(tables)
+    texts = np.array(whole["constants"].to_pylist(), dtype=object)
+    whole = whole.take(pa.array(np.argsort(texts, kind="stable")))
+    for start in range(0, len(whole), size):
+        yield Group(kind, whole.slice(start, size))
+
+
+_Reports: TypeAlias = Iterator[tuple[Group, StepReport]]
+"""Groups in their order, each with TLC's report on it."""
 
 
 def _reports_of_workers(
-    groups: Iterator[list[_Block]],
+    groups: Iterator[Group],
     folder: Path,
     workers: Spark,
     options: CheckOptions,
     specs: Path,
     under: Under,
 ) -> _Reports:
-    given: deque[list[_Block]] = deque()
+    given: deque[Group] = deque()
 
     def asked() -> Iterator[tuple[str, pa.Table]]:
         for group in groups:
             given.append(group)
-            yield group[0][0].kind, _as_one(group)
+            yield group
 
     judged = partial(report_of, options=options, specs=specs, under=under)
     for report in reports_of(asked(), folder, workers, judged):
@@ -236,15 +238,26 @@ def _reports_of_workers(
 
 
 def _reports(
-    groups: Iterator[list[_Block]], options: CheckOptions, specs: Path, under: Under
+    groups: Iterator[Group],
+    steps: int,
+    workers: Backend | None,
+    options: CheckOptions,
+    specs: Path,
+    under: Under,
 ) -> _Reports:
-    """As many JVMs at a time as the options allow, and few groups ahead of them."""
-    parallel = options.parallel or os.cpu_count() or 1
-    waiting: deque[tuple[list[_Block], Future[StepReport]]] = deque()
-    with ThreadPoolExecutor(parallel) as pool:
+    """As many JVMs at a time as the options allow, and few groups ahead of them.
+
+    A process makes the tables for one JVM. Threads, which have one processor for that, do for so
+    few `steps` that processes would hardly have begun (HERE).
+    """
+    parallel = _parallel(options)
+    judged = partial(_report_on_sent, options=options, specs=specs, under=under)
+    waiting: deque[tuple[Group, Future[StepReport]]] = deque()
+    with _executor(workers, steps, parallel) as pool:
         try:
             for group in groups:
-                waiting.append((group, pool.submit(report_on, group, options, specs, under)))
+                sent = ipc_bytes(group.classes.select(CLASSES.names))
+                waiting.append((group, pool.submit(judged, group.kind, sent)))
                 if len(waiting) > parallel:
                     group, future = waiting.popleft()
                     yield group, future.result()
@@ -256,29 +269,38 @@ def _reports(
                 future.cancel()
 
 
-def report_on(
-    blocks: Sequence[_Block], options: CheckOptions, specs: Path = SPECS, under: Under = as_it_is
+def _executor(
+    workers: Backend | None, steps: int, parallel: int
+) -> AbstractContextManager[Executor]:
+    if isinstance(workers, Pool) and workers.size > 1 and steps > HERE:
+        return workers.started(parallel)
+    return ThreadPoolExecutor(parallel)
+
+
+def _report_on_sent(
+    kind: str, steps: bytes, options: CheckOptions, specs: Path, under: Under
 ) -> StepReport:
-    """TLC's report on blocks of steps of one kind of node, with the columns CLASSES, in one JVM.
-
-    There were canaries among them. Raises ToolError as `report_among` does.
-    """
-    return report_of(kind_named(blocks[0][0].kind), _as_one(blocks), options, specs, under)
-
-
-def _as_one(blocks: Sequence[_Block]) -> pa.Table:
-    return pa.concat_tables([block.select(CLASSES.names) for _, block in blocks])
+    """On steps as another process sends them: it would send a slice of a table with all of it."""
+    return report_of(kind, pa.ipc.open_stream(steps).read_all(), options, specs, under)
 
 
 def report_of(
-    kind: NodeKind, steps: pa.Table, options: CheckOptions, specs: Path, under: Under
+    kind: str,
+    steps: pa.Table,
+    options: CheckOptions,
+    specs: Path = SPECS,
+    under: Under = as_it_is,
 ) -> StepReport:
-    """TLC's report on steps with the columns CLASSES. Raises ToolError as `report_among` does."""
+    """TLC's report on steps with the columns CLASSES, of a kind of node by its name, in one JVM.
+
+    There were canaries among them. Raises ToolError as `report_among` does.
+    """
+    of = kind_named(kind)
     texts = list(dict.fromkeys(steps["constants"].to_pylist()))
-    asked, canary = planted(steps, kind)
+    asked, canary = planted(steps, of)
     whole = replace(options, parallel=1, chunk=len(asked))
-    frame = shared_frame(kind, [decode_step_constants(text) for text in texts], specs)
-    return report_among(under(frame), step_table(asked, texts, kind), canary, whole)
+    frame = shared_frame(of, [decode_step_constants(text) for text in texts], specs)
+    return report_among(under(frame), step_table(asked, texts, of), canary, whole)
 
 
 def report_among(
@@ -298,27 +320,22 @@ def report_among(
     return without_canaries(report, canary)
 
 
-def _enter(
-    judgement: Judgement, group: Sequence[_Block], report: StepReport
-) -> Iterator[tuple[Bench, pa.Table]]:
-    """Enters the verdicts of a group; each of its blocks with them."""
+def _enter(judgement: Judgement, group: Group, report: StepReport) -> pa.Table:
+    """Enters the verdicts of a group; its classes with them, with the columns JUDGED."""
     judgement.jvms += report.runs
     judgement.cpu_seconds += report.cpu_seconds
     judgement.peak_rss_mb = max(judgement.peak_rss_mb, report.peak_rss_mb)
-    ends = list(accumulate(len(block) for _, block in group))
-    for (bench, block), end in zip(group, ends, strict=True):
-        verdicts = report.verdicts[end - len(block) : end]
-        numbers, actions = block["number"].to_pylist(), block["action"].to_pylist()
-        for number, action, verdict in zip(numbers, actions, verdicts, strict=True):
-            judgement.verdicts[number] = _CODES[verdict.verdict]
-            if verdict.verdict != "accepted":
-                judgement.reasons[number] = verdict.reason
-                judgement.kinds[number] = (bench, action_of(action))
-        judged = block.drop_columns(["number"])
-        for name in ("verdict", "reason"):
-            column = pa.array([getattr(verdict, name) for verdict in verdicts])
-            judged = judged.append_column(name, column)
-        yield bench, judged.cast(JUDGED)
+    classes = group.classes
+    numbers = classes["number"].to_numpy()
+    verdicts = [each.verdict for each in report.verdicts]
+    judgement.verdicts[numbers] = [_CODES[verdict] for verdict in verdicts]
+    for at in [at for at, verdict in enumerate(verdicts) if verdict != "accepted"]:
+        number, bench = int(numbers[at]), Bench(group.kind, classes["constants"][at].as_py())
+        judgement.reasons[number] = report.verdicts[at].reason
+        judgement.kinds[number] = (bench, action_of(classes["action"][at].as_py()))
+    judged = classes.drop_columns(["number"]).append_column("verdict", pa.array(verdicts))
+    reasons = pa.array([each.reason for each in report.verdicts])
+    return judged.append_column("reason", reasons).cast(JUDGED)
 
 
 def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:

@@ -32,7 +32,6 @@ from reference.kit.fields import within
 from reference.protocols import KINDS
 from system.files import read_bytes
 from tla_utils import find_jar
-from traces.jobs.judge import Bench
 from traces.jobs.step_frames import frame_digest
 from traces.schema import TraceError
 from traces.store import parquet_bytes
@@ -99,20 +98,22 @@ class VerdictStore:
         whole = pa.concat_tables(found).sort_by("key").combine_chunks()
         return _each_once(whole, self.folder)
 
-    def add(self, bench: Bench, judged: pa.Table) -> None:
-        """Stores a batch with the columns JUDGED of judge.py. Raises TraceError: no space left."""
+    def add(self, kind: str, judged: pa.Table) -> None:
+        """Stores steps of a kind of node, by its name, with the columns JUDGED of judge.py.
+
+        Raises TraceError: no space left.
+        """
         decided = judged.filter(
             pc.is_in(judged["verdict"], value_set=pa.array([ACCEPTED, REJECTED]))
         )
         if not len(decided):
             return
-        count = len(decided)
         columns = {
             "key": decided["key"].cast(pa.binary(16)),
             "verdict": decided["verdict"],
             "reason": pc.fill_null(decided["reason"], ""),
-            "kind": [bench.kind] * count,
-            "constants": [bench.text] * count,
+            "kind": [kind] * len(decided),
+            "constants": decided["constants"],
             "action": decided["action"],
         }
         data = parquet_bytes(pa.table(columns, schema=STORED).sort_by("key"))

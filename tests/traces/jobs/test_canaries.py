@@ -32,11 +32,11 @@ from traces.jobs.canaries import (
 )
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, Classes
-from traces.jobs.judge import CHUNK, Bench, report_on
+from traces.jobs.judge import CHUNK, report_of
 from traces.jobs.protocols import constants_text, decoder_of
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
-BENCH = Bench("voter", constants_text(THREE))
+TEXT = constants_text(THREE)
 COLUMNS = ("action", "node", "before", "input", "after", "sent", "ignored")
 
 
@@ -50,7 +50,7 @@ def classes(walks: int = 12) -> pa.Table:
 def synthetic(count: int, first: int = 0) -> pa.Table:
     """So many steps that differ in their keys alone."""
     row = {
-        "constants": BENCH.text,
+        "constants": TEXT,
         "action": "HandleFlush",
         "node": 1,
         "before": b"",
@@ -184,7 +184,7 @@ def sabotaged(monkeypatch: pytest.MonkeyPatch, steps: pa.Table, order: Order) ->
 
     monkeypatch.setattr(judge, "step_table", table)
     monkeypatch.setattr(judge, "check_steps", check)
-    return report_on([(BENCH, steps)], CheckOptions())
+    return report_of("voter", steps, CheckOptions())
 
 
 def every(k: int, begin: int, by: int) -> Order:
@@ -246,10 +246,10 @@ def test_a_module_that_judges_every_so_many_steps_as_their_predecessor(
 ) -> None:
     """The canary of each batch is reported, and all counts add up."""
     steps = classes()
-    assert set(report_on([(BENCH, steps)], CheckOptions()).verdicts) == {StepVerdict("accepted")}
+    assert set(report_of("voter", steps, CheckOptions()).verdicts) == {StepVerdict("accepted")}
     judge_as_predecessor(monkeypatch, K, at)
     with pytest.raises(ToolError, match=r"TLC accepted .* canaries"):
-        report_on([(BENCH, steps)], CheckOptions())
+        report_of("voter", steps, CheckOptions())
 
 
 @pytest.mark.tlc
@@ -257,5 +257,5 @@ def test_a_wrong_step_is_still_rejected_among_canaries(tmp_path: Path) -> None:
     rows = classes(3).to_pylist()
     for number in (0, 7, len(rows) - 1):
         rows[number]["ignored"] = "NotLeader, or so"
-    report = report_on([(BENCH, pa.Table.from_pylist(rows, schema=CLASSES))], CheckOptions())
+    report = report_of("voter", pa.Table.from_pylist(rows, schema=CLASSES), CheckOptions())
     assert report.numbers("rejected") == [0, 7, len(rows) - 1]

@@ -5,9 +5,12 @@ What the checks on runs find is tested in tests/conformance/test_planted_faults.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +182,7 @@ def test_workers_judge_what_is_too_much_for_the_driver(
     """On a cluster: with the specs in the folder that it shares with the driver."""
     monkeypatch.setattr(judge, "ON_DRIVER", 100)
     monkeypatch.setattr(handed, "AHEAD", 1)
-    monkeypatch.setattr(judge, "TOGETHER", 100)
+    monkeypatch.setattr(judge, "FEW", 100)
     monkeypatch.setattr(Spark, "is_remote", True)
     out = tmp_path / "out"
     given: list[Path] = []
@@ -199,12 +202,37 @@ def test_workers_judge_what_is_too_much_for_the_driver(
     assert sorted(path.name for path in out.iterdir() if path.is_dir()) == [SPECS_OF_WORKERS]
 
 
+@pytest.mark.tlc
+def test_processes_make_the_tables_of_what_is_too_much_for_one(
+    judged: Conformance, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same verdicts, and those of a process are its errors."""
+    started: list[int] = []
+    begin = Pool.started
+
+    def noted(self: Pool, most: int) -> AbstractContextManager[Executor]:
+        started.append(most)
+        return begin(self, most)
+
+    monkeypatch.setattr(Pool, "started", noted)
+    monkeypatch.setattr(judge, "HERE", 100)
+    monkeypatch.setattr(judge, "FEW", 100)
+    options = ConformOptions(Pool(2), check=CheckOptions(parallel=2), out=tmp_path / "out")
+    again = conform(trace, options)
+    assert 2 in started
+    files = {"tables": None}
+    assert timeless(again.summary) | files == timeless(judged.summary) | files
+    with pytest.raises(ToolError, match=r"^no jar of TLC is here$"):
+        conform(trace, dataclasses.replace(options, under=no_jar))
+
+
+def no_jar(_: StepFrame) -> StepFrame:
+    raise ToolError("no jar of TLC is here")
+
+
 def test_a_worker_that_cannot_judge_says_so(
     trace: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_jar(_: StepFrame) -> StepFrame:
-        raise ToolError("no jar of TLC is here")
-
     monkeypatch.setattr(judge, "ON_DRIVER", 0)
     out = tmp_path / "out"
     with pytest.raises(ToolError, match=r"^no jar of TLC is here$"):

@@ -28,8 +28,9 @@ from traces.jobs.judge import (
     UNKNOWN,
     Bench,
     as_columns,
-    blocks,
+    groups_of,
     judge,
+    report_of,
     step_table,
 )
 from traces.jobs.protocols import (
@@ -106,7 +107,7 @@ def test_every_class_has_its_own_verdict(
         tmp_path / "steps.parquet",
         CheckOptions(chunk=chunk, parallel=parallel),
         progress=told.append,
-        keep=lambda bench, table: kept.append(table),
+        keep=lambda kind, table: kept.append(table),
     )
     expected = {key: expected_of(row) for key, row in contents(files).items()}
     for number, key in enumerate(merged["key"].to_pylist()):
@@ -193,24 +194,24 @@ def test_a_class_without_a_part_is_an_error(
         judge(files, moved, tmp_path / "steps.parquet", CheckOptions())
 
 
-def test_few_classes_wait_for_others_of_their_bench(
-    examined: tuple[list[PartFiles], pa.Table], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("most", [1, 40, 10_000])
+def test_few_classes_wait_for_others_of_their_kind(
+    examined: tuple[list[PartFiles], pa.Table], monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Each class comes once, however few may wait; of benches with few classes in each part the
-    largest come before the others, and never more than `most` are left."""
+    """Each class comes once, however few may wait, and with those of its kind and constants."""
     files, merged = examined
-    benches = {bench for bench, _ in blocks(files, merged, 10_000)}
-    for most in (1, 40, 10_000):
-        monkeypatch.setattr(judging, "WAITING", most)
-        found = list(blocks(files, merged, 10_000))
-        numbers = [number for _, block in found for number in block["number"].to_pylist()]
-        assert sorted(numbers) == list(range(len(merged)))
-        assert (len(found) > len(benches)) == (most < 10_000)
-    kept = {
-        Bench("broker", text): merged.slice(0, size)
-        for text, size in zip("abc", (3, 9, 5), strict=True)
-    }
-    assert [bench.text for bench in judging._largest(kept, 4)] == ["b", "c"]
+    monkeypatch.setattr(judging, "WAITING", most)
+    found = list(groups_of(files, merged, 64))
+    numbers = [number for _, classes in found for number in classes["number"].to_pylist()]
+    assert sorted(numbers) == list(range(len(merged)))
+    kinds = [group.kind for group in found]
+    assert set(kinds) == {"voter", "broker", "controller"}
+    assert (kinds != sorted(kinds)) == (most < 10_000)
+    for kind, classes in found:
+        rows = classes.to_pylist()
+        assert 0 < len(rows) <= 64 and {step_of(row)[0].kind for row in rows} == {kind}
+        texts = [row["constants"] for row in rows]
+        assert texts == sorted(texts)
 
 
 def test_what_tlc_warns_of_is_an_error(
@@ -222,19 +223,19 @@ def test_what_tlc_warns_of_is_an_error(
     monkeypatch.setattr(judging, "check_steps", check)
     classes = Classes(Part(parts()[0])).table()
     with pytest.raises(ToolError, match="TLC may have ignored what it was told: odd cfg"):
-        judging.report_on([(Bench("voter", constants_text(THREE)), classes)], CheckOptions())
+        report_of("voter", classes, CheckOptions())
 
 
 @pytest.mark.tlc
 def test_one_jvm_judges_steps_under_several_constants() -> None:
     """Each under its own: steps of five voters are none of three."""
     three, five = (Classes(Part(tables)).table() for tables in parts()[:2])
-    benches = [Bench("voter", constants_text(each)) for each in (THREE, OTHER)]
-    report = judging.report_on([*zip(benches, (three, five), strict=True)], CheckOptions())
+    both = pa.concat_tables([three, five])
+    report = report_of("voter", both, CheckOptions())
     assert report.runs == 1
     assert {each.verdict for each in report.verdicts} == {"accepted"}
     as_four = constants_text(replace(OTHER, voters=(1, 2, 3, 4)))
     column = five.schema.get_field_index("constants")
     wrong = five.set_column(column, "constants", pa.array([as_four] * len(five)))
     with pytest.raises(ToolError, match="was recorded with 5 entries"):
-        judging.report_on([(benches[0], three), (Bench("voter", as_four), wrong)], CheckOptions())
+        report_of("voter", pa.concat_tables([three, wrong]), CheckOptions())

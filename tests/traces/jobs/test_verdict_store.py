@@ -11,11 +11,9 @@ import pytest
 from reference.protocols import KINDS
 from specs import SPECS
 from traces.jobs import verdict_store
-from traces.jobs.judge import JUDGED, Bench
+from traces.jobs.judge import JUDGED
 from traces.jobs.verdict_store import VerdictStore, stamp
 from traces.schema import TraceError
-
-BENCH = Bench("voter", "{}")
 
 
 def key(number: int) -> bytes:
@@ -44,8 +42,8 @@ def judged(*verdicts: str, first: int = 0) -> pa.Table:
 def test_what_is_added_is_known_and_nothing_else(tmp_path: Path) -> None:
     store = VerdictStore(tmp_path, "a")
     assert store.known(keys(0)).num_rows == 0
-    store.add(BENCH, judged("accepted", "rejected", "unknown"))
-    store.add(BENCH, judged("accepted", first=7))
+    store.add("voter", judged("accepted", "rejected", "unknown"))
+    store.add("voter", judged("accepted", first=7))
     known = store.known(keys(7, 2, 1, 0, 5)).to_pylist()
     assert [(row["key"], row["verdict"]) for row in known] == [
         (key(0), "accepted"),
@@ -59,24 +57,24 @@ def test_what_is_added_is_known_and_nothing_else(tmp_path: Path) -> None:
 def test_the_same_batch_twice_is_one_file(tmp_path: Path) -> None:
     store = VerdictStore(tmp_path, "a")
     for _ in range(2):
-        store.add(BENCH, judged("accepted", "accepted"))
-    store.add(BENCH, judged("accepted"))
-    store.add(BENCH, judged("unknown"))
+        store.add("voter", judged("accepted", "accepted"))
+    store.add("voter", judged("accepted"))
+    store.add("voter", judged("unknown"))
     assert len(list(store.folder.iterdir())) == 2
     assert store.known(keys(0, 1)).num_rows == 2
 
 
 def test_two_verdicts_on_one_step_are_refused(tmp_path: Path) -> None:
     store = VerdictStore(tmp_path, "a")
-    store.add(BENCH, judged("accepted"))
-    store.add(BENCH, judged("rejected"))
+    store.add("voter", judged("accepted"))
+    store.add("voter", judged("rejected"))
     with pytest.raises(TraceError, match="two verdicts on one step"):
         store.known(keys(0))
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     store = VerdictStore(tmp_path, "a")
-    store.add(BENCH, judged("rejected"))
+    store.add("voter", judged("rejected"))
     (path,) = store.folder.iterdir()
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(TraceError, match=rf"{path.name}: damaged: remove it"):
