@@ -34,7 +34,7 @@ from tla_utils.steps import ACCEPTED
 from traces.jobs import judge as judging
 from traces.jobs.campaigns import merge_files
 from traces.jobs.distinct import CLASSES, SLIM, PartFiles, examine
-from traces.jobs.judge import CHUNK, Group, by_kind, judge, report_of
+from traces.jobs.judge import CHUNK, Group, by_bench, grouped, judge, report_of
 
 MILLIONS: Final = (1, 10)
 NEW: Final = 20_000
@@ -117,9 +117,10 @@ def cost(files: list[PartFiles]) -> Cost:
 
 def tlc(like: pa.Table) -> float:
     """CPU-seconds of a distinct step, in groups for one JVM each."""
-    kind, classes = max(by_kind(like), key=lambda group: len(group[1]))
+    kept = {bench: [classes] for bench, classes in by_bench(like)}
+    kind, classes = max(grouped(kept, CHUNK), key=lambda group: len(group.classes))
     options = CheckOptions(chunk=CHUNK, heap_mb=2048)
-    report = report_of(kind, classes.slice(0, CHUNK), options)
+    report = report_of(kind, classes, options)
     return report.cpu_seconds / report.distinct
 
 

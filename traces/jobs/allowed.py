@@ -80,14 +80,13 @@ class Allowed:
         keys = pa.array([key for classes in waiting.values() for key in classes], pa.binary(16))
         for row in self._store.known(keys).select(["key", "verdict"]).to_pylist():
             self._verdicts[row["key"]] = row["verdict"]
-        tables: dict[str, list[pa.Table]] = {}
-        for bench, classes in sorted(waiting.items()):
+        tables: dict[Bench, list[pa.Table]] = {}
+        for bench, classes in waiting.items():
             fresh = {key: form for key, form in classes.items() if key not in self._verdicts}
             if fresh:
-                tables.setdefault(bench.kind, []).append(_table(bench, fresh))
-        for kind, several in tables.items():
-            for group in grouped(kind, several, self._check.chunk):
-                self._judge(group)
+                tables[bench] = [_table(bench, fresh)]
+        for group in grouped(tables, self._check.chunk):
+            self._judge(group)
 
     def _judge(self, group: Group) -> None:
         report = report_of(*group, self._check)

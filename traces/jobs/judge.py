@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -62,7 +63,7 @@ HERE: Final = 20_000
 """So many classes have their tables made in this process: five seconds of a processor, while two
 processes take two to begin."""
 
-WAITING: Final = 400_000
+WAITING: Final = 200_000
 """Classes that wait for others of their kind and constants, each in some 1,300 bytes."""
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
@@ -173,44 +174,43 @@ def groups_of(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterat
     runs = merged["run"].to_numpy()
     by_run = np.argsort(runs, kind="stable")
     ordered = runs[by_run]
-    kept: dict[str, list[pa.Table]] = {}
+    kept: dict[Bench, list[pa.Table]] = {}
     waiting = 0
     for part in files:
         begin, end = np.searchsorted(ordered, [part.first_run, part.first_run + part.runs])
         classes = _classes_of(part, numbered.take(pa.array(np.sort(by_run[begin:end]))))
-        for kind, more in by_kind(classes):
-            kept.setdefault(kind, []).append(more)
-            waiting += len(more)
+        for bench, more in by_bench(classes):
+            kept.setdefault(bench, []).append(more)
+        waiting += len(classes)
         if waiting > WAITING:
-            yield from _grouped(kept, size)
+            yield from grouped(kept, size)
             kept, waiting = {}, 0
-    yield from _grouped(kept, size)
+    yield from grouped(kept, size)
 
 
-def by_kind(classes: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The classes of each kind of node, in the order in which each kind first appears."""
+def by_bench(classes: pa.Table) -> Iterator[tuple[Bench, pa.Table]]:
+    """The classes of each bench, in the order of benches."""
     texts, nodes = classes["constants"].to_pylist(), classes["node"].to_pylist()
+    places = list(zip(texts, nodes, strict=True))
     decoded = {text: decode_step_constants(text) for text in dict.fromkeys(texts)}
-    named = cache(lambda text, node: kind_of(decoded[text], node).name)
-    rows: dict[str, list[int]] = {}
-    for number, place in enumerate(zip(texts, nodes, strict=True)):
-        rows.setdefault(named(*place), []).append(number)
-    for kind, numbers in rows.items():
-        yield kind, classes.take(pa.array(numbers))
+    benches = {
+        (text, node): Bench(kind_of(decoded[text], node).name, text) for text, node in set(places)
+    }
+    ranked = sorted(set(benches.values()))
+    rank = {bench: at for at, bench in enumerate(ranked)}
+    ranks = np.array([rank[benches[place]] for place in places], dtype=np.int64)
+    ordered = classes.take(pa.array(np.argsort(ranks, kind="stable")))
+    ends = np.cumsum(np.bincount(ranks, minlength=len(ranked))).tolist()
+    for bench, begin, end in zip(ranked, [0, *ends], ends, strict=False):
+        yield bench, ordered.slice(begin, end - begin)
 
 
-def _grouped(kept: Mapping[str, Sequence[pa.Table]], size: int) -> Iterator[Group]:
-    for kind in sorted(kept):
-        yield from grouped(kind, kept[kind], size)
-
-
-def grouped(kind: str, tables: Sequence[pa.Table], size: int) -> Iterator[Group]:
-    """Classes of a kind of node in groups of at most `size`, as few constants in each as may be."""
-    whole = pa.concat_tables(tables)
-    texts = np.array(whole["constants"].to_pylist(), dtype=object)
-    whole = whole.take(pa.array(np.argsort(texts, kind="stable")))
-    for start in range(0, len(whole), size):
-        yield Group(kind, whole.slice(start, size))
+def grouped(kept: Mapping[Bench, Sequence[pa.Table]], size: int) -> Iterator[Group]:
+    """Classes by bench in groups of at most `size`, as few constants in each as may be."""
+    for kind, benches in groupby(sorted(kept), key=lambda bench: bench.kind):
+        whole = pa.concat_tables([classes for bench in benches for classes in kept[bench]])
+        for start in range(0, len(whole), size):
+            yield Group(kind, whole.slice(start, size))
 
 
 _Reports: TypeAlias = Iterator[tuple[Group, StepReport]]
