@@ -54,6 +54,21 @@ class Hidden(NamedTuple):
         return hash(self.module)
 
 
+class Beginning(NamedTuple):
+    """What handlers do not look at of a row's logs: what they begin with (traces/jobs/beginnings.py
+    says what is made of that, and when it is sound).
+
+    actions: by which steps are judged that look at no more. logs: the fields, each by the way to
+    it. ends: behind which record a beginning may end. noted: sets to which positions are only
+    added, those of functions in each entry.
+    """
+
+    actions: frozenset[str]
+    logs: tuple[str, ...] = ()
+    ends: Callable[[Any], bool] = lambda record: False
+    noted: tuple[str, ...] = ()
+
+
 class NodeKind(NamedTuple):
     """What there is to know of a kind of node.
 
@@ -63,7 +78,10 @@ class NodeKind(NamedTuple):
     it; unsaid, they always do; running: the spec's operator for that. role: in a word, for
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
-    from nothing begin with `first_position`. hidden: of foreign traces that tell rows in part.
+    from nothing begin with `first_position`. counted: under these constants, of the ranks of a
+    step, those to which handlers count from them. renames: it is none of the nodes that are alike,
+    and compares them for equality only. beginning: of its logs. hidden: of foreign traces that tell
+    rows in part.
     operators: what their names begin with, before the action. replaces: operators of the modules
     that its module extends, each with what stands in its place, as a cfg says it.
     """
@@ -80,6 +98,9 @@ class NodeKind(NamedTuple):
     cases: tuple[Case, ...] = ()
     shifted: frozenset[str] = frozenset()
     first_position: int = 0
+    counted: Callable[[Any, Collection[int]], Iterable[int]] = lambda constants, ranks: ()
+    renames: bool = False
+    beginning: Beginning | None = None
     hidden: Hidden | None = None
     operators: str = "Step_"
     replaces: tuple[tuple[str, str], ...] = ()

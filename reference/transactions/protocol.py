@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
+from reference.kit.dispatch import action_name
 from reference.kit.protocol import (
+    Beginning,
     Calm,
     ClientPromise,
     CoordinatorLog,
@@ -46,6 +48,7 @@ from reference.transactions.messages import (
     InitProducerId,
     Input,
     Loaded,
+    LogEntry,
     LoseLeader,
     MarkersAgain,
     MarkersDone,
@@ -84,6 +87,40 @@ from reference.transactions.types import (
     is_replicated,
 )
 
+# --- What steps are judged on (traces/jobs)
+
+
+def _next_ones(constants: Constants, ranks: Collection[int]) -> Iterable[int]:
+    """Partitions and producers compare epochs, and count sequence numbers by one."""
+    return {rank + by for rank in ranks for by in (-1, 1)}
+
+
+def _epochs_reached(constants: Constants, ranks: Collection[int]) -> Iterable[int]:
+    """Coordinators count epochs on by one or two, and to the first of the next producer id: far
+    from the last epoch of an id these are a few, else whole ids."""
+    if max(ranks) + 3 < constants.max_epoch:
+        return {rank + by for rank in ranks for by in (1, 2, 3)}
+    of_id = constants.max_epoch + 2
+    if of_id > SHORT_ID:
+        return range(max(ranks))  # so that nothing is renumbered
+    ids = {rank // of_id + by for rank in ranks for by in (0, 1, 2)}
+    return {k * of_id + at for k in ids for at in range(of_id)}
+
+
+SHORT_ID: Final = 16
+"""Of so many epochs."""
+
+
+def _ends(record: LogEntry) -> bool:
+    return record.kind == "Marker"
+
+
+_LOGS: Final = Beginning(
+    frozenset(map(action_name, PARTITION_INPUTS)), logs=("log", "follower.log"), ends=_ends
+)
+"""Nothing that is done to a log depends on what stands before a marker: neither what is open
+behind it, nor what was aborted there."""
+
 COORDINATOR_KIND: Final = NodeKind(
     name="transaction-log",
     module="TransactionNodes",
@@ -93,6 +130,8 @@ COORDINATOR_KIND: Final = NodeKind(
     first_row="InitialCoordinators",
     role=lambda row: current(row).txn.state if current(row).active else "Loading",
     operators="Node_",
+    counted=_epochs_reached,
+    renames=True,
 )
 PARTITION_KIND: Final = NodeKind(
     name="transaction-partition",
@@ -103,11 +142,15 @@ PARTITION_KIND: Final = NodeKind(
     first_row="InitialPartition",
     role=lambda row: "Open" if row.producer.open else "Closed",
     operators="Node_",
+    counted=_next_ones,
+    beginning=_LOGS,
 )
 OFFSETS_KIND: Final = PARTITION_KIND._replace(
     name="transaction-offsets",
     initial=initial_offsets_partition,
     first_row="InitialOffsetsPartition",
+    # The next leader looks in its log for what was committed.
+    beginning=_LOGS._replace(actions=_LOGS.actions - {action_name(ChangeLeader)}),
 )
 """One that keeps the offsets of groups."""
 PRODUCER_KIND: Final = NodeKind(
@@ -119,6 +162,8 @@ PRODUCER_KIND: Final = NodeKind(
     first_row="FirstProducer",
     role=lambda row: row.status,
     operators="Node_",
+    counted=_next_ones,
+    renames=True,
 )
 """The first instance, which has its epoch already."""
 INSTANCE_KIND: Final = PRODUCER_KIND._replace(
@@ -135,6 +180,8 @@ READER_KIND: Final = NodeKind(
     first_row="InitialReader",
     role=lambda row: "Reader",
     operators="Node_",
+    renames=True,
+    beginning=Beginning(frozenset(map(action_name, READER_INPUTS)), noted=("read.shown",)),
 )
 
 
@@ -349,6 +396,7 @@ TRANSACTIONS: Final = Protocol(
     messages=MESSAGES,
     alike="partitions",
     peers=lambda constants: constants.partitions,
+    apart=lambda constants: (constants.offsets,) if constants.offsets else (),
     nodes=lambda constants: (
         *(COORDINATOR, *constants.clients, *constants.partitions),
         *readers(constants),
@@ -363,6 +411,17 @@ TRANSACTIONS: Final = Protocol(
         most=2,
         usual=2,
     ),
+    unmentioned={
+        "version": 2,
+        "max_epoch": 32766,
+        "hears_errors": False,
+        "replicas": 1,
+        "offsets": (),
+        "recovers": False,
+        "ids_expire": False,
+        "read_committed": (21,),
+        "read_uncommitted": (31,),
+    },
     coordinated=CoordinatorLog(COORDINATOR, Elect, lambda record: {"transaction": record}),
     world=World(
         constants={

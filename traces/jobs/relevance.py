@@ -38,12 +38,21 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from reference.kit.fields import spec_name
+from reference.kit.dispatch import snake
+from reference.kit.fields import Kind, fields_of, spec_name
 from reference.kit.protocol import Case, NodeKind
-from reference.protocols import AnyConstants, kind_named, kind_of, protocol_of
+from reference.protocols import (
+    AnyConstants,
+    kind_named,
+    kind_of,
+    peers_of,
+    protocol_of,
+    takers_of,
+)
 from tla_utils.mentions import Mentions, mentions
 from tla_utils.overrides import ModuleSource, read_modules
 from traces.jobs.abstraction import constant_name
+from traces.jobs.beginnings import Beginnings
 from traces.jobs.pieces import Pieces, apart, step_apart, whole
 from traces.jobs.renaming import Step
 from traces.jobs.step_frames import INIT, libraries
@@ -82,10 +91,17 @@ class _Plan:
     those that get what stands there in the first row."""
 
     def __init__(
-        self, first: Pieces, fields: Sequence[tuple[list[int], list[int]]], names: frozenset[str]
+        self,
+        first: Pieces,
+        fields: Sequence[tuple[list[int], list[int]]],
+        names: frozenset[str],
+        entries: Sequence[tuple[int, str]],
     ) -> None:
-        """fields: the places of each, and those among them that do not matter. names: of them."""
+        """fields: the places of each, and those among them that do not matter. names: of them.
+        entries: places of functions by node of which one entry does, and the field of the input
+        that says which."""
         self.names = names
+        self.entries = entries
         self._first = first
         self._free = [places for _, places in fields]
         self._fields = [itemgetter(*places) for places, _ in fields]
@@ -104,6 +120,21 @@ class _Plan:
         reduced = take(before + self._first)
         return reduced, reduced if before is after else take(after + self._first)
 
+    def with_entry(self, step: Step, peers: tuple[int, ...]) -> Step:
+        """The step with all entries that it left alone like the one that it may look at."""
+        before, after = list(step.before), list(step.after)
+        for at, name in self.entries:
+            layout = step.input[0]
+            node = step.input[1 + layout.paths.index(name)].value
+            old, new = before[at].value, after[at].value
+            if node in peers and len(old) == len(new) == len(peers):
+                one = old[peers.index(node)]
+                alone = [a == b and n != node for a, b, n in zip(old, new, peers, strict=True)]
+                place = step.before[0].places[at - 1]
+                before[at] = place.piece(_replaced(old, alone, one))
+                after[at] = place.piece(_replaced(new, alone, one))
+        return step._replace(before=tuple(before), after=tuple(after))
+
     def _take(self, alone: tuple[bool, ...]) -> itemgetter[Any]:
         """alone: whether each field was left alone. It takes from a row with the first one behind
         it."""
@@ -115,6 +146,10 @@ class _Plan:
             chosen = [at + count if at in first else at for at in range(count)]
             known = self._takes[alone] = itemgetter(*chosen)
         return known
+
+
+def _replaced(entries: Sequence[Any], which: Sequence[bool], by: Any) -> tuple[Any, ...]:
+    return tuple([by if other else each for each, other in zip(entries, which, strict=True)])
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -139,12 +174,22 @@ class Relevance:
         self._specs = specs
         self._plans: dict[tuple[int, str], tuple[_Plan | None, AnyConstants]] = {}
         self._cases: dict[tuple[int, str], Case | None] = {}
+        self._peers = peers_of(constants)
+        self._beginnings = {
+            kind.name: Beginnings(kind.beginning, kind.row, self._peers)
+            for kind in protocol_of(constants).kinds
+            if kind.beginning is not None
+        }
 
     def of(self, step: Step) -> Step:
         """The step as it is judged, as values."""
         judged = self.judged(step).step
-        before, after = whole(judged.before), whole(judged.after)
-        return step._replace(action=judged.action, before=before, after=after)
+        return judged._replace(
+            before=whole(judged.before),
+            input=None if judged.input is None else whole(judged.input),
+            after=whole(judged.after),
+            sent=tuple([whole(message) for message in judged.sent]),
+        )
 
     def judged(self, step: Step) -> Judged:
         label = self.label(step.node, step.action, step.before, step.input)
@@ -158,6 +203,11 @@ class Relevance:
             before, after = plan.reduced(before, after)
         # Not `_replace`, which takes three times as long, for every step that is new.
         judged = Step(label, step.node, before, step.input, after, step.sent, step.ignored)
+        if plan is not None and plan.entries:
+            judged = plan.with_entry(judged, self._peers)
+        beginnings = self._beginnings.get(kind_of(self._constants, step.node).name)
+        if beginnings is not None:
+            judged = beginnings.without(judged)
         return Judged(judged, constants)
 
     def label(self, node: int, action: str, before: Any, input: Any) -> str:
@@ -174,12 +224,12 @@ class Relevance:
         """The fields of a row that are judged as they are, whatever became of them, and the
         constants under which an action is judged."""
         plan, constants = self._known(node, label)
-        fields = frozenset(
-            kind_of(self._constants, node).initial(self._constants).__struct_fields__
-        )
-        if plan is None:
-            return fields, constants
-        return fields - plan.names, constants
+        kind = kind_of(self._constants, node)
+        fields = frozenset(kind.row.__struct_fields__)
+        of = kind.beginning
+        if of is not None and label in of.actions:
+            fields -= {way.partition(".")[0] for way in (*of.logs, *of.noted)}
+        return (fields if plan is None else fields - plan.names), constants
 
     def _known(self, node: int, label: str) -> tuple[_Plan | None, AnyConstants]:
         """What is done to rows, and the constants, by the action that is judged."""
@@ -189,24 +239,29 @@ class Relevance:
             found = mentions_of(kind.name, label, self._specs)
             # An operator that makes a row from nothing sets fields that it does not mention.
             makes = label == INIT or first_row(kind) in found.operators
-            plan = None if makes else self._plan(kind.initial(self._constants), found)
-            known = plan, self._relevant_constants(found)
+            constants = self._relevant_constants(node, found)
+            plan = None if makes else self._plan(kind.initial(constants), found)
+            known = plan, constants
             self._plans[node, label] = known
         return known
 
-    def _relevant_constants(self, mentioned: Mentions) -> AnyConstants:
-        free = {
-            field: value
-            for field, value in protocol_of(self._constants).unmentioned.items()
-            if constant_name(field) not in mentioned.constants
-        }
-        return replace(self._constants, **free) if free else self._constants
+    def _relevant_constants(self, node: int, mentioned: Mentions) -> AnyConstants:
+        constants = self._constants
+        kind = kind_of(constants, node)
+        for field, value in protocol_of(constants).unmentioned.items():
+            if constant_name(field) not in mentioned.constants:
+                free = replace(constants, **{field: value})
+                if node in takers_of(free) and kind_of(free, node) is kind:
+                    constants = free
+        return constants
 
     def _plan(self, initial: Any, mentioned: Mentions) -> _Plan:
         first = apart(initial)
         layout = first[0]
         names: set[str] = set()
         fields: list[tuple[list[int], list[int]]] = []
+        entries: list[tuple[int, str]] = []
+        by_node = {field.name for field in fields_of(type(initial)) if field.many is Kind.BY_NODE}
         for name in initial.__struct_fields__:
             value, field, places = getattr(initial, name), spec_name(name), layout.under(name)
             if field not in mentioned.fields:
@@ -218,4 +273,7 @@ class Relevance:
                 free = [n for n in value.__struct_fields__ if spec_name(n) not in ends]
                 fields.append((places, [at for n in free for at in layout.under(f"{name}.{n}")]))
                 names.add(name)
-        return _Plan(first, fields, frozenset(names))
+            elif name in by_node and mentioned.entries.get(field):
+                entries.append((places[0], snake(mentioned.entries[field])))
+                names.add(name)
+        return _Plan(first, fields, frozenset(names), entries)

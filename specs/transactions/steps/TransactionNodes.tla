@@ -299,7 +299,8 @@ Node_HandlePoll(n, row, input) ==
                      isolation |-> Isolation(n)])})
 
 Node_HandleFetched(n, row, m) ==
-  {[row |-> r, sent |-> {}, ignored |-> ""] : r \in Step_HandleFetched(row, m.source, m)}
+  {[row |-> [row EXCEPT !.read[m.source] = read], sent |-> {}, ignored |-> ""] :
+     read \in Step_HandleFetched(row.read[m.source], m)}
 
 Inputs_Poll(n, row) == {[type |-> "Poll", partition |-> p] : p \in Partitions}
 =============================================================================
