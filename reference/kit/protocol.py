@@ -78,8 +78,8 @@ class NodeKind(NamedTuple):
     it; unsaid, they always do; running: the spec's operator for that. role: in a word, for
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
-    from nothing begin with `first_position`. counted: under these constants, of the ranks of a
-    step, those to which handlers count from them. renames: it is none of the nodes that are alike,
+    from nothing begin with `first_position`. ranked: under these constants, what
+    the ranks of a step become, where handlers count from them (`ranks_apart`). renames: it is none of the nodes that are alike,
     and compares them for equality only. beginning: of its logs. hidden: of foreign traces that tell
     rows in part.
     operators: what their names begin with, before the action. replaces: operators of the modules
@@ -98,7 +98,7 @@ class NodeKind(NamedTuple):
     cases: tuple[Case, ...] = ()
     shifted: frozenset[str] = frozenset()
     first_position: int = 0
-    counted: Callable[[Any, Collection[int]], Iterable[int]] = lambda constants, ranks: ()
+    ranked: Callable[[Any, Collection[int]], Mapping[int, int]] | None = None
     renames: bool = False
     beginning: Beginning | None = None
     hidden: Hidden | None = None
@@ -121,6 +121,16 @@ class NodeKind(NamedTuple):
             if action_name(case.input) == action:
                 return case
         return None
+
+
+def ranks_apart(ranks: Iterable[int], steps: Iterable[int]) -> dict[int, int]:
+    """What becomes of ranks from which handlers count by these steps, and by no others: their order
+    and what is counted to stay, where there was more between two than can be counted to there is
+    less."""
+    several = {0, *ranks}
+    reached = several.union(*[{rank + by for rank in several} for by in steps])
+    places = {rank: at for at, rank in enumerate(sorted([r for r in reached if r >= 0]))}
+    return {rank: places[rank] for rank in several}
 
 
 class SharedLog(NamedTuple):

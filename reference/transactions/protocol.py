@@ -17,6 +17,7 @@ from reference.kit.protocol import (
     Substitution,
     Witness,
     World,
+    ranks_apart,
 )
 from reference.transactions.client import ClientHandlers, may_send_again
 from reference.transactions.coordinator import CoordinatorHandlers, current
@@ -90,25 +91,23 @@ from reference.transactions.types import (
 # --- What steps are judged on (traces/jobs)
 
 
-def _next_ones(constants: Constants, ranks: Collection[int]) -> Iterable[int]:
+def _compared(constants: Constants, ranks: Collection[int]) -> Mapping[int, int]:
     """Partitions and producers compare epochs, and count sequence numbers by one."""
-    return {rank + by for rank in ranks for by in (-1, 1)}
+    return ranks_apart(ranks, (-1, 1))
 
 
-def _epochs_reached(constants: Constants, ranks: Collection[int]) -> Iterable[int]:
-    """Coordinators count epochs on by one or two, and to the first of the next producer id: far
-    from the last epoch of an id these are a few, else whole ids."""
-    if max(ranks) + 3 < constants.max_epoch:
-        return {rank + by for rank in ranks for by in (1, 2, 3)}
+def _of_ids(constants: Constants, ranks: Collection[int]) -> Mapping[int, int]:
+    """Coordinators count epochs on within a producer id, by less than four, and come to the next
+    id, and the one after that, at its first one. At the end of an id they stay where they are in
+    it: there it shows."""
     of_id = constants.max_epoch + 2
-    if of_id > SHORT_ID:
-        return range(max(ranks))  # so that nothing is renumbered
-    ids = {rank // of_id + by for rank in ranks for by in (0, 1, 2)}
-    return {k * of_id + at for k in ids for at in range(of_id)}
-
-
-SHORT_ID: Final = 16
-"""Of so many epochs."""
+    ids = ranks_apart([rank // of_id for rank in ranks], (1, 2))
+    within = {rank % of_id for rank in ranks}
+    if max(within) + 4 > constants.max_epoch:
+        places = {at: at for at in within}
+    else:
+        places = ranks_apart(within, (1, 2, 3))
+    return {rank: ids[rank // of_id] * of_id + places[rank % of_id] for rank in ranks}
 
 
 def _ends(record: LogEntry) -> bool:
@@ -130,7 +129,7 @@ COORDINATOR_KIND: Final = NodeKind(
     first_row="InitialCoordinators",
     role=lambda row: current(row).txn.state if current(row).active else "Loading",
     operators="Node_",
-    counted=_epochs_reached,
+    ranked=_of_ids,
     renames=True,
 )
 PARTITION_KIND: Final = NodeKind(
@@ -142,7 +141,7 @@ PARTITION_KIND: Final = NodeKind(
     first_row="InitialPartition",
     role=lambda row: "Open" if row.producer.open else "Closed",
     operators="Node_",
-    counted=_next_ones,
+    ranked=_compared,
     beginning=_LOGS,
 )
 OFFSETS_KIND: Final = PARTITION_KIND._replace(
@@ -162,7 +161,7 @@ PRODUCER_KIND: Final = NodeKind(
     first_row="FirstProducer",
     role=lambda row: row.status,
     operators="Node_",
-    counted=_next_ones,
+    ranked=_compared,
     renames=True,
 )
 """The first instance, which has its epoch already."""

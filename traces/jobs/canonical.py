@@ -13,8 +13,8 @@ What is renamed is what the fields' declarations say (reference/kit/fields.py):
   handlers compare them for equality only as well (`NodeKind.renames`).
 * values: numbered from 1 in the order of their first appearance in the row before, the input, the
   row after, the messages sent. The log's own values, below 1, stay.
-* ranks: numbered in their order from 0 on. -1, and 0 of the beginning, stay. Where handlers count
-  from ranks (`NodeKind.counted`), those that they come to are numbered with them.
+* ranks: numbered in their order from 0 on, or, where handlers count from them, as the kind of node
+  says (`NodeKind.ranked`). -1, and 0 of the beginning, stay.
 * positions, in the steps of the actions that only compare them, pass them on and count from them
   (`NodeKind.shifted`): moved so that the least is the first there is.
 
@@ -22,11 +22,11 @@ Why that is sound. A bijection p of the nodes maps outcomes to outcomes, p(Step_
 Step_A(p(n), p(row), p(input)), if Step_A compares node ids for equality only and mentions none by
 name; p leaves the set of nodes as it is, since it maps that set onto itself, and leaves those who
 are no nodes alone. Likewise for values, of which no handler inspects one, and for ranks under maps
-that keep their order and, where handlers count, the number that is counted to next to what it is
-counted from: as all of these are numbered together, they do. The handlers of voters and of brokers keep to that (tests/traces/jobs reads
-the modules and says so, and lets TLC judge renamed steps). Epochs of leaders, offsets of logs,
-clients and producers are not renamed. The constants belong to the key and are not renamed: the
-nodes as a set are what they were.
+that keep their order and, where handlers count from them, what is counted to as far from there as
+it was. The handlers of voters and of brokers keep to that (tests/traces/jobs reads the modules and
+says so, and lets TLC judge renamed steps). Epochs of leaders, offsets of logs, clients and
+producers are not renamed. The constants belong to the key and are not renamed: the nodes as a set
+are what they were.
 
 Chaining and provenance are checked on recorded data, never on this form.
 
@@ -258,12 +258,16 @@ class Canonicaliser:
         if not self._is_renamed(step):
             return UNCHANGED
         ranks = {0}.union(*[each.ranks for each in items])
-        ranks.update(kind.counted(self.constants, ranks))
-        ranks = {rank for rank in ranks if rank > NO_RANK}
+        ranks.discard(NO_RANK)
         if step.action in kind.shifted:
             positions = [position for each in items for position in each.positions]
             shift = min(positions) - kind.first_position
-        return Renumbering(tuple(sorted(ranks)), shift)
+        if kind.ranked is None:
+            return Renumbering(tuple(sorted(ranks)), shift)
+        ranks = {rank for rank in ranks if rank > NO_RANK}
+        became = kind.ranked(self.constants, ranks)
+        moved = [rank for rank in sorted(ranks) if became[rank] != rank]
+        return Renumbering(tuple(moved), shift, tuple([became[rank] for rank in moved]))
 
 
 def _told_apart(groups: list[list[int]], told: Sequence[Any]) -> list[list[int]]:
