@@ -78,10 +78,10 @@ class NodeKind(NamedTuple):
     it; unsaid, they always do; running: the spec's operator for that. role: in a word, for
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
-    from nothing begin with `first_position`. ranked: under these constants, what
-    the ranks of a step become, where handlers count from them (`ranks_apart`). renames: it is none of the nodes that are alike,
-    and compares them for equality only. beginning: of its logs. hidden: of foreign traces that tell
-    rows in part.
+    from nothing begin with `first_position`. ranked: under these constants, what the ranks of a
+    step become, where handlers count from them (`ranks_apart`). renames: it is none of the nodes
+    that are alike, and compares them for equality only. beginning: of its logs. hidden: of foreign
+    traces that tell rows in part.
     operators: what their names begin with, before the action. replaces: operators of the modules
     that its module extends, each with what stands in its place, as a cfg says it.
     """

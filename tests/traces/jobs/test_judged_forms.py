@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -17,17 +17,27 @@ import pytest
 from msgspec.structs import replace
 
 from reference.kit import fields
+from reference.kit.protocol import ranks_apart
 from reference.protocols import AnyConstants, kind_of
 from reference.runner.run import simulate_part
-from reference.transactions.messages import ConsumerFetch, Fetched, LogEntry, Produce
-from reference.transactions.protocol import PARTITION_KIND, READER_KIND, TRANSACTIONS
+from reference.transactions import protocol
+from reference.transactions.messages import (
+    AbortedTxn,
+    Decision,
+    Fetched,
+    LogEntry,
+    Produce,
+    Produced,
+)
+from reference.transactions.protocol import TRANSACTIONS
 from reference.transactions.types import (
+    INITIAL_PARTITION,
     Constants,
     Follower,
+    PartitionLeader,
     Producer,
     Read,
     Reader,
-    initial_partition,
 )
 from specs import SPECS
 from tla_utils import CheckOptions, check_steps
@@ -160,3 +170,105 @@ def test_tlc_says_the_same_of_what_is_judged(options: int) -> None:
     assert not differing, (listed[differing[0]], judged[differing[0]], whole[differing[0]])
     assert set(whole[: len(steps)]) == {"accepted"}
     assert Counter(whole[len(steps) :])["rejected"] > len(broken) * 9 // 10
+
+
+# --- By hand
+
+ONE = Constants((11, 12), 1, (1, 2), 3, read_committed=(21,))
+"""With one replica, and version 1."""
+TWO = replace(ONE, replicas=2)
+
+
+def batch(sequence: int) -> LogEntry:
+    return LogEntry("Batch", 7 + sequence, 1, 0, "None", sequence)
+
+
+def marker(decision: Decision) -> LogEntry:
+    return LogEntry("Marker", 0, 0, 0, decision)
+
+
+COMMITTED = tuple([each for n in range(5) for each in (batch(n), marker("Commit"))])
+
+
+def produced(before: PartitionLeader, sequence: int = 6) -> Step:
+    """The sixth batch is appended; sequence: the next one after it."""
+    m = Produce(1, 11, 1, 11, 0, 12, 5)
+    after = replace(
+        before,
+        log=(*before.log, batch(5)),
+        producer=replace(before.producer, sequence=sequence, open=True),
+    )
+    return Step("HandleProduce", 11, before, m, after, (Produced(11, 1, 12, 11, 5),), "")
+
+
+# Another batch of the transaction at hand is there, or else this one would be verified first.
+OPEN = replace(INITIAL_PARTITION, log=(*COMMITTED, batch(4)), producer=Producer(0, 1, 5, open=True))
+
+
+@pytest.mark.tlc
+def test_ranks_that_are_only_put_in_order_would_hide_a_leap(monkeypatch: Any) -> None:
+    leap = produced(OPEN, 8)
+    assert verdicts([as_judged(ONE, produced(OPEN)), as_judged(ONE, leap)]) == [
+        *("accepted", "rejected")
+    ]
+    ordered = protocol.PARTITION_KIND._replace(ranked=None)
+    monkeypatch.setattr(protocol, "PARTITION_KIND", ordered)
+    assert verdicts([as_judged(ONE, leap)]) == ["accepted"]
+
+
+def test_a_log_lacks_its_beginning_up_to_a_marker() -> None:
+    _, step = as_judged(ONE, produced(OPEN))
+    assert [each.kind for each in step.before.log] == ["Batch"]
+    assert [each.kind for each in step.after.log] == ["Batch", "Batch"]
+    ended = replace(OPEN, log=COMMITTED)
+    assert [each.kind for each in as_judged(ONE, produced(ended))[1].before.log] == [
+        *("Batch", "Marker")
+    ]
+
+
+def test_a_beginning_that_was_changed_stays() -> None:
+    step = produced(OPEN)
+    log = (replace(step.after.log[0], txn=99), *step.after.log[1:])
+    _, changed = as_judged(ONE, step._replace(after=replace(step.after, log=log)))
+    assert len(changed.before.log) == len(OPEN.log)
+    third = (*step.after.log[:4], replace(step.after.log[4], txn=99), *step.after.log[5:])
+    _, changed = as_judged(ONE, step._replace(after=replace(step.after, log=third)))
+    assert len(changed.before.log) == len(OPEN.log) - 4
+
+
+def test_what_the_other_replica_lacks_stays() -> None:
+    follower = Follower(OPEN.log[:4], OPEN.producer, 4)
+    _, step = as_judged(TWO, produced(replace(OPEN, follower=follower))._replace(sent=()))
+    assert [len(step.before.log), len(step.before.follower.log)] == [len(OPEN.log) - 2, 2]
+    assert step.before.follower.stable == 2
+
+
+def test_a_reader_is_judged_where_it_reads() -> None:
+    before = Reader((Read(6, (1, 3, 5)), Read(9, (2, 4))))
+    m = Fetched(11, 21, 6, (batch(3), marker("Commit")), (AbortedTxn(9, 10),))
+    after = Reader((Read(8, (1, 3, 5, 7)), before.read[1]))
+    step = Step("HandleFetched", 21, before, m, after, (), "")
+    judged = Relevance(ONE, SPECS).of(step)
+    assert judged.before.read == (Read(0, ()), Read(0, ()))
+    assert judged.after.read == (Read(2, (1,)), Read(0, ()))
+    assert (judged.input.offset, judged.input.aborted) == (0, (AbortedTxn(3, 4),))
+    forgot = Reader((Read(8, (3, 5, 7)), Read(9, (2,))))
+    judged = Relevance(ONE, SPECS).of(step._replace(after=forgot))
+    assert judged.before.read[0].shown == (-5,)
+    assert judged.before.read[1] == Read(3, (-2,)) and judged.after.read[1] == Read(3, ())
+
+
+def test_ranks_keep_as_far_apart_as_handlers_count() -> None:
+    assert ranks_apart((9, 7, 30), (1,)) == {0: 0, 7: 2, 9: 4, 30: 6}
+    assert ranks_apart((9, 7, 30), ()) == {0: 0, 7: 1, 9: 2, 30: 3}
+    assert ranks_apart((5, 6), (-1, 1)) == {0: 0, 5: 3, 6: 4}
+
+
+def test_epochs_of_a_coordinator_stay_in_their_producer_ids() -> None:
+    of_id = 32768
+    ranks = (0, 1, 9, 3 * of_id + 9, 3 * of_id + 20)
+    became = protocol._of_ids(ONE, ranks)
+    assert [became[rank] // of_id for rank in ranks] == [0, 0, 0, 3, 3]
+    assert [became[rank] % of_id for rank in ranks] == [0, 1, 5, 5, 9]
+    last = (9, 32766)
+    assert protocol._of_ids(ONE, last) == {rank: rank for rank in last}
