@@ -13,10 +13,16 @@ A step that changed f keeps what it had, and TLC refuses it. A handler that buil
 way, by mentioning the first row, is judged on all fields. Where an operator stands in the place of
 another one (`NodeKind.replaces`), who mentions the one mentions both. A record within a row (the
 image of metadata) is treated alike where it was left as it was, and where the definitions mention
-it only on the way to fields of its own: then it is nowhere read or replaced as a whole.
+it only on the way to fields of its own: then it is nowhere read or replaced as a whole. So is a
+function by node that only the action's own definition mentions, and always in the entry of one node
+that the input names (`row.read[m.source]`): of the other entries, those that the step left alone
+are made like that one.
+
+Where a kind of node says so, logs then lose what they begin with (beginnings.py).
 
 Likewise for constants: what no definition mentions may have any value, so the step is judged under
-the one in `Protocol.unmentioned`, together with steps of runs that had others. The nodes stay.
+the one in `Protocol.unmentioned`, together with steps of runs that had others. The nodes stay, and
+so does a constant that says of which kind the node is.
 
 Some handlers do little in most cases and much in a few. The spec has an action of its own for such
 a case (`HandleHeartbeatResponse_Unmoved`), which the handler is built from, and which is disabled
@@ -261,7 +267,7 @@ class Relevance:
         names: set[str] = set()
         fields: list[tuple[list[int], list[int]]] = []
         entries: list[tuple[int, str]] = []
-        by_node = {field.name for field in fields_of(type(initial)) if field.many is Kind.BY_NODE}
+        by_node = {field.name for field in fields_of(layout.struct) if field.many is Kind.BY_NODE}
         for name in initial.__struct_fields__:
             value, field, places = getattr(initial, name), spec_name(name), layout.under(name)
             if field not in mentioned.fields:

@@ -90,8 +90,8 @@ def _damaged(item: Any, chance: random.Random) -> Any:
     if of_structs and (name == "read" or chance.random() < 0.8):
         at = chance.randrange(len(value))
         if _can_change(value[at]):
-            other = (*value[:at], _damaged(value[at], chance), *value[at + 1 :])
-            return replace(item, **{name: other})
+            members = (*value[:at], _damaged(value[at], chance), *value[at + 1 :])
+            return replace(item, **{name: members})
     if name in BY_NODE:
         at = chance.randrange(len(value))
         return replace(item, **{name: (*value[:at], 7, *value[at + 1 :])})
@@ -141,7 +141,7 @@ def as_judged(constants: AnyConstants, step: Step) -> Recorded:
     """The step whose verdict the step gets."""
     judged = Relevance(constants, SPECS).judged(step)
     form = Canonicaliser(judged.constants).of_pieces(judged.step)
-    row, input = decoder_of(type(step.before)), decoder_of_inputs(judged.constants)
+    row, input = decoder_of(kind_of(constants, step.node).row), decoder_of_inputs(judged.constants)
     return judged.constants, Step(
         form.action,
         form.node,
