@@ -93,8 +93,10 @@ class Canonicaliser:
     What it remembers changes no result; it is forgotten when there is much of it.
     """
 
-    def __init__(self, constants: AnyConstants) -> None:
+    def __init__(self, constants: AnyConstants, renames: bool = True) -> None:
+        """renames: nodes and ranks; values are at any rate."""
         self.constants = constants
+        self._renames = renames
         self._items: dict[Pieces, Item] = {}
         self._steps: dict[tuple[str, int, str, tuple[Item, ...]], CanonicalStep] = {}
         """By action, node, why the input was ignored, and the items, each of them one object."""
@@ -170,7 +172,7 @@ class Canonicaliser:
 
     def _is_renamed(self, step: Step) -> bool:
         """First rows are not, where constants name some of the nodes."""
-        if step.input is None and self._first_rows_differ:
+        if not self._renames or (step.input is None and self._first_rows_differ):
             return False
         return step.node in self._peers or kind_of(self.constants, step.node).renames
 

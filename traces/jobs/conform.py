@@ -171,7 +171,10 @@ class _Conform:
 
     def _distinct(self) -> pa.Table:
         out, entries = self.out, self.entries
-        task = partial(examine_part, self.directory.absolute(), out, entries, self.specs)
+        task = partial(
+            *(examine_part, self.directory.absolute(), out, entries, self.specs),
+            as_recorded=self.options.under is not as_it_is,
+        )
         backend, parts = self.options.backend, len(self.entries)
 
         def done(number: int) -> None:

@@ -243,43 +243,64 @@ class Relevance:
         if known is None:
             kind = kind_of(self._constants, node)
             found = mentions_of(kind.name, label, self._specs)
-            # An operator that makes a row from nothing sets fields that it does not mention.
-            makes = label == INIT or first_row(kind) in found.operators
             constants = self._relevant_constants(node, found)
-            plan = None if makes else self._plan(kind.initial(constants), found)
-            known = plan, constants
+            known = _plan(kind.name, label, constants, self._specs), constants
             self._plans[node, label] = known
         return known
 
     def _relevant_constants(self, node: int, mentioned: Mentions) -> AnyConstants:
         constants = self._constants
         kind = kind_of(constants, node)
-        for field, value in protocol_of(constants).unmentioned.items():
-            if constant_name(field) not in mentioned.constants:
-                free = replace(constants, **{field: value})
-                if node in takers_of(free) and kind_of(free, node) is kind:
-                    constants = free
+        free = {
+            field: value
+            for field, value in protocol_of(constants).unmentioned.items()
+            if constant_name(field) not in mentioned.constants
+        }
+        for some in (free, *[{field: value} for field, value in free.items()]):
+            other = replace(constants, **some)
+            if node in takers_of(other) and kind_of(other, node) is kind:
+                constants = other
+                if some is free:
+                    break
         return constants
 
-    def _plan(self, initial: Any, mentioned: Mentions) -> _Plan:
-        first = apart(initial)
-        layout = first[0]
-        names: set[str] = set()
-        fields: list[tuple[list[int], list[int]]] = []
-        entries: list[tuple[int, str]] = []
-        by_node = {field.name for field in fields_of(layout.struct) if field.many is Kind.BY_NODE}
-        for name in initial.__struct_fields__:
-            value, field, places = getattr(initial, name), spec_name(name), layout.under(name)
-            if field not in mentioned.fields:
-                fields.append((places, places))
-                names.add(name)
-            elif field not in mentioned.whole and isinstance(value, msgspec.Struct):
-                # A record that is only a way to fields within: those to which no way leads.
-                ends = {end for way, end in mentioned.paths if way == field}
-                free = [n for n in value.__struct_fields__ if spec_name(n) not in ends]
-                fields.append((places, [at for n in free for at in layout.under(f"{name}.{n}")]))
-                names.add(name)
-            elif name in by_node and mentioned.entries.get(field):
-                entries.append((places[0], snake(mentioned.entries[field])))
-                names.add(name)
-        return _Plan(first, fields, frozenset(names), entries)
+
+class AsRecorded(Relevance):
+    """Takes nothing from steps: what operators look at that others have put there is not known."""
+
+    def label(self, node: int, action: str, before: Any, input: Any) -> str:
+        return action
+
+    def judged_as(self, label: str, step: Step) -> Judged:
+        return Judged(step._replace(action=label), self._constants)
+
+
+@lru_cache(maxsize=4096)
+def _plan(of: str, label: str, constants: AnyConstants, specs: Path) -> _Plan | None:
+    """For a kind of node by its name. None: all fields matter."""
+    kind, mentioned = kind_named(of), mentions_of(of, label, specs)
+    # An operator that makes a row from nothing sets fields that it does not mention.
+    if label == INIT or first_row(kind) in mentioned.operators:
+        return None
+    initial = kind.initial(constants)
+    first = apart(initial)
+    layout = first[0]
+    names: set[str] = set()
+    fields: list[tuple[list[int], list[int]]] = []
+    entries: list[tuple[int, str]] = []
+    by_node = {field.name for field in fields_of(layout.struct) if field.many is Kind.BY_NODE}
+    for name in initial.__struct_fields__:
+        value, field, places = getattr(initial, name), spec_name(name), layout.under(name)
+        if field not in mentioned.fields:
+            fields.append((places, places))
+            names.add(name)
+        elif field not in mentioned.whole and isinstance(value, msgspec.Struct):
+            # A record that is only a way to fields within: those to which no way leads.
+            ends = {end for way, end in mentioned.paths if way == field}
+            free = [n for n in value.__struct_fields__ if spec_name(n) not in ends]
+            fields.append((places, [at for n in free for at in layout.under(f"{name}.{n}")]))
+            names.add(name)
+        elif name in by_node and mentioned.entries.get(field):
+            entries.append((places[0], snake(mentioned.entries[field])))
+            names.add(name)
+    return _Plan(first, fields, frozenset(names), entries)

@@ -46,7 +46,7 @@ from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.columns import Part
 from traces.jobs.judge import as_columns
 from traces.jobs.protocols import decoder_of, decoder_of_inputs
-from traces.jobs.relevance import Relevance
+from traces.jobs.relevance import AsRecorded, Relevance
 from traces.jobs.step_frames import shared_frame
 
 Recorded = tuple[AnyConstants, Step]
@@ -256,6 +256,16 @@ def test_a_reader_is_judged_where_it_reads() -> None:
     judged = Relevance(ONE, SPECS).of(step._replace(after=forgot))
     assert judged.before.read[0].shown == (-5,)
     assert judged.before.read[1] == Read(3, (-2,)) and judged.after.read[1] == Read(3, ())
+
+
+def test_under_operators_of_others_a_step_is_judged_as_it_was_recorded() -> None:
+    """What these look at is not known."""
+    judged = AsRecorded(ONE, SPECS).judged(produced(OPEN))
+    assert judged.constants == ONE
+    form = Canonicaliser(ONE, renames=False).of_pieces(judged.step)
+    before = decoder_of(PartitionLeader)(form.before)
+    assert before.producer == OPEN.producer and form.node == 11
+    assert [each.sequence for each in before.log] == [each.sequence for each in OPEN.log]
 
 
 def test_ranks_keep_as_far_apart_as_handlers_count() -> None:
