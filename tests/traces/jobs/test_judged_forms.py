@@ -7,6 +7,7 @@ of their kinds of nodes. Steps are recorded, or damaged in one place of their ou
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache
@@ -41,6 +42,7 @@ from reference.transactions.types import (
 )
 from specs import SPECS
 from tla_utils import CheckOptions, check_steps
+from tla_utils.overrides import _without_comments
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.columns import Part
@@ -282,3 +284,37 @@ def test_epochs_of_a_coordinator_stay_in_their_producer_ids() -> None:
     assert [became[rank] % of_id for rank in ranks] == [0, 1, 5, 5, 9]
     last = (9, 32766)
     assert protocol._of_ids(ONE, last) == {rank: rank for rank in last}
+
+
+MODULES = ("Rules", "Coordinator", "Partition", "Client", "Reader", "Nodes")
+COUNTED = {
+    # Epochs: by one, and to the first of the next producer id (`_of_ids`).
+    *(r"MaxEpoch + 2", r"epoch % EpochsOfId", r"epoch \div EpochsOfId", r"other \div EpochsOfId"),
+    *(r"(epoch \div EpochsOfId", "1) * EpochsOfId", "epoch + 1", "m.epoch + 1"),
+    "CompletedEpoch(m.epoch + 1",
+    # Sequence numbers (`_compared`).
+    *("m.sequence + 1", "@ + 1", "@[p] - 1"),
+    # Positions in logs.
+    *("j) - 1", "1..(last - 1", "records[i + 1", "isMarker(i - 1", "i..(j - 1", "offset + 1"),
+    *("m.offset + 1", "m.offset + Len", "m.records[i - m.offset"),
+    # Epochs of the transaction log; and what inputs there may be, by which nothing is judged.
+    *("row.leaderEpoch - m.behind", "0..(MaxCoordinators - 1"),
+    *("counts[p] + Total", "row.epoch * BatchesOfEpoch", "row.epoch) + Total"),
+    *("Partitions)) * Cardinality", "Clients) + n"),
+}
+"""All arithmetic of the modules by which steps are judged, as far as it is written in one place."""
+
+
+def counted(text: str) -> set[str]:
+    bare = re.sub(r"-{4,}.*|={4,}|\|->|<-", " ", _without_comments(text))
+    found = re.findall(r"(?<![\w-])[\w.@\[\]()]+\s*(?:\+|-|%|\*|\\div)\s*[\w.@]+", bare)
+    return {re.sub(r"\s+", " ", each) for each in found}
+
+
+def test_handlers_count_as_their_kinds_declare() -> None:
+    """New arithmetic fails here, until somebody has decided whether `NodeKind.ranked` holds."""
+    folder = SPECS / "transactions"
+    texts = [next(folder.rglob(f"Transaction{name}.tla")).read_text() for name in MODULES]
+    assert set[str]().union(*map(counted, texts)) == COUNTED
+    planted = texts[0].replace("FencedEpoch(epoch) == epoch + 1", "FencedEpoch(epoch) == epoch + 4")
+    assert counted(planted) - COUNTED == {"epoch + 4"}
