@@ -124,9 +124,9 @@ class NodeKind(NamedTuple):
 
 
 def ranks_apart(ranks: Iterable[int], steps: Iterable[int]) -> dict[int, int]:
-    """What becomes of ranks from which handlers count by these steps, and by no others: their order
-    and what is counted to stay, where there was more between two than can be counted to there is
-    less."""
+    """What becomes of ranks from which handlers count by these steps, one of which is 1 or next to
+    another one, and by no others: their order stays, and so do the distances that are counted;
+    between two that are further apart there is no more than what is counted to. 0 is itself."""
     several = {0, *ranks}
     reached = several.union(*[{rank + by for rank in several} for by in steps])
     places = {rank: at for at, rank in enumerate(sorted([r for r in reached if r >= 0]))}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from reference.kit.dispatch import action_name
 from reference.kit.protocol import (
-    Beginning,
     Calm,
     ClientPromise,
     CoordinatorLog,
@@ -17,10 +15,17 @@ from reference.kit.protocol import (
     Substitution,
     Witness,
     World,
-    ranks_apart,
 )
 from reference.transactions.client import ClientHandlers, may_send_again
 from reference.transactions.coordinator import CoordinatorHandlers, current
+from reference.transactions.judged import (
+    LOGS,
+    LOGS_OF_OFFSETS,
+    SEEN,
+    UNMENTIONED,
+    compared,
+    epochs_of_ids,
+)
 from reference.transactions.messages import (
     ANSWERS,
     COORDINATOR,
@@ -49,7 +54,6 @@ from reference.transactions.messages import (
     InitProducerId,
     Input,
     Loaded,
-    LogEntry,
     LoseLeader,
     MarkersAgain,
     MarkersDone,
@@ -88,38 +92,6 @@ from reference.transactions.types import (
     is_replicated,
 )
 
-# --- What steps are judged on (traces/jobs)
-
-
-def _compared(constants: Constants, ranks: Collection[int]) -> Mapping[int, int]:
-    """Partitions and producers compare epochs, and count sequence numbers by one."""
-    return ranks_apart(ranks, (-1, 1))
-
-
-def _of_ids(constants: Constants, ranks: Collection[int]) -> Mapping[int, int]:
-    """Coordinators count epochs on within a producer id, by less than four, and come to the next
-    id, and the one after that, at its first one. At the end of an id they stay where they are in
-    it: there it shows."""
-    of_id = constants.max_epoch + 2
-    ids = ranks_apart([rank // of_id for rank in ranks], (1, 2))
-    within = {rank % of_id for rank in ranks}
-    if max(within) + 4 > constants.max_epoch:
-        places = {at: at for at in within}
-    else:
-        places = ranks_apart(within, (1, 2, 3))
-    return {rank: ids[rank // of_id] * of_id + places[rank % of_id] for rank in ranks}
-
-
-def _ends(record: LogEntry) -> bool:
-    return record.kind == "Marker"
-
-
-_LOGS: Final = Beginning(
-    frozenset(map(action_name, PARTITION_INPUTS)), logs=("log", "follower.log"), ends=_ends
-)
-"""Nothing that is done to a log depends on what stands before a marker: neither what is open
-behind it, nor what was aborted there."""
-
 COORDINATOR_KIND: Final = NodeKind(
     name="transaction-log",
     module="TransactionNodes",
@@ -129,7 +101,7 @@ COORDINATOR_KIND: Final = NodeKind(
     first_row="InitialCoordinators",
     role=lambda row: current(row).txn.state if current(row).active else "Loading",
     operators="Node_",
-    ranked=_of_ids,
+    ranked=epochs_of_ids,
     renames=True,
 )
 PARTITION_KIND: Final = NodeKind(
@@ -141,15 +113,14 @@ PARTITION_KIND: Final = NodeKind(
     first_row="InitialPartition",
     role=lambda row: "Open" if row.producer.open else "Closed",
     operators="Node_",
-    ranked=_compared,
-    beginning=_LOGS,
+    ranked=compared,
+    beginning=LOGS,
 )
 OFFSETS_KIND: Final = PARTITION_KIND._replace(
     name="transaction-offsets",
     initial=initial_offsets_partition,
     first_row="InitialOffsetsPartition",
-    # The next leader looks in its log for what was committed.
-    beginning=_LOGS._replace(actions=_LOGS.actions - {action_name(ChangeLeader)}),
+    beginning=LOGS_OF_OFFSETS,
 )
 """One that keeps the offsets of groups."""
 PRODUCER_KIND: Final = NodeKind(
@@ -161,7 +132,7 @@ PRODUCER_KIND: Final = NodeKind(
     first_row="FirstProducer",
     role=lambda row: row.status,
     operators="Node_",
-    ranked=_compared,
+    ranked=compared,
     renames=True,
 )
 """The first instance, which has its epoch already."""
@@ -180,7 +151,7 @@ READER_KIND: Final = NodeKind(
     role=lambda row: "Reader",
     operators="Node_",
     renames=True,
-    beginning=Beginning(frozenset(map(action_name, READER_INPUTS)), noted=("read.shown",)),
+    beginning=SEEN,
 )
 
 
@@ -410,17 +381,7 @@ TRANSACTIONS: Final = Protocol(
         most=2,
         usual=2,
     ),
-    unmentioned={
-        "version": 2,
-        "max_epoch": 32766,
-        "hears_errors": False,
-        "replicas": 1,
-        "offsets": (),
-        "recovers": False,
-        "ids_expire": False,
-        "read_committed": (21,),
-        "read_uncommitted": (31,),
-    },
+    unmentioned=UNMENTIONED,
     coordinated=CoordinatorLog(COORDINATOR, Elect, lambda record: {"transaction": record}),
     world=World(
         constants={

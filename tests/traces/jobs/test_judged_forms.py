@@ -22,6 +22,7 @@ from reference.kit.protocol import ranks_apart
 from reference.protocols import AnyConstants, kind_of
 from reference.runner.run import simulate_part
 from reference.transactions import protocol
+from reference.transactions.judged import epochs_of_ids
 from reference.transactions.messages import (
     AbortedTxn,
     Decision,
@@ -279,20 +280,20 @@ def test_ranks_keep_as_far_apart_as_handlers_count() -> None:
 def test_epochs_of_a_coordinator_stay_in_their_producer_ids() -> None:
     of_id = 32768
     ranks = (0, 1, 9, 3 * of_id + 9, 3 * of_id + 20)
-    became = protocol._of_ids(ONE, ranks)
+    became = epochs_of_ids(ONE, ranks)
     assert [became[rank] // of_id for rank in ranks] == [0, 0, 0, 3, 3]
     assert [became[rank] % of_id for rank in ranks] == [0, 1, 5, 5, 9]
     last = (9, 32766)
-    assert protocol._of_ids(ONE, last) == {rank: rank for rank in last}
+    assert epochs_of_ids(ONE, last) == {rank: rank for rank in last}
 
 
 MODULES = ("Rules", "Coordinator", "Partition", "Client", "Reader", "Nodes")
 COUNTED = {
-    # Epochs: by one, and to the first of the next producer id (`_of_ids`).
+    # Epochs: by one, and to the first of the next producer id (`epochs_of_ids`).
     *(r"MaxEpoch + 2", r"epoch % EpochsOfId", r"epoch \div EpochsOfId", r"other \div EpochsOfId"),
     *(r"(epoch \div EpochsOfId", "1) * EpochsOfId", "epoch + 1", "m.epoch + 1"),
     "CompletedEpoch(m.epoch + 1",
-    # Sequence numbers (`_compared`).
+    # Sequence numbers (`compared`).
     *("m.sequence + 1", "@ + 1", "@[p] - 1"),
     # Positions in logs.
     *("j) - 1", "1..(last - 1", "records[i + 1", "isMarker(i - 1", "i..(j - 1", "offset + 1"),
