@@ -25,6 +25,7 @@ class Mentions(NamedTuple):
     whole: frozenset[str]
     paths: frozenset[tuple[str, str]]
     constants: frozenset[str]
+    entries: Mapping[str, str]
 
 
 def mentions(
@@ -71,10 +72,20 @@ def mentions(
             paths |= definition.paths
             constants |= definition.words & declared
             waiting += definition.words
+    own = definitions[operator]
+    entries: dict[str, str] = {}
+    if len(own) == 1 and own[0].parameters:
+        others = [d for name in found - {operator} for d in definitions.get(name, ())]
+        elsewhere = frozenset().union(*[each.fields for each in others])
+        for field, indices in own[0].entries.items():
+            first, *rest = [index.split(".", 1) for index in indices]
+            if not rest and field not in elsewhere and first[0] == own[0].parameters[-1]:
+                entries[field] = first[-1] if len(first) > 1 else ""
     return Mentions(
         frozenset(found),
         frozenset(fields),
         frozenset(whole),
         frozenset(paths),
         frozenset(constants),
+        entries,
     )

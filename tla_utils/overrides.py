@@ -13,8 +13,9 @@ Whether a substitution *changes* anything is seen in the run, not here (`models.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -41,6 +42,8 @@ _WORD = re.compile(r"(?<![\w.!])[A-Za-z_]\w*(?!\w|\s*\|->)")
 # And one that is; it is taken as a whole unless another point follows.
 _FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\|->")
 _PATH = re.compile(r"\.\s*([A-Za-z_]\w*)(?=\s*\.\s*([A-Za-z_]\w*))")
+# An entry of a function, named by a name or a field of one.
+_ENTRY = re.compile(r"\.\s*([A-Za-z_]\w*)\s*\[\s*(\w+(?:\.\w+)*)\s*\]")
 _WHOLE_FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)\b(?!\s*\.)|([A-Za-z_]\w*)\s*\|->")
 
 
@@ -48,7 +51,8 @@ _WHOLE_FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)\b(?!\s*\.)|([A-Za-z_]\w*)\s*\|->
 class Definition:
     """One top-level definition: how many parameters it takes, the names in its body, those of
     fields of records there, which of these are not only a way to a field within, and the ways:
-    (b, c) in a.b.c.
+    (b, c) in a.b.c. entries: of fields that are mentioned as a[b] alone, a.b[c] among them, the
+    indices, as they are written. parameters: their names.
     """
 
     arity: int
@@ -56,6 +60,8 @@ class Definition:
     fields: frozenset[str] = frozenset()
     whole_fields: frozenset[str] = frozenset()
     paths: frozenset[tuple[str, str]] = frozenset()
+    entries: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +248,8 @@ def _definitions(bare: str) -> dict[str, Definition]:
             fields=_fields(_FIELD, bare[match.end() : end]),
             whole_fields=_fields(_WHOLE_FIELD, bare[match.end() : end]),
             paths=frozenset(_PATH.findall(bare[match.end() : end])),
+            entries=_entries(bare[match.end() : end]),
+            parameters=tuple(re.findall(r"\w+", match.group(3) or "")),
         )
         for match, end in zip(top, ends, strict=True)
     }
@@ -249,6 +257,18 @@ def _definitions(bare: str) -> dict[str, Definition]:
 
 def _fields(pattern: re.Pattern[str], body: str) -> frozenset[str]:
     return frozenset(behind or in_front for behind, in_front in pattern.findall(body))
+
+
+def _entries(body: str) -> dict[str, frozenset[str]]:
+    """The indices of fields that are mentioned in no other way."""
+    indexed = [match.groups() for match in _ENTRY.finditer(body)]
+    mentioned = Counter(behind or in_front for behind, in_front in _FIELD.findall(body))
+    times = Counter(name for name, _ in indexed)
+    return {
+        name: frozenset(index for of, index in indexed if of == name)
+        for name in sorted(times)
+        if times[name] == mentioned[name]
+    }
 
 
 def _arity(parameters: str) -> int:

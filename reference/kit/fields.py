@@ -11,10 +11,11 @@ a form at all.
                   or stand alone (a partition's controller, its clients)
     SetOf[T]      a set: a sorted tuple in which nothing stands twice
     ByNode[T]     a function from nodes: a tuple aligned with the sorted nodes
-    Value         what a client wrote; numbers below 1 are the log's own
-    Rank          a number that is only compared with others of its kind (an epoch of a broker);
-                  -1, and 0 of the beginning, are themselves
-    Position      an offset of the metadata log
+    Value         what a client wrote, or what else is only known from others (a transaction by its
+                  number); numbers below 1 are the log's own
+    Rank          a number that is only compared with others (an epoch of a broker), or counted on
+                  from (`NodeKind.ranked`); -1, and 0 of the beginning, are themselves
+    Position      an offset of the metadata log, or of one that is judged without its beginning
     tuple[T, ...] a sequence
 
 All else is what it is: its meaning does not depend on how nodes and values are called.

@@ -54,6 +54,21 @@ class Hidden(NamedTuple):
         return hash(self.module)
 
 
+class Beginning(NamedTuple):
+    """What handlers do not look at of a row's logs: what they begin with (traces/jobs/beginnings.py
+    says what is made of that, and when it is sound).
+
+    actions: by which steps are judged that look at no more. logs: the fields, each by the way to
+    it. ends: behind which record a beginning may end. noted: sets to which positions are only
+    added, those of functions in each entry.
+    """
+
+    actions: frozenset[str]
+    logs: tuple[str, ...] = ()
+    ends: Callable[[Any], bool] = lambda record: False
+    noted: tuple[str, ...] = ()
+
+
 class NodeKind(NamedTuple):
     """What there is to know of a kind of node.
 
@@ -63,7 +78,10 @@ class NodeKind(NamedTuple):
     it; unsaid, they always do; running: the spec's operator for that. role: in a word, for
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
-    from nothing begin with `first_position`. hidden: of foreign traces that tell rows in part.
+    from nothing begin with `first_position`. ranked: under these constants, what the ranks of a
+    step become, where handlers count from them (`ranks_apart`). renames: it is none of the nodes
+    that are alike, and compares them for equality only. beginning: of its logs. hidden: of foreign
+    traces that tell rows in part.
     operators: what their names begin with, before the action. replaces: operators of the modules
     that its module extends, each with what stands in its place, as a cfg says it.
     """
@@ -80,6 +98,9 @@ class NodeKind(NamedTuple):
     cases: tuple[Case, ...] = ()
     shifted: frozenset[str] = frozenset()
     first_position: int = 0
+    ranked: Callable[[Any, Collection[int]], Mapping[int, int]] | None = None
+    renames: bool = False
+    beginning: Beginning | None = None
     hidden: Hidden | None = None
     operators: str = "Step_"
     replaces: tuple[tuple[str, str], ...] = ()
@@ -100,6 +121,16 @@ class NodeKind(NamedTuple):
             if action_name(case.input) == action:
                 return case
         return None
+
+
+def ranks_apart(ranks: Iterable[int], steps: Iterable[int]) -> dict[int, int]:
+    """What becomes of ranks from which handlers count by these steps, one of which is 1 or next to
+    another one, and by no others: their order stays, and so do the distances that are counted;
+    between two that are further apart there is no more than what is counted to. 0 is itself."""
+    several = {0, *ranks}
+    reached = several.union(*[{rank + by for rank in several} for by in steps])
+    places = {rank: at for at, rank in enumerate(sorted([r for r in reached if r >= 0]))}
+    return {rank: places[rank] for rank in several}
 
 
 class SharedLog(NamedTuple):

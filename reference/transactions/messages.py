@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import Address, Node, SetOf
+from reference.kit.fields import Address, Node, Position, Rank, SetOf, Value
 
 COORDINATOR: Final = 0
 """The transaction log with the coordinators that lead it."""
@@ -51,7 +51,7 @@ class BumpEpoch(Message, frozen=True):
     """X7. InitProducerId of a producer that has an epoch, which it names (KIP-360)."""
 
     client: int
-    epoch: int
+    epoch: Rank
 
 
 class AddPartitions(Message, frozen=True):
@@ -63,7 +63,7 @@ class AddPartitions(Message, frozen=True):
 
     client: int
     partition: Node
-    epoch: int
+    epoch: Rank
     behind: int
 
 
@@ -71,7 +71,7 @@ class Verify(Message, frozen=True):
     """X10. A partition's leader asks whether the partition was added (version 1)."""
 
     partition: Node
-    epoch: int
+    epoch: Rank
     behind: int
 
 
@@ -79,9 +79,9 @@ class EndTxn(Message, frozen=True):
     """X19, X20. txn is known to properties only."""
 
     client: int
-    epoch: int
+    epoch: Rank
     decision: Decision
-    txn: int
+    txn: Value
 
 
 class Produce(Message, frozen=True, order=True):
@@ -91,16 +91,16 @@ class Produce(Message, frozen=True, order=True):
 
     client: int
     partition: Node
-    epoch: int
-    txn: int
-    sequence: int
+    epoch: Rank
+    txn: Value
+    sequence: Rank
 
 
 class WriteTxnMarkers(Message, frozen=True):
     """X14."""
 
     partition: Node
-    epoch: int
+    epoch: Rank
     decision: Decision
     coordinator_epoch: int
 
@@ -108,7 +108,7 @@ class WriteTxnMarkers(Message, frozen=True):
 class ConsumerFetch(Message, frozen=True):
     """X18. Of the records behind offset, by a reader."""
 
-    offset: int
+    offset: Position
     isolation: Isolation
 
 
@@ -119,11 +119,11 @@ class LogEntry(msgspec.Struct, frozen=True):
     """A record of a partition's log. sequence: of a batch."""
 
     kind: Literal["Batch", "Marker"]
-    txn: int
+    txn: Value
     client: int
-    epoch: int
+    epoch: Rank
     decision: Literal[Decision, "None"]
-    sequence: int = -1
+    sequence: Rank = -1
 
 
 class AbortedTxn(msgspec.Struct, frozen=True, order=True):
@@ -131,12 +131,12 @@ class AbortedTxn(msgspec.Struct, frozen=True, order=True):
     are, from 1; the last is the marker.
     """
 
-    first: int
-    last: int
+    first: Position
+    last: Position
 
 
 class Initialized(Message, frozen=True):
-    epoch: int
+    epoch: Rank
 
 
 class PartitionAdded(Message, frozen=True):
@@ -148,22 +148,22 @@ class PartitionAdded(Message, frozen=True):
 class Ended(Message, frozen=True):
     """epoch: of the next transaction."""
 
-    txn: int
-    epoch: int
+    txn: Value
+    epoch: Rank
 
 
 class EndRefused(Message, frozen=True):
     """X36. The producer is unusable after it."""
 
-    txn: int
+    txn: Value
     error: Fatal
 
 
 class Bumped(Message, frozen=True):
     """was: the epoch that was named."""
 
-    was: int
-    epoch: int
+    was: Rank
+    epoch: Rank
 
 
 class Refused(Message, frozen=True):
@@ -176,14 +176,14 @@ class Refused(Message, frozen=True):
 class NotAllowed(Message, frozen=True):
     """To a partition's leader: batches of this epoch are refused."""
 
-    epoch: int
+    epoch: Rank
     error: str
 
 
 class Fetched(Message, frozen=True):
     """X18. records: behind offset. aborted: of committed reads, the transactions among them."""
 
-    offset: int
+    offset: Position
     records: tuple[LogEntry, ...]
     aborted: SetOf[AbortedTxn]
 
@@ -191,13 +191,13 @@ class Fetched(Message, frozen=True):
 class Allowed(Message, frozen=True):
     """To a partition's leader: batches of this epoch may be appended."""
 
-    epoch: int
+    epoch: Rank
 
 
 class Produced(Message, frozen=True):
-    txn: int
+    txn: Value
     partition: Node
-    sequence: int
+    sequence: Rank
 
 
 class MarkerReply(Message, frozen=True):
@@ -211,7 +211,7 @@ class TxnRecord(msgspec.Struct, frozen=True, order=True):
     """Of the transaction log. leader_epoch: of the coordinator that wrote it."""
 
     state: TxnState
-    epoch: int
+    epoch: Rank
     partitions: SetOf[Node]
     leader_epoch: int
 
@@ -316,7 +316,7 @@ class Send(Input, frozen=True):
     """txn: the number of a transaction that begins with it."""
 
     partition: Node
-    txn: int
+    txn: Value
 
 
 class Commit(Input, frozen=True):

@@ -18,6 +18,14 @@ from reference.kit.protocol import (
 )
 from reference.transactions.client import ClientHandlers, may_send_again
 from reference.transactions.coordinator import CoordinatorHandlers, current
+from reference.transactions.judged import (
+    LOGS,
+    LOGS_OF_OFFSETS,
+    SEEN,
+    UNMENTIONED,
+    compared,
+    epochs_of_ids,
+)
 from reference.transactions.messages import (
     ANSWERS,
     COORDINATOR,
@@ -93,6 +101,8 @@ COORDINATOR_KIND: Final = NodeKind(
     first_row="InitialCoordinators",
     role=lambda row: current(row).txn.state if current(row).active else "Loading",
     operators="Node_",
+    ranked=epochs_of_ids,
+    renames=True,
 )
 PARTITION_KIND: Final = NodeKind(
     name="transaction-partition",
@@ -103,11 +113,14 @@ PARTITION_KIND: Final = NodeKind(
     first_row="InitialPartition",
     role=lambda row: "Open" if row.producer.open else "Closed",
     operators="Node_",
+    ranked=compared,
+    beginning=LOGS,
 )
 OFFSETS_KIND: Final = PARTITION_KIND._replace(
     name="transaction-offsets",
     initial=initial_offsets_partition,
     first_row="InitialOffsetsPartition",
+    beginning=LOGS_OF_OFFSETS,
 )
 """One that keeps the offsets of groups."""
 PRODUCER_KIND: Final = NodeKind(
@@ -119,6 +132,8 @@ PRODUCER_KIND: Final = NodeKind(
     first_row="FirstProducer",
     role=lambda row: row.status,
     operators="Node_",
+    ranked=compared,
+    renames=True,
 )
 """The first instance, which has its epoch already."""
 INSTANCE_KIND: Final = PRODUCER_KIND._replace(
@@ -135,6 +150,8 @@ READER_KIND: Final = NodeKind(
     first_row="InitialReader",
     role=lambda row: "Reader",
     operators="Node_",
+    renames=True,
+    beginning=SEEN,
 )
 
 
@@ -349,6 +366,7 @@ TRANSACTIONS: Final = Protocol(
     messages=MESSAGES,
     alike="partitions",
     peers=lambda constants: constants.partitions,
+    apart=lambda constants: (constants.offsets,) if constants.offsets else (),
     nodes=lambda constants: (
         *(COORDINATOR, *constants.clients, *constants.partitions),
         *readers(constants),
@@ -363,6 +381,7 @@ TRANSACTIONS: Final = Protocol(
         most=2,
         usual=2,
     ),
+    unmentioned=UNMENTIONED,
     coordinated=CoordinatorLog(COORDINATOR, Elect, lambda record: {"transaction": record}),
     world=World(
         constants={

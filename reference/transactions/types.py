@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, ByNode, Node, SetOf
+from reference.kit.fields import AtLeastOne, ByNode, Node, Position, Rank, SetOf, Value
 from reference.transactions.messages import (
     AddPartitions,
     BumpEpoch,
@@ -78,7 +78,7 @@ class Txn(msgspec.Struct, frozen=True):
     """What a coordinator keeps of a record."""
 
     state: TxnState
-    epoch: int
+    epoch: Rank
     partitions: SetOf[Node]
 
 
@@ -86,7 +86,7 @@ class PendingTxn(msgspec.Struct, frozen=True):
     """The transition that was begun. logged: its record is in the log. request: who is answered."""
 
     state: Pended
-    epoch: int
+    epoch: Rank
     partitions: SetOf[Node]
     logged: bool
     request: InitProducerId | BumpEpoch | AddPartitions | EndTxn | NobodyAsks
@@ -102,7 +102,7 @@ class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
     txn: Txn
     pending: PendingTxn
     to_mark: SetOf[Node]
-    last_epoch: int = UNKNOWN
+    last_epoch: Rank = UNKNOWN
 
 
 class TailLog(msgspec.Struct, frozen=True):
@@ -156,9 +156,9 @@ def initial_coordinators(constants: Constants) -> Coordinators:
 class Producer(msgspec.Struct, frozen=True):
     """What a log says of the producer. sequence: the next one; UNKNOWN: no batch is remembered."""
 
-    epoch: int
+    epoch: Rank
     coordinator_epoch: int
-    sequence: int
+    sequence: Rank
     open: bool
 
 
@@ -173,7 +173,7 @@ class Follower(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
 
     log: tuple[LogEntry, ...]
     producer: Producer
-    stable: int
+    stable: Position
 
 
 NO_FOLLOWER: Final = NoFollower()
@@ -182,8 +182,8 @@ NO_FOLLOWER: Final = NoFollower()
 class SentOffsets(msgspec.Struct, frozen=True):
     """Offsets of a group, known by who sent them, and as which."""
 
-    txn: int
-    sequence: int
+    txn: Value
+    sequence: Rank
 
 
 class NoOffsets(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
@@ -212,7 +212,7 @@ class PartitionLeader(msgspec.Struct, frozen=True):
 
     log: tuple[LogEntry, ...]
     producer: Producer
-    guard: int
+    guard: Rank
     verifying: SetOf[Verification]
     follower: Follower | NoFollower = NO_FOLLOWER
     offsets: KeptOffsets | NoOffsets = NO_OFFSETS
@@ -249,12 +249,12 @@ class Client(msgspec.Struct, frozen=True):
     """One instance of the producer (specs/transactions/TransactionClient.tla)."""
 
     status: Status
-    epoch: int
-    txn: int
+    epoch: Rank
+    txn: Value
     sent: SetOf[Node]
     added: SetOf[Node]
     acked: SetOf[Node]
-    sequences: ByNode[int]
+    sequences: ByNode[Rank]
     decision: Literal[Decision, "None"]
 
 
@@ -270,8 +270,8 @@ class Read(msgspec.Struct, frozen=True):
     1, its application has seen.
     """
 
-    position: int
-    shown: SetOf[int]
+    position: Position
+    shown: SetOf[Position]
 
 
 class Reader(msgspec.Struct, frozen=True):

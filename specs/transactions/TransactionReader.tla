@@ -17,12 +17,11 @@ Isolation(r) == IF r \in ReadCommitted THEN "read_committed" ELSE "read_uncommit
 
 InitialReader == [read |-> [p \in Partitions |-> [position |-> 0, shown |-> {}]]]
 
-(* m: what the leader of p gave.  An answer that is not about what it reads *)
-(* next is one to an earlier request.                                       *)
-Step_HandleFetched(row, p, m) ==
+(* read: of the partition whose leader gave m.  An answer that is not about  *)
+(* what it reads next is one to an earlier request.                         *)
+Step_HandleFetched(read, m) ==
   LET got == m.offset + 1 .. m.offset + Len(m.records)
       seen == {i \in got : m.records[i - m.offset].kind = "Batch" /\ ~IsDropped(m.aborted, i)}
-  IN IF m.offset # row.read[p].position \/ got = {} THEN {}
-     ELSE {[row EXCEPT !.read[p] = [position |-> m.offset + Len(m.records),
-                                    shown |-> @.shown \cup seen]]}
+  IN IF m.offset # read.position \/ got = {} THEN {}
+     ELSE {[position |-> m.offset + Len(m.records), shown |-> read.shown \cup seen]}
 =============================================================================

@@ -270,8 +270,8 @@ Initialize(c) == LiftClient(c, Step_Initialize(clients[c]))
 
 Read(r, p) ==
   /\ p \notin leaderless
-  /\ \E row \in Step_HandleFetched(readers[r], p,
+  /\ \E read \in Step_HandleFetched(readers[r].read[p],
                    Fetched(partitions[p], readers[r].read[p].position, Isolation(r))) :
-       readers' = [readers EXCEPT ![r] = row]
+       readers' = [readers EXCEPT ![r].read[p] = read]
   /\ UNCHANGED <<coordinators, leaderEpoch, log, partitions, leaderless, clients, network>>
 =============================================================================

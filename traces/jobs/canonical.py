@@ -8,11 +8,13 @@ What is renamed is what the fields' declarations say (reference/kit/fields.py):
   after, sent), which maps each set of those whom handlers know from the others (`Protocol.apart`)
   onto itself. The acting node becomes the first one. The others are told apart by a signature that
   no renaming changes; what signatures leave open is settled by trying every order and taking the
-  step with the least encoding. A node that stands alone in its kind (a partition's controller)
-  keeps its name, and so do those that it knows: its elections know the order of assignment (C9).
+  step with the least encoding. A node that stands alone in its kind keeps its name; and so do the
+  others in its steps (a partition's controller knows the order of assignment, C9), unless its
+  handlers compare them for equality only as well (`NodeKind.renames`).
 * values: numbered from 1 in the order of their first appearance in the row before, the input, the
   row after, the messages sent. The log's own values, below 1, stay.
-* ranks: numbered in their order from 0 on. -1, and 0 of the beginning, stay.
+* ranks: numbered in their order from 0 on, or, where handlers count from them, as the kind of node
+  says (`NodeKind.ranked`). -1, and 0 of the beginning, stay.
 * positions, in the steps of the actions that only compare them, pass them on and count from them
   (`NodeKind.shifted`): moved so that the least is the first there is.
 
@@ -20,10 +22,11 @@ Why that is sound. A bijection p of the nodes maps outcomes to outcomes, p(Step_
 Step_A(p(n), p(row), p(input)), if Step_A compares node ids for equality only and mentions none by
 name; p leaves the set of nodes as it is, since it maps that set onto itself, and leaves those who
 are no nodes alone. Likewise for values, of which no handler inspects one, and for ranks under maps
-that keep their order. The handlers of voters and of brokers keep to that (tests/traces/jobs reads
-the modules and says so, and lets TLC judge renamed steps). Epochs of leaders, offsets of logs,
-clients and producers are not renamed. The constants belong to the key and are not renamed: the
-nodes as a set are what they were.
+that keep their order and, where handlers count from them, what is counted to as far from there as
+it was. The handlers of voters and of brokers keep to that (tests/traces/jobs reads the modules and
+says so, and lets TLC judge renamed steps). Epochs of leaders, offsets of logs, clients and
+producers are not renamed. The constants belong to the key and are not renamed: the nodes as a set
+are what they were.
 
 Chaining and provenance are checked on recorded data, never on this form.
 
@@ -90,8 +93,10 @@ class Canonicaliser:
     What it remembers changes no result; it is forgotten when there is much of it.
     """
 
-    def __init__(self, constants: AnyConstants) -> None:
+    def __init__(self, constants: AnyConstants, renames: bool = True) -> None:
+        """renames: nodes and ranks; values are at any rate."""
         self.constants = constants
+        self._renames = renames
         self._items: dict[Pieces, Item] = {}
         self._steps: dict[tuple[str, int, str, tuple[Item, ...]], CanonicalStep] = {}
         """By action, node, why the input was ignored, and the items, each of them one object."""
@@ -149,7 +154,9 @@ class Canonicaliser:
                 f"{self._peers}: {error}"
             ) from error
         (before, *taken, after), messages = min(forms)
-        node = self._first_names[step.node] if self._is_renamed(step) else step.node
+        node = step.node
+        if self._is_renamed(step):
+            node = self._first_names.get(node, node)
         input = taken[0] if taken else b""
         return CanonicalStep(step.action, node, before, input, after, messages, step.ignored)
 
@@ -165,8 +172,9 @@ class Canonicaliser:
 
     def _is_renamed(self, step: Step) -> bool:
         """First rows are not, where constants name some of the nodes."""
-        named = step.input is None and self._first_rows_differ
-        return step.node in self._peers and not named
+        if not self._renames or (step.input is None and self._first_rows_differ):
+            return False
+        return step.node in self._peers or kind_of(self.constants, step.node).renames
 
     def _bijections(self, step: Step, outside: Sequence[Item]) -> Iterator[Names]:
         """Names for the nodes, in their order: the acting one is the first, the rest as signed."""
@@ -174,7 +182,7 @@ class Canonicaliser:
             yield self._peers
             return
         for others in self._orders(step.node, outside):
-            order = (step.node, *others)
+            order = (step.node, *others) if step.node in self._peers else others
             names = self._names.get(order)
             if names is None:
                 names = self._names[order] = self._named(order)
@@ -248,15 +256,20 @@ class Canonicaliser:
         return self._renumbering(apart, [*map(self._item, (*_outside(apart), *apart.sent))])
 
     def _renumbering(self, step: Step, items: Sequence[Item]) -> Renumbering:
+        kind, shift = kind_of(self.constants, step.node), 0
         if not self._is_renamed(step):
             return UNCHANGED
         ranks = {0}.union(*[each.ranks for each in items])
         ranks.discard(NO_RANK)
-        kind, shift = kind_of(self.constants, step.node), 0
         if step.action in kind.shifted:
             positions = [position for each in items for position in each.positions]
             shift = min(positions) - kind.first_position
-        return Renumbering(tuple(sorted(ranks)), shift)
+        if kind.ranked is None:
+            return Renumbering(tuple(sorted(ranks)), shift)
+        ranks = {rank for rank in ranks if rank > NO_RANK}
+        became = kind.ranked(self.constants, ranks)
+        moved = [rank for rank in sorted(ranks) if became[rank] != rank]
+        return Renumbering(tuple(moved), shift, tuple([became[rank] for rank in moved]))
 
 
 def _told_apart(groups: list[list[int]], told: Sequence[Any]) -> list[list[int]]:

@@ -170,7 +170,8 @@ class _Conform:
 
     def _distinct(self) -> pa.Table:
         out, entries = self.out, self.entries
-        task = partial(examine_part, self.directory.absolute(), out, entries, self.specs)
+        directory, as_recorded = self.directory.absolute(), self.options.under is not as_it_is
+        task = partial(examine_part, directory, out, entries, self.specs, as_recorded=as_recorded)
         backend, parts = self.options.backend, len(self.entries)
 
         def done(number: int) -> None:

@@ -38,7 +38,7 @@ from traces.jobs.checks import Finding, check_runs
 from traces.jobs.columns import Mask, Part, forget_stored, name_of
 from traces.jobs.pieces import make_room
 from traces.jobs.protocols import constants_text, decode_step_constants
-from traces.jobs.relevance import Judged, Relevance
+from traces.jobs.relevance import AsRecorded, Judged, Relevance
 from traces.jobs.renaming import Step
 from traces.jobs.step_frames import INIT
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartTables
@@ -161,19 +161,27 @@ class PartFiles(NamedTuple):
 
 
 def examine_part(
-    directory: Path, out: Path, entries: Sequence[PartEntry], specs: Path, number: int
+    directory: Path,
+    out: Path,
+    entries: Sequence[PartEntry],
+    specs: Path,
+    number: int,
+    as_recorded: bool = False,
 ) -> pa.Table:
     """Checks the runs of a part and finds its classes; the slim rows, and the three files.
 
-    Raises TraceError for a part that cannot be read.
+    as_recorded: nothing is taken from steps, since other operators stand in the place of the
+    spec's. Raises TraceError for a part that cannot be read.
     """
     entry = entries[number]
-    return examine(read_part(directory, entry), PartFiles.of(out, entry), specs)
+    return examine(read_part(directory, entry), PartFiles.of(out, entry), specs, as_recorded)
 
 
-def examine(tables: PartTables, files: PartFiles, specs: Path = SPECS) -> pa.Table:
+def examine(
+    tables: PartTables, files: PartFiles, specs: Path = SPECS, as_recorded: bool = False
+) -> pa.Table:
     """The slim rows of a part; its three files are written."""
-    return examined(Part(tables), files, specs).slim()
+    return examined(Part(tables), files, specs, as_recorded).slim()
 
 
 @contextmanager
@@ -191,10 +199,12 @@ def uncollected() -> Iterator[None]:
 
 
 @uncollected()
-def examined(part: Part, files: PartFiles, specs: Path = SPECS) -> Classes:
+def examined(
+    part: Part, files: PartFiles, specs: Path = SPECS, as_recorded: bool = False
+) -> Classes:
     """The classes of a part; its three files are written."""
     findings = check_runs(part)
-    classes = Classes(part, specs)
+    classes = Classes(part, specs, as_recorded)
     files.out.mkdir(parents=True, exist_ok=True)
     pq.write_table(classes.table(), files.classes, compression="zstd")
     pq.write_table(classes.keys_table(), files.keys, compression="zstd")
@@ -207,10 +217,10 @@ class _Judge:
     recorded steps, of runs with several constants, have that in common.
     """
 
-    def __init__(self, constants: AnyConstants) -> None:
+    def __init__(self, constants: AnyConstants, as_recorded: bool) -> None:
         self.text = constants_text(constants)
         self._encoded_text = self.text.encode()
-        self._canonicaliser = Canonicaliser(constants)
+        self._canonicaliser = Canonicaliser(constants, renames=not as_recorded)
         self._named: dict[CanonicalStep, _Named] = {}
 
     def name(self, step: Step) -> _Named:
@@ -238,8 +248,9 @@ class _Namer:
     It lives as long as the worker, since the parts of a campaign have most steps in common.
     """
 
-    def __init__(self, specs: Path) -> None:
+    def __init__(self, specs: Path, as_recorded: bool) -> None:
         self._specs = specs
+        self._as_recorded = as_recorded
         self._relevance: dict[str, Relevance] = {}
         self._judges: dict[AnyConstants, _Judge] = {}
         self._known: dict[bytes, _Named] = {}
@@ -259,16 +270,17 @@ class _Namer:
     def _found(self, constants: str, judged_by: Callable[[Relevance], Judged]) -> _Named:
         relevance = self._relevance.get(constants)
         if relevance is None:
-            relevance = Relevance(decode_step_constants(constants), self._specs)
+            of = AsRecorded if self._as_recorded else Relevance
+            relevance = of(decode_step_constants(constants), self._specs)
             self._relevance[constants] = relevance
         judged = judged_by(relevance)
         judge = self._judges.get(judged.constants)
         if judge is None:
-            judge = self._judges[judged.constants] = _Judge(judged.constants)
+            judge = self._judges[judged.constants] = _Judge(judged.constants, self._as_recorded)
         return judge.name(judged.step)
 
 
-_namers: dict[Path, _Namer] = {}
+_namers: dict[tuple[Path, bool], _Namer] = {}
 
 
 def forget() -> None:
@@ -299,10 +311,10 @@ class Classes:
     Steps that have no form in the spec are left out; `WellFormed` is a finding of its own.
     """
 
-    def __init__(self, part: Part, specs: Path = SPECS) -> None:
+    def __init__(self, part: Part, specs: Path = SPECS, as_recorded: bool = False) -> None:
         make_room()
         self._part = part
-        self._namer = _namers.setdefault(specs, _Namer(specs))
+        self._namer = _namers.setdefault((specs, as_recorded), _Namer(specs, as_recorded))
         self._classes: dict[bytes, _Class] = {}
         self._keys: list[tuple[int, int, int, str, bytes, bytes]] = []
         self.first_rows = 0

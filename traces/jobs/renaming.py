@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -43,12 +44,13 @@ Names: TypeAlias = tuple[int, ...]
 class Renumbering(NamedTuple):
     """How a step's numbers that are neither nodes nor values are renamed.
 
-    ranks: those of the step in ascending order, from 0 on; each becomes its place there. shift: by
-    how much positions are lowered.
+    ranks: those of the step in ascending order, from 0 on; each becomes its place there, or what
+    stands there in `to`. shift: by how much positions are lowered.
     """
 
     ranks: tuple[int, ...] = ()
     shift: int = 0
+    to: tuple[int, ...] | None = None
 
 
 UNCHANGED: Final = Renumbering()
@@ -74,7 +76,8 @@ class Renaming:
         self._name = dict(zip(nodes, names, strict=True))
         self._order = sorted(range(len(nodes)), key=lambda at: names[at])
         self._known: dict[Any, Any] = {}
-        self._ranks = {rank: at for at, rank in enumerate(renumbering.ranks)}
+        to = count() if renumbering.to is None else renumbering.to
+        self._ranks = dict(zip(renumbering.ranks, to, strict=False))
 
     def node(self, node: int) -> int:
         return self._name.get(node, node)

@@ -49,34 +49,45 @@ Current(row) == row.coordinators[row.leaderEpoch]
 IsForPartition(m) ==
   m.type = "Verify" \/ (m.type = "AddPartitions" /\ m.client = NoClient)
 
-(* Who hears an answer, and of what.                                        *)
-Told(a) ==
+(* Who hears an answer, and of what.  Errors of a partition, of an epoch and *)
+(* of an end are told apart, as steps are judged on what they mention.      *)
+Heard(a, content) == {From(CoordinatorNode, a.request.source, content)}
+
+Granted(a) ==
   LET m == a.request
-      told(content) == {From(CoordinatorNode, m.source, content)}
-  IN CASE Recovers /\ a.error \in Retriable -> {}
-       [] Recovers /\ a.error # "NONE" ->
-            told(IF IsForPartition(m)
-                 THEN [type |-> "NotAllowed", epoch |-> m.epoch, error |-> a.error]
-                 ELSE [type |-> "Refused", request |-> m, error |-> a.error])
-       [] HearsErrors /\ m.type = "EndTxn" /\ a.error \in Fatal ->
-            told([type |-> "EndRefused", txn |-> m.txn, error |-> a.error])
-       [] a.error # "NONE" -> {}
-       [] m.type = "InitProducerId" -> told([type |-> "Initialized", epoch |-> a.epoch])
-       [] m.type = "BumpEpoch" -> told([type |-> "Bumped", was |-> m.epoch, epoch |-> a.epoch])
-       [] m.type = "EndTxn" -> told([type |-> "Ended", txn |-> m.txn, epoch |-> a.epoch])
+  IN CASE m.type = "InitProducerId" -> Heard(a, [type |-> "Initialized", epoch |-> a.epoch])
+       [] m.type = "BumpEpoch" ->
+            Heard(a, [type |-> "Bumped", was |-> m.epoch, epoch |-> a.epoch])
+       [] m.type = "EndTxn" -> Heard(a, [type |-> "Ended", txn |-> m.txn, epoch |-> a.epoch])
        [] m.type = "AddPartitions" /\ ~EpochPerTransaction ->
-            told([type |-> "PartitionAdded", partition |-> m.partition])
-       [] OTHER -> told([type |-> "Allowed", epoch |-> m.epoch])
+            Heard(a, [type |-> "PartitionAdded", partition |-> m.partition])
+       [] OTHER -> Heard(a, [type |-> "Allowed", epoch |-> m.epoch])
+
+Refused(a) ==
+  CASE ~Recovers \/ a.error \in Retriable -> {}
+    [] IsForPartition(a.request) ->
+         Heard(a, [type |-> "NotAllowed", epoch |-> a.request.epoch, error |-> a.error])
+    [] OTHER -> Heard(a, [type |-> "Refused", request |-> a.request, error |-> a.error])
+
+Told(a) == IF a.error = "NONE" THEN Granted(a) ELSE Refused(a)
+
+ToldOfEnd(a) ==
+  IF HearsErrors /\ ~Recovers /\ a.error \in Fatal
+  THEN Heard(a, [type |-> "EndRefused", txn |-> a.request.txn, error |-> a.error])
+  ELSE Told(a)
+
+NobodyHears(a) == {}
 
 ErrorIn(answers) == IF answers = {} THEN "NONE" ELSE (CHOOSE a \in answers : TRUE).error
 
-Lifted(row, k, outcomes) ==
+(* Tells(a): who hears an answer.                                           *)
+Lifted(row, k, outcomes, Tells(_)) ==
   {LET after == [row EXCEPT
                    !.coordinators[k] = o.row,
                    !.log = IF o.records = <<>> THEN @
                            ELSE WithTails(WithAppended(TailsOf(@), o.records))]
        sent == {From(CoordinatorNode, m.partition, m) : m \in o.sent}
-                 \cup UNION {Told(a) : a \in o.answers}
+                 \cup UNION {Tells(a) : a \in o.answers}
    IN [row |-> after, sent |-> sent, ignored |-> Reason(row, after, sent, ErrorIn(o.answers))] :
      o \in outcomes}
 
@@ -84,19 +95,19 @@ Lifted(row, k, outcomes) ==
 Answering(row, k, outcomes) ==
   IF \/ k = row.leaderEpoch
      \/ AnswersWhenDeposed /\ \A o \in outcomes : o.records = <<>> /\ o.row = row.coordinators[k]
-  THEN Lifted(row, k, outcomes) ELSE Disabled
+  THEN Lifted(row, k, outcomes, Told) ELSE Disabled
 
 Node_HandleBumpEpoch(n, row, m) ==
-  Lifted(row, row.leaderEpoch, Step_HandleBumpEpoch(Current(row), m))
+  Lifted(row, row.leaderEpoch, Step_HandleBumpEpoch(Current(row), m), Told)
 
 Node_HandleExpire(n, row, input) ==
-  Lifted(row, row.leaderEpoch, Step_HandleExpire(Current(row)))
+  Lifted(row, row.leaderEpoch, Step_HandleExpire(Current(row)), NobodyHears)
 
 (* A request says how many epochs its sender's metadata is behind.          *)
 Asked(row, m) == row.leaderEpoch - m.behind
 
 Node_HandleInitProducerId(n, row, m) ==
-  Lifted(row, row.leaderEpoch, Step_HandleInitProducerId(Current(row), m))
+  Lifted(row, row.leaderEpoch, Step_HandleInitProducerId(Current(row), m), Told)
 
 Node_HandleAddPartitions(n, row, m) ==
   LET k == Asked(row, m)
@@ -109,25 +120,27 @@ Node_HandleVerify(n, row, m) ==
      ELSE Answering(row, k, Step_HandleVerify(row.coordinators[k], m))
 
 Node_HandleEndTxn(n, row, m) ==
-  Lifted(row, row.leaderEpoch, Step_HandleEndTxn(Current(row), m))
+  Lifted(row, row.leaderEpoch, Step_HandleEndTxn(Current(row), m), ToldOfEnd)
 
 Node_HandleMarkerReply(n, row, m) ==
   IF m.marker.coordinatorEpoch # row.leaderEpoch THEN Disabled
-  ELSE Lifted(row, row.leaderEpoch, Step_HandleMarkerReply(Current(row), m.marker))
+  ELSE Lifted(row, row.leaderEpoch, Step_HandleMarkerReply(Current(row), m.marker), NobodyHears)
 
 Node_HandleAcknowledged(n, row, input) ==
   {[o EXCEPT !.row.log = WithTails(WithCommitted(TailsOf(@)))] :
-     o \in Lifted(row, row.leaderEpoch, Step_HandleAcknowledged(Current(row), row.leaderless))}
+     o \in Lifted(row, row.leaderEpoch, Step_HandleAcknowledged(Current(row), row.leaderless),
+                  Granted)}
 
 Node_HandleAppendTimeout(n, row, input) ==
-  Lifted(row, row.leaderEpoch, Step_HandleAppendTimeout(Current(row)))
+  Lifted(row, row.leaderEpoch, Step_HandleAppendTimeout(Current(row)), NobodyHears)
 Node_HandleTransactionTimeout(n, row, input) ==
-  Lifted(row, row.leaderEpoch, Step_HandleTransactionTimeout(Current(row)))
-Node_HandleFence(n, row, input) == Lifted(row, row.leaderEpoch, Step_HandleFence(Current(row)))
+  Lifted(row, row.leaderEpoch, Step_HandleTransactionTimeout(Current(row)), NobodyHears)
+Node_HandleFence(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleFence(Current(row)), NobodyHears)
 Node_HandleMarkersAgain(n, row, input) ==
-  Lifted(row, row.leaderEpoch, Step_HandleMarkersAgain(Current(row), row.leaderless))
+  Lifted(row, row.leaderEpoch, Step_HandleMarkersAgain(Current(row), row.leaderless), NobodyHears)
 Node_HandleMarkersDone(n, row, input) ==
-  Lifted(row, row.leaderEpoch, Step_HandleMarkersDone(Current(row)))
+  Lifted(row, row.leaderEpoch, Step_HandleMarkersDone(Current(row)), NobodyHears)
 
 Node_HandleElect(n, row, input) ==
   IF row.leaderEpoch = MaxCoordinators \/ input.tail \notin row.log.tails THEN Disabled
@@ -144,7 +157,7 @@ Node_HandleLoaded(n, row, input) ==
   IF Current(row).active THEN Disabled
   ELSE {[o EXCEPT !.row.log = IF ActsOnCommittedOnly THEN WithTails(WithFound(log)) ELSE @] :
           o \in Lifted(row, row.leaderEpoch,
-                       Step_HandleLoaded(Current(row), LastOf(log), row.leaderless))}
+                       Step_HandleLoaded(Current(row), LastOf(log), row.leaderless), NobodyHears)}
 
 Node_HandleLoseLeader(n, row, input) ==
   IF input.partition \in row.leaderless THEN Disabled
@@ -299,7 +312,8 @@ Node_HandlePoll(n, row, input) ==
                      isolation |-> Isolation(n)])})
 
 Node_HandleFetched(n, row, m) ==
-  {[row |-> r, sent |-> {}, ignored |-> ""] : r \in Step_HandleFetched(row, m.source, m)}
+  {[row |-> [row EXCEPT !.read[m.source] = read], sent |-> {}, ignored |-> ""] :
+     read \in Step_HandleFetched(row.read[m.source], m)}
 
 Inputs_Poll(n, row) == {[type |-> "Poll", partition |-> p] : p \in Partitions}
 =============================================================================

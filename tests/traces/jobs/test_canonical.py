@@ -59,8 +59,8 @@ NUMBERS = {
     *("keep", "incarnation", "log_start", "corrupt", "checkpoint", "leader_epoch"),
     *("partition_epoch", "offset", "required", "producer", "producer_epoch", "sequence"),
     *("first", "last", "client", "acks"),
-    # Of transactions; their clients are told apart, and no two of their transactions are alike.
-    *("coordinator_epoch", "behind", "guard", "txn", "sequences", "stable", "was", "shown"),
+    # Of transactions; their clients are told apart.
+    *("coordinator_epoch", "behind"),
     # Of groups: of epochs two are compared, and counted on; partitions stand for nobody.
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
     *("held", "owned", "current", "reconciling", "partition", "position"),

@@ -225,6 +225,26 @@ def test_mentions_follow_what_definitions_build_on() -> None:
     assert mentions("Reads", modules, {"Deeper": "Apart"}).fields == found.fields | {"h"}
 
 
+ENTRIES = """\
+---- MODULE Entries ----
+One(n, row, m) == [row EXCEPT !.f[m.at] = Deeper(row.f[m.at], row.g[m.at])]
+Deeper(f, g) == IF f.x THEN g ELSE f
+Two(n, row, m) == row.f[m.at] + row.f[m.of]
+Whole(n, row, m) == row.f[m.at] + Len(row.f)
+Other(n, row, m) == row.f[row.at]
+Within(n, row, m) == row.f[m.at] + Reads(row)
+Reads(row) == row.f
+====
+"""
+
+
+def test_a_function_may_be_mentioned_in_one_entry() -> None:
+    modules: dict[str, Any] = {"Entries": read_module(ENTRIES)}
+    assert mentions("One", modules).entries == {"f": "at", "g": "at"}
+    for name in ("Two", "Whole", "Other", "Within"):
+        assert mentions(name, modules).entries == {}
+
+
 def test_all_of_an_instance_is_mentioned(tmp_path: Path) -> None:
     """Also by an operator of the same name in the module that has the instance."""
     (tmp_path / "Other.tla").write_text(
