@@ -198,6 +198,12 @@ class GroupRules:
         """
         return held_epoch < epoch or epoch == RELEASED_EPOCH
 
+    def counts_when_loaded(self) -> bool:
+        """G50. What members have is counted anew once all is read: of two that have left for a
+        while, an entry of one may have let go what is the other's.
+        """
+        return True
+
     def ignores_orphan(self) -> bool:
         """G50. A tombstone may be all that is left of a key."""
         return True

@@ -169,11 +169,17 @@ Step_HandleLeaderEvent(n, row, input) ==
        [] IsOutdatedEvent(row, input.event) -> Taking(heard)
        [] OTHER -> Taking(begun)
 
+HeldBy(members) ==
+  UNION {{[partition |-> p, epoch |-> members[k].epoch] : p \in members[k].assigned} :
+           k \in Members}
+
 Step_HandleReadGroupLog(n, row, input) ==
   LET batch == NextBatch(row)
       read == [row EXCEPT !.position = batch[Len(batch)].offset + 1]
   IN CASE row.state # "Loading" -> {}
-       [] IsLoaded(row.position, row.endOffset) -> Taking([row EXCEPT !.state = "Active"])
+       [] IsLoaded(row.position, row.endOffset) -> 
+            Taking([row EXCEPT !.state = "Active",
+                               !.held = IF CountsWhenLoaded THEN HeldBy(row.members) ELSE @])
        [] OTHER -> Taking(Replayed(read, batch))
 
 Inputs_GroupWrite(n, row) ==

@@ -130,6 +130,11 @@ IsLoaded(position, endOffset) == position = endOffset
 (* for a while since he took it.                                            *)
 MayTake(heldEpoch, epoch) == heldEpoch < epoch \/ epoch = ReleasedEpoch
 
+(* G50.  What members have is counted anew once all is read: of two that    *)
+(* have left for a while, an entry of one may have let go what is the       *)
+(* other's.                                                                 *)
+CountsWhenLoaded == TRUE
+
 (* G50.  A tombstone may be all that is left of a key.                      *)
 IgnoresOrphan == TRUE
 

@@ -30,4 +30,6 @@ AwaySpec == MCInit /\ [][AwayNext]_mcVars
 
 (* What Kafka 4.4.0 asks, of this epoch as of any (Z187).                   *)
 LargerEpoch(heldEpoch, epoch) == heldEpoch = Unknown \/ heldEpoch < epoch
+
+NotCounted == FALSE
 =============================================================================
