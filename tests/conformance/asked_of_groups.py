@@ -130,7 +130,12 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
     numbers = list(itertools.product((RELEASED_EPOCH, -1, 0, 1, 2), repeat=2))
     yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
-    yield from (("IgnoresOrphan", ()), ("CountsWhenLoaded", ()), ("RecordsReplacement", ()), ("ForgetsWhenLoaded", ()))
+    yield from (
+        ("IgnoresOrphan", ()),
+        ("CountsWhenLoaded", ()),
+        ("RecordsReplacement", ()),
+        ("ForgetsWhenLoaded", ()),
+    )
     for epoch in (1, 2):
         yield "StampedEpoch", (replace(KEPT, epoch=2), RequestedCommit(1, 1, epoch))
     for fetched, handed_out in ((2, 1), (3, 3)):
