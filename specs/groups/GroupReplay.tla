@@ -177,7 +177,7 @@ Step_HandleReadGroupLog(n, row, input) ==
   LET batch == NextBatch(row)
       read == [row EXCEPT !.position = batch[Len(batch)].offset + 1]
   IN CASE row.state # "Loading" -> {}
-       [] IsLoaded(row.position, row.endOffset) -> 
+       [] IsLoaded(row.position, row.endOffset) ->
             Taking([row EXCEPT !.state = "Active",
                                !.held = IF CountsWhenLoaded THEN HeldBy(row.members) ELSE @])
        [] OTHER -> Taking(Replayed(read, batch))
