@@ -396,12 +396,18 @@ public class LateForTransactions {
             shard.onLoaded(CoordinatorMetadataImage.EMPTY);
         }
 
-        void commit(long committed) {
+        void commit(int committed) throws Exception {
             var asked = new TxnOffsetCommitRequestData().setGroupId("g").setTransactionalId("a")
                 .setProducerId(PRODUCER).setProducerEpoch(EPOCH).setTopics(List.of(
                     new TxnOffsetCommitRequestData.TxnOffsetCommitRequestTopic().setName("t").setPartitions(List.of(
                         new TxnOffsetCommitRequestData.TxnOffsetCommitRequestPartition().setPartitionIndex(0)
                             .setCommittedOffset(committed)))));
+            // Kafka's own request has no number; that of changes/Z87.diff has.
+            for (var method : asked.getClass().getMethods()) {
+                if (method.getName().equals("setSequence")) {
+                    method.invoke(asked, committed);
+                }
+            }
             for (var record : shard.commitTransactionalOffset(idle(AuthorizableRequestContext.class), asked).records()) {
                 shard.replay(offset++, PRODUCER, EPOCH, record);
             }

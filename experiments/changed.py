@@ -47,8 +47,10 @@ def classes(name: str, into: Path) -> Path:
 
 
 def compiled(sources: Sequence[Path], into: Path) -> None:
-    """Against Kafka's jars. Raises ArtifactError, ClusterError."""
-    jars = ":".join(map(str, sorted(libraries().glob("*.jar"))))
+    """Against Kafka's jars, Scala's also against what was compiled of Java's before. Raises
+    ArtifactError, ClusterError.
+    """
+    jars = ":".join(map(str, [into, *sorted(libraries().glob("*.jar"))]))
     for language, compiler in ((".java", _javac), (".scala", _scalac)):
         of = [str(source) for source in sources if source.suffix == language]
         if of:

@@ -12,15 +12,17 @@ meanwhile, it may have read what another one had before, and nothing of what cam
 3. The group's log is cleaned, on all brokers. When b2 writes the cleaned segment, it is made the
    leader, and loads the log: what M had, and then the rest, which has been cleaned by then. That
    fails.
-4. Of none of the groups in that partition b2 answers anything, until another election.
+4. Of none of the groups in that partition b2 answers anything, until another election. N's session
+   ends; K, which is there, is not given its partition.
 
 The control: N does not leave.
 
 The members are librdkafka's, with its own settings, but for those that this takes
-(group.protocol=consumer, group.instance.id). Not Kafka's defaults, to have a cleaning and a load at
-one moment: offsets.topic.num.partitions=1 and log.cleaner.backoff.ms=100 of brokers, and of the
-offsets topic segment.ms=2000, segment.bytes=1 GB, and min.cleanable.dirty.ratio=1, which keeps it
-uncleaned until step 3.
+(group.protocol=consumer, group.instance.id), and max.poll.interval.ms=30000 (five minutes by
+default), so that `check` knows sooner that a rebalance should be over. Not Kafka's defaults, to
+have a cleaning and a load at one moment: offsets.topic.num.partitions=1 and
+log.cleaner.backoff.ms=100 of brokers, and of the offsets topic segment.ms=2000, segment.bytes=1 GB,
+and min.cleanable.dirty.ratio=1, which keeps it uncleaned until step 3.
 
 Ends with 1 if the load fails, with 0 if not, with 3 if it could not be tried.
 """
@@ -40,6 +42,7 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 
 from experiments import evidence
+from experiments.fast_clock import MEMBER, SHORTER
 from experiments.group import joined, poll, tell
 from experiments.late_offsets import OFFSETS
 from experiments.tools import Partition
@@ -57,16 +60,19 @@ SETTINGS = {"offsets.topic.num.partitions": "1", "log.cleaner.backoff.ms": "100"
 REASONS = (
     "broker offsets.topic.num.partitions=1: a quick start",
     "broker log.cleaner.backoff.ms=100: a cleaning that begins when it should",
+    SHORTER,
     f"topic {OFFSETS}: segment.ms=2000, segment.bytes=1 GB, min.cleanable.dirty.ratio=1 until then",
 )
 CONFIGURATION = Configuration(
-    consumers="listen", reset="earliest", one_client=False, goes_back=True
+    consumers="listen", reset="earliest", one_client=False, goes_back=True, rebalance_s=80
 )
 UNCLEANED = {"min.cleanable.dirty.ratio": "1", "segment.ms": "2000", "segment.bytes": str(1 << 30)}
 CLEANED = {"min.cleanable.dirty.ratio": "0.001"}
 OTHER, OTHERS, COMMITS = "other", 1000, 500
 """A topic, its partitions, and how often two groups commit an offset of each."""
 FAILED, LOADED = "Cannot set the epoch of", "Finished loading of metadata from"
+STUCK_S = 100
+"""Longer than a session (45 s), the time between two polls, and a heartbeat."""
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -93,18 +99,19 @@ def tried(
     cluster: Cluster, partition: Partition, admin: AdminClient, setting: Setting, control: bool
 ) -> bool:
     """As `run`. Raises ClusterError: b2 loads before it is cleaned, or does not load."""
-    m = joined(setting, "consumer", "earliest", commits=False)
+    m = joined(setting, "consumer", "earliest", commits=False, more=MEMBER)
     poll(m, 8)
     leads_next(cluster, partition)
     configure(admin, UNCLEANED)
     fill(cluster, COMMITS)
     partition.say(f"M has both partitions; {2 * OTHERS * COMMITS:,} offsets are committed")
-    n = joined(setting, "consumer", "earliest", commits=False, more={"group.instance.id": "i"})
+    static = {**MEMBER, "group.instance.id": "i"}
+    n = joined(setting, "consumer", "earliest", commits=False, more=static)
     with polled(m, n):
         time.sleep(20)
     if not control:
         n.leave()
-    k = joined(setting, "consumer", "earliest", commits=False)
+    k = joined(setting, "consumer", "earliest", commits=False, more=MEMBER)
     with polled(m, k, *([n] if control else [])):
         time.sleep(12)
     fill(cluster, 2, pause=3)
@@ -124,8 +131,8 @@ def tried(
         if any(word in line for word in (FAILED, LOADED, "Swapping", "Failed to load")):
             click.echo(f"         b2: {line[:240]}")
     partition.say(f"b2 {'failed to load' if FAILED in since() else 'has loaded'} the groups' log")
-    for member in (m, k, *([n] if control else [])):
-        member.poll()
+    with polled(m, k, *([n] if control else [])):
+        time.sleep(STUCK_S)
     return FAILED in since()
 
 

@@ -68,6 +68,7 @@ CONFIGURATION = Configuration(
 )
 """A rebalance may take a session (45 s) and the time between two polls, and a heartbeat."""
 MEMBER = {"max.poll.interval.ms": "30000"}
+SHORTER = "consumer max.poll.interval.ms=30000: a shorter rebalance, for a quick run"
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -127,7 +128,7 @@ main = evidence.experiment(
     "Try whether a group is assigned anew after a coordinator whose clock was fast.",
     control="b1's clock is right.",
     settings=QUICK,
-    reasons=(REASON, "consumer max.poll.interval.ms=30000: a shorter rebalance, for a quick run"),
+    reasons=(REASON, SHORTER),
     shown="a partition was nobody's",
     otherwise="it was taken over",
 )

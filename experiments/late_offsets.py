@@ -28,6 +28,7 @@ Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not 
 from __future__ import annotations
 
 import math
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from experiments import evidence
 from experiments.copying import COPIES, REASONS, SETTINGS, Application
 from experiments.late_marker import sends_again_in
 from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import STATES, size, until
+from experiments.uncommitted_decision import STATES, until
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
@@ -47,6 +48,8 @@ COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"
 OFFSETS = "__consumer_offsets"
 PART, PARTS = 5, 3
+HANDLED_S = 1.0
+"""Until a request that has arrived is handled."""
 CONFIGURATION = Configuration(
     one_client=False,
     goes_back=True,
@@ -78,9 +81,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 read(setting, m, PART)
                 m.write(more=True)
                 told.append(m.place())
-            before = size(cluster, COORDINATOR, OFFSETS)
             partition.say(f"it has read {len(m.read)}, and said so")
-            until(lambda: size(cluster, COORDINATOR, OFFSETS) > before, "its kernel sends again")
+            until(lambda: not under_way(cluster), "its kernel sends again")
+            time.sleep(HANDLED_S)
             told.append(m.commit())
             partition.say(f"the transaction is committed; refused: {[*filter(None, told)]}")
         with Application(cluster, setting, "n", "consumer", CLIENT) as n:
@@ -111,16 +114,18 @@ def late(cluster: Cluster, partition: Partition, of: Application, journal: Journ
     journal.moment("start-partition", COORDINATOR)
     with ThreadPoolExecutor(1) as beside:
         said = beside.submit(of.place)
-        until(
-            lambda: sends_again_in(cluster, CLIENT, COORDINATOR) < math.inf,
-            "it gives up the connection",
-        )
+        until(lambda: under_way(cluster), "it gives up the connection")
         cluster.heal()
         journal.moment("stop-partition", COORDINATOR)
         told = said.result()
     again = sends_again_in(cluster, CLIENT, COORDINATOR)
     partition.say(f"it has connected anew; its kernel sends again in {again:.0f} s")
     return told
+
+
+def under_way(cluster: Cluster) -> bool:
+    """Whether the application's kernel has yet to send what was in a connection that is closed."""
+    return sends_again_in(cluster, CLIENT, COORDINATOR) < math.inf
 
 
 main = evidence.experiment(

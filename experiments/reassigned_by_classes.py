@@ -1,6 +1,6 @@
 """Kafka's controller moves replicas, by chance, and each of its steps is compared.
 
-    .venv/bin/python -m experiments.reassigned_by_classes [--as kafka] [--runs N] [--seed S]
+    .venv/bin/python -m experiments.reassigned_by_classes [--as kafka] [--runs N] [--jars DIR]
 
 ReplicationControlManager and ClusterControlManager of Apache Kafka, unpatched, in one JVM without a
 cluster (live/witness/java/reassignment), take inputs of docs/reconfiguration.md that are drawn by
@@ -10,6 +10,7 @@ The same input is given to the reference, from the same row. Topics are neither 
 --as specs: the correct rules. What Kafka does otherwise is listed by action.
 --as kafka: the rules of Z130, Z131, Z132, Z133 and Z160 in their places: what Kafka does is known.
 --without ID: but for this one of them, which shows that it is needed.
+--jars DIR: classes of Kafka that come first, as with a change that mends one of them.
 
 Ends with 1 where Kafka does otherwise, with 0 where it does not, with 3 where it could not be
 tried.
@@ -21,18 +22,20 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import click
 import msgspec
 
-from experiments.tools import click_errors
+from experiments.tools import JARS, click_errors
 from kraftcheck.witness.speech import Speech
 from live.artifacts import version
 from live.witness.host import REFUSED, THROWN, UNSENT, running
 from live.witness.jars import class_path
 from reference.bugs.catalog import replayable
 from reference.kit.fields import spec_name
+from reference.kit.protocol import HISTORY
 from reference.reassignment.handlers import ReassignmentHandlers
 from reference.reassignment.messages import (
     AssignDirectory,
@@ -44,10 +47,12 @@ from reference.reassignment.messages import (
     ShutDownBroker,
     UnfenceBroker,
 )
+from reference.reassignment.properties import PROPERTIES
 from reference.reassignment.protocol import REASSIGNMENT
 from reference.reassignment.rules import ReassignmentRules
 from reference.reassignment.types import CONTROLLER, Constants, TopicRow
 
+(NEVER_LEADS,) = (each for each in PROPERTIES if each.name == "OfflineDirNeverLeads")
 KAFKAS: Final = ("Z130", "Z131", "Z132", "Z133", "Z160")
 NOT_HERE: Final = (CreateTopic, CreatePartition, DeleteTopic)
 CONSTANTS: Final = (
@@ -142,11 +147,15 @@ def drawn(constants: Constants, row: TopicRow, stopped: set[int], draw: random.R
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--moves", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
+@JARS
 @click_errors("reassigned_by_classes")
-def main(known: str, without: str | None, runs: int, moves: int, seed: int) -> None:
+def main(
+    known: str, without: str | None, runs: int, moves: int, seed: int, jars: Path | None
+) -> None:
     """Compare steps of Kafka's controller with those of the reference."""
     rules = rules_of(tuple([b for b in KAFKAS if known == "kafka" and b != without]))
-    path, steps, found = class_path(version(), of=REASSIGNMENT.name), 0, Counter[str]()
+    path, steps, found = class_path(version(), jars, REASSIGNMENT.name), 0, Counter[str]()
+    failed = 0
     first: dict[str, str] = {}
     for constants in CONSTANTS:
         speech, handlers = Speech(constants), ReassignmentHandlers(constants, rules(constants))
@@ -168,12 +177,16 @@ def main(known: str, without: str | None, runs: int, moves: int, seed: int) -> N
                         name = type(input).__name__
                         found[name] += 1
                         first.setdefault(name, f"{input} in {row}: {how}")
-                    row = row if now is None else now
+                    if now is not None:
+                        row = now
+                        state = {CONTROLLER: now, HISTORY: ()}
+                        failed += NEVER_LEADS.check(constants, state, state) is not None
                     if isinstance(input, ShutDownBroker):
                         stopped.add(input.broker)
                     if isinstance(input, RegisterBroker) and expected and not expected.ignored:
                         stopped.discard(input.broker)
     click.echo(f"{steps:,} inputs, {sum(found.values()):,} with another step")
+    click.echo(f"{failed:,} steps to a leader in a directory that has failed (Z160)")
     for name, count in found.most_common():
         click.echo(f"{count:6,} {name}, first {first[name]}")
     sys.exit(int(bool(found)))

@@ -104,7 +104,9 @@ class LoaderHandlers:
         if row.state != "Loading":
             return None
         if self.rules.is_loaded(row.position, row.end_offset):
-            return Outcome(replace(row, state="Active"))
+            counts = self.rules.counts_when_loaded()
+            held = _held_by(row.members) if counts else row.held
+            return Outcome(replace(row, state="Active", held=held))
         unread = [entry for entry in row.entries if entry.offset >= row.position]
         batch = [entry for entry in unread if entry.epoch == unread[0].epoch]
         return Outcome(self._replayed(replace(row, position=batch[-1].offset + 1), batch))
@@ -203,6 +205,11 @@ class LoaderHandlers:
         after = ReadMember(True, member.id, entry.epoch, entry.assigned)
         now = tuple([HeldPartition(p, epoch) for p, epoch in sorted(held.items())])
         return self._with(replace(row, held=now), entry, after)
+
+
+def _held_by(members: Iterable[ReadMember]) -> tuple[HeldPartition, ...]:
+    held = [HeldPartition(p, each.epoch) for each in members for p in each.assigned]
+    return tuple(sorted(held))
 
 
 def _without(held: tuple[HeldPartition, ...], member: ReadMember) -> tuple[HeldPartition, ...]:

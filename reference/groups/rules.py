@@ -194,9 +194,15 @@ class GroupRules:
 
     def may_take(self, held_epoch: int, epoch: int) -> bool:
         """G50. Who still seems to have a partition was relieved of it by an entry that was cleaned
-        away, if who takes it has a newer epoch.
+        away, if who takes it has a newer epoch, or has left for a while since he took it.
         """
-        return held_epoch < epoch
+        return held_epoch < epoch or epoch == RELEASED_EPOCH
+
+    def counts_when_loaded(self) -> bool:
+        """G50. What members have is counted anew once all is read: of two that have left for a
+        while, an entry of one may have let go what is the other's.
+        """
+        return True
 
     def ignores_orphan(self) -> bool:
         """G50. A tombstone may be all that is left of a key."""

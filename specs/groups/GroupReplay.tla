@@ -54,14 +54,19 @@ WithTombstone(row, entry) ==
      THEN [row EXCEPT !.held = Without(@, member), !.members[entry.member] = left]
      ELSE IF IgnoresOrphan THEN row ELSE FailedLoad(row)
 
+(* The epoch that an entry says: that of its batch, or that of a member     *)
+(* that leaves for a while (models/MCGroupReplayAway; else nobody does).    *)
+EpochIn(entry) == IF "away" \in DOMAIN entry THEN ReleasedEpoch ELSE entry.epoch
+
 WithAssignment(row, entry) ==
   LET rest == Without(row.held, row.members[entry.member])
-      taken == {[partition |-> p, epoch |-> entry.epoch] : p \in entry.assigned}
-  IN IF \E p \in entry.assigned : ~MayTake(HeldEpoch(rest, p), entry.epoch) THEN FailedLoad(row)
+      epoch == EpochIn(entry)
+      taken == {[partition |-> p, epoch |-> epoch] : p \in entry.assigned}
+  IN IF \E p \in entry.assigned : ~MayTake(HeldEpoch(rest, p), epoch) THEN FailedLoad(row)
      ELSE [row EXCEPT
              !.held = {each \in rest : each.partition \notin entry.assigned} \cup taken,
              !.members[entry.member] =
-               [@ EXCEPT !.known = TRUE, !.epoch = entry.epoch, !.assigned = entry.assigned]]
+               [@ EXCEPT !.known = TRUE, !.epoch = epoch, !.assigned = entry.assigned]]
 
 RECURSIVE Replayed(_, _)
 Replayed(row, batch) ==
@@ -164,11 +169,17 @@ Step_HandleLeaderEvent(n, row, input) ==
        [] IsOutdatedEvent(row, input.event) -> Taking(heard)
        [] OTHER -> Taking(begun)
 
+HeldBy(members) ==
+  UNION {{[partition |-> p, epoch |-> members[k].epoch] : p \in members[k].assigned} :
+           k \in Members}
+
 Step_HandleReadGroupLog(n, row, input) ==
   LET batch == NextBatch(row)
       read == [row EXCEPT !.position = batch[Len(batch)].offset + 1]
   IN CASE row.state # "Loading" -> {}
-       [] IsLoaded(row.position, row.endOffset) -> Taking([row EXCEPT !.state = "Active"])
+       [] IsLoaded(row.position, row.endOffset) ->
+            Taking([row EXCEPT !.state = "Active",
+                               !.held = IF CountsWhenLoaded THEN HeldBy(row.members) ELSE @])
        [] OTHER -> Taking(Replayed(read, batch))
 
 Inputs_GroupWrite(n, row) ==

@@ -27,7 +27,7 @@ ReplayEqual ==
          LET member == loader.members[n] IN
          /\ member.known = LastEntry("Member", n).exists
          /\ member.known => /\ member.id = LastEntry("Member", n).epoch
-                            /\ member.epoch = LastEntry("Current", n).epoch
+                            /\ member.epoch = EpochIn(LastEntry("Current", n))
                             /\ member.assigned = LastEntry("Current", n).assigned
     /\ loader.held = UNION {{[partition |-> p, epoch |-> loader.members[n].epoch] :
                                p \in loader.members[n].assigned} : n \in Members}

@@ -126,8 +126,14 @@ IsOutdatedEvent(row, event) == event.epoch <= row.epoch
 IsLoaded(position, endOffset) == position = endOffset
 
 (* G50.  Who still seems to have a partition was relieved of it by an entry *)
-(* that was cleaned away, if who takes it has a newer epoch.                *)
-MayTake(heldEpoch, epoch) == heldEpoch < epoch
+(* that was cleaned away, if who takes it has a newer epoch, or has left    *)
+(* for a while since he took it.                                            *)
+MayTake(heldEpoch, epoch) == heldEpoch < epoch \/ epoch = ReleasedEpoch
+
+(* G50.  What members have is counted anew once all is read: of two that    *)
+(* have left for a while, an entry of one may have let go what is the       *)
+(* other's.                                                                 *)
+CountsWhenLoaded == TRUE
 
 (* G50.  A tombstone may be all that is left of a key.                      *)
 IgnoresOrphan == TRUE

@@ -128,9 +128,14 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "NeedsTarget", (replace(GROUP, epoch=epoch),)
     for epoch in (0, 1, 2):
         yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
-    numbers = list(itertools.product((-1, 0, 1, 2), repeat=2))
+    numbers = list(itertools.product((RELEASED_EPOCH, -1, 0, 1, 2), repeat=2))
     yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
-    yield from (("IgnoresOrphan", ()), ("RecordsReplacement", ()), ("ForgetsWhenLoaded", ()))
+    yield from (
+        ("IgnoresOrphan", ()),
+        ("CountsWhenLoaded", ()),
+        ("RecordsReplacement", ()),
+        ("ForgetsWhenLoaded", ()),
+    )
     for epoch in (1, 2):
         yield "StampedEpoch", (replace(KEPT, epoch=2), RequestedCommit(1, 1, epoch))
     for fetched, handed_out in ((2, 1), (3, 3)):

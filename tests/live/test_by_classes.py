@@ -68,6 +68,12 @@ def test_voters_that_come_where_a_tail_was_cut_can_be_read(tmp_path: Path) -> No
     assert [each["found"] for each in found] == [0, 1, 0, 0, 2, 0, 0]
 
 
+def test_a_snapshot_ends_before_the_offset_in_its_name(tmp_path: Path) -> None:
+    """Z128."""
+    found = from_snapshots(changed.classes("Z128", tmp_path))
+    assert [each["found"] for each in found] == [0, 1, 1, 0, 3, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "case"),
     [
@@ -110,6 +116,12 @@ def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:
     assert young["found"] == young["control"] and ended["found"] == ended["control"]
 
 
+def test_of_offsets_in_a_transaction_the_last_ones_count(tmp_path: Path) -> None:
+    """Z87 with its change."""
+    found = {each["case"]: each for each in late_for_transactions(changed.classes("Z87", tmp_path))}
+    assert found["offsets"]["found"] == found["offsets"]["control"] == "20"
+
+
 def said(version: str, case: str) -> str:
     """Of another version, in which classes lie elsewhere and calls differ; which one it is, is read
     once, when a process begins.
@@ -141,6 +153,20 @@ def test_controllers_of_releases_move_replicas(version: str) -> None:
         assert counted, done.stderr
         found.append(int(counted[1]))
     assert found[0] < found[1] and found[0] < 50
+
+
+def test_a_broker_is_not_elected_where_its_disk_has_failed(tmp_path: Path) -> None:
+    """Z160, without and with its change."""
+    found = []
+    for jars in ([], ["--jars", str(changed.classes("Z160", tmp_path))]):
+        words = [sys.executable, "-m", "experiments.reassigned_by_classes", "--as", "kafka"]
+        done = subprocess.run(
+            [*words, "--runs", "4", *jars], capture_output=True, text=True, check=False
+        )
+        counted = re.search(r"(\d+) steps to a leader in a directory that has failed", done.stdout)
+        assert counted, done.stderr
+        found.append(int(counted[1]))
+    assert found == [10, 0]
 
 
 def not_shown(version: str) -> list[str]:

@@ -100,6 +100,7 @@ G_REBALANCE = "groups-rebalance"
 G_ALONE = "groups-two-static"
 G_GROWING = "groups-growing-failover"
 G_REPLAY = "groups-replay"
+G_AWAY = "groups-replay-away"
 G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
 G_SENT = "groups-offsets-transactions"
@@ -239,6 +240,7 @@ TABLES = (
             Forced("IsLoaded", "position, endOffset", "TRUE", G_REPLAY),
             Forced("MayTake", "heldEpoch, epoch", "FALSE", G_REPLAY),
             Forced("IgnoresOrphan", "", "FALSE", G_REPLAY),
+            Forced("CountsWhenLoaded", "", "FALSE", G_AWAY),
             Forced("Committable", "position", "0", G_TIME),
             Forced("MayHandOut", "row, p", "FALSE", G_TIME),
             Forced("ToReset", "row, rest", "{}", G_TIME),
