@@ -6,18 +6,23 @@
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.time.Duration;
 import java.util.Map;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 public class Transact {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
     public static void main(String[] args) throws Exception {
         var text = new StringSerializer();
         Map<String, Object> properties =
             Map.of("bootstrap.servers", args[0], "transactional.id", args[2]);
         var input = new BufferedReader(new InputStreamReader(System.in));
-        try (var producer = new KafkaProducer<>(properties, text, text)) {
+        var producer = new KafkaProducer<>(properties, text, text);
+        int status = 0;
+        try {
             producer.initTransactions();
             String line = "init";
             do {
@@ -34,9 +39,11 @@ public class Transact {
                 System.out.println("{\"did\":\"%s\",\"offset\":%d}".formatted(line, offset));
                 line = input.readLine();
             } while (line != null);
-        } catch (RuntimeException error) { // which Java's launcher of sources may fail to print
+        } catch (Exception error) { // which Java's launcher of sources may fail to print
             System.out.println(error);
-            System.exit(1);
+            status = 1;
         }
+        producer.close(PATIENCE); // one whose transaction cannot end would wait for ever
+        System.exit(status);
     }
 }
