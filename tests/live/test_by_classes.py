@@ -62,12 +62,6 @@ def test_a_topic_that_is_known_is_not_new_in_a_snapshot(tmp_path: Path) -> None:
     assert [each["control"] for each in found] == [1, 0, 1, 3, 2, 2, 1]
 
 
-def test_a_snapshot_ends_before_the_offset_of_its_name(tmp_path: Path) -> None:
-    """Z128."""
-    found = from_snapshots(changed.classes("Z128", tmp_path))
-    assert [each["found"] for each in found] == [0, 1, 1, 0, 3, 0, 0]
-
-
 def test_voters_that_come_where_a_tail_was_cut_can_be_read(tmp_path: Path) -> None:
     """Z110."""
     found = from_snapshots(changed.classes("Z110", tmp_path))
