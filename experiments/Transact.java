@@ -8,12 +8,14 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 public class Transact {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final int SENT_S = 150; // delivery.timeout.ms ends no wait for the coordinator
 
     public static void main(String[] args) throws Exception {
         var text = new StringSerializer();
@@ -34,7 +36,8 @@ public class Transact {
                     case "commit" -> producer.commitTransaction();
                     case "abort" -> producer.abortTransaction();
                     case "send" -> offset = producer.send(
-                        new ProducerRecord<>(args[1], partition, null, words[1])).get().offset();
+                        new ProducerRecord<>(args[1], partition, null, words[1]))
+                        .get(SENT_S, TimeUnit.SECONDS).offset();
                 }
                 System.out.println("{\"did\":\"%s\",\"offset\":%d}".formatted(line, offset));
                 line = input.readLine();
