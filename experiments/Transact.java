@@ -6,18 +6,25 @@
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 public class Transact {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final int SENT_S = 150; // delivery.timeout.ms ends no wait for the coordinator
+
     public static void main(String[] args) throws Exception {
         var text = new StringSerializer();
         Map<String, Object> properties =
             Map.of("bootstrap.servers", args[0], "transactional.id", args[2]);
         var input = new BufferedReader(new InputStreamReader(System.in));
-        try (var producer = new KafkaProducer<>(properties, text, text)) {
+        var producer = new KafkaProducer<>(properties, text, text);
+        int status = 0;
+        try {
             producer.initTransactions();
             String line = "init";
             do {
@@ -29,14 +36,17 @@ public class Transact {
                     case "commit" -> producer.commitTransaction();
                     case "abort" -> producer.abortTransaction();
                     case "send" -> offset = producer.send(
-                        new ProducerRecord<>(args[1], partition, null, words[1])).get().offset();
+                        new ProducerRecord<>(args[1], partition, null, words[1]))
+                        .get(SENT_S, TimeUnit.SECONDS).offset();
                 }
                 System.out.println("{\"did\":\"%s\",\"offset\":%d}".formatted(line, offset));
                 line = input.readLine();
             } while (line != null);
-        } catch (RuntimeException error) { // which Java's launcher of sources may fail to print
+        } catch (Exception error) { // which Java's launcher of sources may fail to print
             System.out.println(error);
-            System.exit(1);
+            status = 1;
         }
+        producer.close(PATIENCE); // one whose transaction cannot end would wait for ever
+        System.exit(status);
     }
 }

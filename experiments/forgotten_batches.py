@@ -122,7 +122,7 @@ def restarted(cluster: Cluster, _folder: Path, how: str, restarts: int) -> bool:
     count = PACE * restarts * SECONDS_A_RESTART
     words = ["--bootstrap-server", cluster.bootstrap, "--topic", TOPIC, "--acks", "-1"]
     words += ["--throughput", str(PACE), "--max-messages", str(count)]
-    words += ["--command-config", str(file)]
+    words += partition.with_file(file)
     producer = cluster.tool(host, f"{TOOLS}.VerifiableProducer", *words)
     with ThreadPoolExecutor(1) as pool:
         told = pool.submit(partition.await_acked, producer, 60.0 * restarts)

@@ -9,6 +9,7 @@ from typing import Literal
 import click
 
 from experiments.tools import Partition
+from live.artifacts import version
 from live.clients import Setting
 from live.members import Member
 from reference.clients.promises import Configuration
@@ -27,6 +28,8 @@ CONFIGURATION = Configuration(
 )
 """Of members that read what is committed of a topic with two replicas."""
 Protocol = Literal["classic", "consumer"]
+NEWEST: Protocol = "classic" if version().startswith("3.") else "consumer"
+"""What brokers take without being asked to: the consumer protocol (KIP-848) since 4.0."""
 
 
 def joined(

@@ -17,8 +17,8 @@ Nothing in the request tells an older one from a newer one.
 The control: what is said last is what comes late (steps 2 and 3 are one), all else is the same.
 
 The application is Kafka's Java clients with their own settings, but for those that this takes
-(group.protocol=consumer, enable.auto.commit=false, auto.offset.reset=earliest, read_committed).
-Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
+(group.protocol=consumer since 4.0, enable.auto.commit=false, auto.offset.reset=earliest,
+read_committed). Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (50 by default): a quick start. What coordinates the group
 has replicas on b1 and b3, all else on b2 and b3. Needs root, for network namespaces.
 
@@ -36,6 +36,7 @@ import click
 
 from experiments import evidence
 from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.group import NEWEST
 from experiments.late_marker import sends_again_in
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import STATES, until
@@ -68,7 +69,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.ask("TopicCommand", LEADER, *words, "--config", "min.insync.replicas=1")
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Application(cluster, setting, "m", "consumer", CLIENT) as m:
+        with Application(cluster, setting, "m", NEWEST, CLIENT) as m:
             read(setting, m, PART)
             partition.elect([LEADER, OTHER], asking=[LEADER], topic=STATES)
             partition.elect([COORDINATOR, OTHER], asking=[LEADER], topic=OFFSETS)
@@ -86,7 +87,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             time.sleep(HANDLED_S)
             told.append(m.commit())
             partition.say(f"the transaction is committed; refused: {[*filter(None, told)]}")
-        with Application(cluster, setting, "n", "consumer", CLIENT) as n:
+        with Application(cluster, setting, "n", NEWEST, CLIENT) as n:
             n.poll("poll 20000")
             partition.say(f"it is started anew, and is given {[value for *_, value in n.read]}")
             if n.read:

@@ -30,7 +30,7 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
-from experiments.group import joined, tell
+from experiments.group import NEWEST, joined, tell
 from experiments.tools import TOPIC, Partition
 from live import grouplog
 from live.clients import Setting, greet, read_all
@@ -98,7 +98,7 @@ def tried(cluster: Cluster, journal: Journal, control: bool) -> bool:
 
 def consume(setting: Setting, records: int) -> int:
     """As the group, until so many were given, or no more come; commits them."""
-    member = joined(setting, "consumer", "earliest")
+    member = joined(setting, NEWEST, "earliest")
     given, until = 0, time.monotonic() + SECONDS
     while given < records and time.monotonic() < until:
         more = len(member.poll())

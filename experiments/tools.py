@@ -192,16 +192,23 @@ class Partition:
         file = self._cluster.directory / "producer.properties"
         file.write_text(PATIENT, encoding="utf-8")
         known = ["--bootstrap-server", self._cluster.node(leader).listener, "--topic", TOPIC]
-        words = ["--max-messages", "1", "--acks", str(acks), "--command-config", str(file)]
+        words = ["--max-messages", "1", "--acks", str(acks), *self.with_file(file)]
         return self._cluster.tool(self._producer, f"{TOOLS}.VerifiableProducer", *known, *words)
 
+    def with_file(self, file: Path) -> list[str]:
+        """How VerifiableProducer is told of a file of settings: KIP-1147 has renamed that (4.2)."""
+        since = [int(part) for part in self._cluster.state.version.split(".")[:2]]
+        return ["--command-config" if since >= [4, 2] else "--producer.config", str(file)]
+
     def await_acked(self, producer: subprocess.Popen[str], seconds: float = 30) -> list[Acked]:
-        """What was acked within that time."""
+        """What was acked within that time. Raises ClusterError: the producer failed by itself."""
         try:
             output, _ = producer.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             producer.kill()
             output, _ = producer.communicate()
+        if producer.returncode > 0:
+            raise ClusterError(f"the producer ended: {' '.join(output.split())[:300]}")
         return [each for each in map(_acked, output.splitlines()) if each is not None]
 
     def await_first(self, producer: subprocess.Popen[str]) -> Acked:

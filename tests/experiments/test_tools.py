@@ -56,6 +56,22 @@ def test_what_was_acked_is_told_apart_from_the_rest(partition: Partition) -> Non
         partition.await_first(producer(ERROR))
 
 
+def test_a_producer_that_fails_is_not_one_that_is_not_acked(partition: Partition) -> None:
+    """Kafka 3.9's had refused an option, and nothing was lost, as nothing was written."""
+    said = "print('unrecognized arguments'); raise SystemExit(1)"
+    with pytest.raises(ClusterError, match="ended: unrecognized arguments"):
+        partition.await_acked(program(said))
+
+
+@pytest.mark.parametrize(
+    ("version", "option"),
+    [("3.9.2", "--producer.config"), ("4.1.2", "--producer.config"), ("4.2.1", "--command-config")],
+)
+def test_a_producer_is_given_its_settings(tmp_path: Path, version: str, option: str) -> None:
+    cluster = Cluster(tmp_path, State(version, "single", False, {}, ()))
+    assert Partition(cluster, "n1", "n1", ()).with_file(Path("x")) == [option, "x"]
+
+
 ECHO = """
 import sys
 for line in sys.stdin:
