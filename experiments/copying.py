@@ -115,8 +115,8 @@ class Application(Program):
         return self._placed(self.do("place"))
 
     def all(self, *, heavy: bool = False) -> str:
-        """As `write` and then `place`, without waiting between: in the history the one is there when
-        both are done. heavy: a record that its topic refuses is written, too, of which the history
+        """As `write` and then `place`, without waiting between: the history has the one when both
+        are done. heavy: a record that its topic refuses is written, too, of which the history
         tells nothing. Returns as `copy` does.
         """
         answer = self._send("heavy" if heavy else "all")

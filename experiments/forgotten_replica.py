@@ -1,12 +1,13 @@
-"""On a real cluster: who leads once a replica that has everything was unregistered while it was down?
+"""On a real cluster: who leads once a replica was unregistered while it was down?
 
     .venv/bin/python -m experiments.forgotten_replica [--control] [--repeat N]
 
-TLC found it with the correct rules (`reach-moving-forgotten-lost`): to unregister a broker is to say
-that it is lost, though its disk is there.
+TLC found it with the correct rules (`reach-moving-forgotten-lost`): to unregister a broker is to
+say that it is lost, though its disk is there.
 
 1. b1 and b2 hold the topic, min.insync.replicas is 2. Ten records are acknowledged by both.
-2. b2 is stopped, cleanly: ISR b1, ELR b2. An operator unregisters it (`kafka-cluster.sh unregister`).
+2. b2 is stopped, cleanly: ISR b1, ELR b2. An operator unregisters it (`kafka-cluster.sh
+   unregister`).
 3. The power of b1 is cut, which loses what was not flushed: all of the topic. It is started again,
    and leads nothing, as b2 is eligible (KIP-966).
 4. b2 is started again. Nobody knows of its clean stop any more, so that it is not eligible either,
@@ -55,7 +56,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         if not control:
             server = ("--bootstrap-server", cluster.node(ASKED).listener)
             number = str(cluster.node(SECOND).number)
-            said = cluster.run_tool(ASKED, f"{TOOLS}.ClusterTool", "unregister", *server, "--id", number)
+            words = ("unregister", *server, "--id", number)
+            said = cluster.run_tool(ASKED, f"{TOOLS}.ClusterTool", *words)
             partition.say(" ".join(said.split())[-60:])
         journal.moment("start-power", FIRST)
         cluster.cut_power(FIRST, [TOPIC])

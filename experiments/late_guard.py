@@ -17,8 +17,8 @@ the first ones take it away when they are appended.
    read: these offsets wait at b1, since b1 asks b3 one thing at a time.
 5. b3's answer of step 2 arrives, the late offsets are appended, and b1 asks for the next ones. That
    is on its way while the marker arrives, and the second transaction is over.
-6. b3 says that the third one's offsets are right. b1 refuses them, as their guard is gone. To Kafka's
-   producer that is fatal: neither can it commit, nor abort, nor begin. It is started anew.
+6. b3 says that the third one's offsets are right. b1 refuses them, as their guard is gone. To
+   Kafka's producer that is fatal: neither can it commit, nor abort, nor begin. It is started anew.
 
 The control: the third transaction's offsets come to b1 after b3's answer, all else is the same.
 

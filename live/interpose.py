@@ -17,8 +17,8 @@ from collections.abc import Callable
 from live.cluster import Cluster
 
 FETCH, ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, ALTER_PARTITION = 1, 24, 27, 56
-"""Kafka's API keys: a broker reads the metadata log by Fetch, and asks by AddPartitionsToTxn whether
-a transaction is under way."""
+"""Kafka's API keys: a broker reads the metadata log by Fetch, and asks by AddPartitionsToTxn
+whether a transaction is under way."""
 
 _LISTEN = """
 import socket, sys

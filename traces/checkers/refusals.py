@@ -27,8 +27,8 @@ REFUSALS: Final = (
     "InvalidTxnState",
     "The producer attempted a transactional operation in an invalid state",
 )
-"""The error, as librdkafka calls it; as exceptions of Kafka's own clients and kafka-python do; as the
-Java client puts it where it did not expect the error (`Errors` of Kafka)."""
+"""The error, as librdkafka calls it; as exceptions of Kafka's own clients and kafka-python do; as
+the Java client puts it where it did not expect the error (`Errors` of Kafka)."""
 
 
 class Limits(NamedTuple):
