@@ -133,9 +133,11 @@ def _exactly(source: socket.socket, count: int) -> bytes:
 
 
 def _listener_on(cluster: Cluster, name: str, address: tuple[str, int]) -> socket.socket:
-    subprocess.run(
-        cluster.on(name, ["ip", "addr", "add", f"{address[0]}/32", "dev", "lo"]), check=True
-    )
+    for command in (
+        ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore"],  # or others come here too
+        ["ip", "addr", "add", f"{address[0]}/32", "dev", "lo"],
+    ):
+        subprocess.run(cluster.on(name, command), check=True)
     ours, theirs = socket.socketpair()
     words = [sys.executable, "-c", _LISTEN, address[0], str(address[1]), str(theirs.fileno())]
     subprocess.run(cluster.on(name, words), pass_fds=[theirs.fileno()], check=True)
