@@ -8,7 +8,7 @@
 //     more       writes in that what it was given since
 //     place      says in the transaction how far it has read
 //     all        as write and then place, without waiting between
-//     heavy      the same, and writes a record first that its topic refuses
+//     heavy      the same, but that first a record is on its way that its topic refuses
 //     commit     ends it; whatever was refused before has aborted it
 //     anew       leaves its group, and subscribes again
 //
@@ -48,6 +48,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 
 public class Copy {
     private static final int HEAVY = 2000; // bytes
+    private static final int SENT_MS = 200; // until it is on its way: linger.ms is 5
 
     public static void main(String[] args) throws Exception {
         var cooperative = args[4].equals("cooperative");
@@ -115,6 +116,7 @@ public class Copy {
                             var sent = new ArrayList<Future<RecordMetadata>>();
                             if (words[0].equals("heavy")) {
                                 producer.send(new ProducerRecord<>(args[2], "x".repeat(HEAVY)));
+                                Thread.sleep(SENT_MS);
                             }
                             var records = given.subList(committed, given.size());
                             for (var record : records) {

@@ -116,8 +116,8 @@ class Application(Program):
 
     def all(self, *, heavy: bool = False) -> str:
         """As `write` and then `place`, without waiting between: the history has the one when both
-        are done. heavy: a record that its topic refuses is written, too, of which the history
-        tells nothing. Returns as `copy` does.
+        are done. heavy: a record that its topic refuses is on its way before, of which
+        the history tells nothing. Returns as `copy` does.
         """
         answer = self._send("heavy" if heavy else "all")
         self._event("invoke", "send-offsets", self._place(), **self._txn)

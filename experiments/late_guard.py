@@ -8,9 +8,10 @@ the first ones take it away when they are appended.
 
 1. b1 coordinates the group, b3 transactions. Kafka's Java clients copy a topic, exactly once. A
    first transaction is committed.
-2. In the second one the application sends a record that the topic refuses for its size, and says
-   how far it has read, in one go. Its link to b1 is broken for 14 s just then; its kernel sends
-   the offsets 26 s later. b1 asks b3, which counts b1's partition in; b3's answer is on its way.
+2. In the second one the application sends a record that is larger than its topic allows. The
+   topic's leader stands still for two seconds, and it says how far it has read, before it is told
+   of the refusal. Its link to b1 is broken for 14 s just then; its kernel sends the offsets 26 s
+   later. b1 asks b3, which counts b1's partition in; b3's answer is on its way.
 3. After request.timeout.ms (30 s) the client gives up its request. It is told that its record was
    refused, and aborts. b3 decides so, and its marker to b1 is on its way.
 4. In a third transaction it writes the same again, without the record, and says how far it has
@@ -55,6 +56,8 @@ CLIENT, ADMIN = "client", "admin"
 PART = 5
 BROKEN_S = 14
 """For so long, the client's kernel has sent the offsets in vain six times, and waits for 13 s."""
+SLOW_S = 2
+"""In which a record is sent, and then offsets: while those are under way, the client sends none."""
 ARRIVED_S = 2
 """Until offsets of the next transaction are at b1, of which nothing is seen from outside."""
 
@@ -82,8 +85,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             ending.hold_requests(WRITE_TXN_MARKERS)
             cluster.cut(CLIENT, GROUPS)
             journal.moment("start-partition", GROUPS)
+            cluster.pause(LEADER)
             late = beside.submit(m.all, heavy=True)
-            time.sleep(BROKEN_S)
+            time.sleep(SLOW_S)
+            cluster.resume(LEADER)
+            time.sleep(BROKEN_S - SLOW_S)
             cluster.heal()
             journal.moment("stop-partition", GROUPS)
             until(asking.answered.is_set, "the transaction's coordinator is asked of its offsets")
