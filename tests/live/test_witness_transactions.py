@@ -234,8 +234,8 @@ ENDING = [
     Plant(
         "the host does not wait for who asks again for the end that has begun an id",
         "kafka/coordinator/transaction/Coordinators.java",
-        "row.producerEpoch() == 0 && Row.COMPLETED",
-        "row.producerEpoch() < 0 && Row.COMPLETED",
+        "row.producerEpoch() == 0 && knows",
+        "row.producerEpoch() < 0 && knows",
         "HandleEndTxn",
         "ignored",
     ),

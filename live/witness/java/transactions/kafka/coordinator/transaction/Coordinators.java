@@ -279,13 +279,13 @@ public final class Coordinators extends Node implements Coordinator.Host {
     }
 
     /**
-     * Passes over the epochs of an id that is new, when nothing is under way. Not while it is at the first one
-     * behind an end: Kafka knows by that number who asks again for the end that has begun this id.
+     * Passes over the epochs of an id that is new, when nothing is under way. Not while it is at the first one and
+     * Kafka knows the id before: by that number it tells who asks again for the end that has begun this id.
      */
     private void skip(Coordinator c) {
         TransactionMetadata row = c.row();
         if (Row.isGone(row) || row.producerEpoch() >= skipped || Row.pending(row) != null
-                || row.producerEpoch() == 0 && Row.COMPLETED.contains(Row.state(row))) {
+                || row.producerEpoch() == 0 && knowsTheIdBefore(row)) {
             return;
         }
         short last = Mirror.<Short>call(row, "lastProducerEpoch");
@@ -446,9 +446,13 @@ public final class Coordinators extends Node implements Coordinator.Host {
         if (last <= row.producerEpoch()) {
             return epoch(row.producerId(), last);
         }
-        // Of the id before, which Kafka knows until the next transition.
+        return knowsTheIdBefore(row) ? epoch(row.producerId() - 1, last) : UNKNOWN;
+    }
+
+    /** Until the next transition. */
+    private static boolean knowsTheIdBefore(TransactionMetadata row) {
         long before = Mirror.<Long>call(row, "prevProducerId");
-        return before == row.producerId() ? UNKNOWN : epoch(before, last);
+        return before >= FIRST_ID && before != row.producerId();
     }
 
     private static List<Integer> toMark(Coordinator c) {
