@@ -114,7 +114,7 @@ class Application(Program):
         self._event("invoke", "send-offsets", self._place(), **self._txn)
         return self._placed(self.do("place"))
 
-    def all(self, *, heavy: bool = False) -> str:
+    def at_once(self, *, heavy: bool = False) -> str:
         """As `write` and then `place`, without waiting between: the history has the one when both
         are done. heavy: a record that its topic refuses is on its way before, of which
         the history tells nothing. Returns as `copy` does.
