@@ -4,9 +4,11 @@
 //
 //     read N     polls until it was given N records more
 //     poll MS    polls once, for so long at most
-//     write      begins a transaction, and writes what it was given
+//     write      begins a transaction, and writes what it was given since the last one that is committed
 //     more       writes in that what it was given since
 //     place      says in the transaction how far it has read
+//     all        as write and then place, without waiting between
+//     heavy      the same, but that first a record is on its way that its topic refuses
 //     commit     ends it; whatever was refused before has aborted it
 //     anew       leaves its group, and subscribes again
 //
@@ -17,7 +19,8 @@
 //     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID \
 //         classic|consumer|cooperative [slow]
 //
-// "has" of an answer: the partitions that its consumer takes for its own; "member": its id.
+// "has" of an answer: the partitions that its consumer takes for its own; "member": its id; "error":
+// what was refused, and has it aborted; "usable": whether its producer is.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -29,6 +32,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
@@ -36,12 +40,16 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 public class Copy {
+    private static final int HEAVY = 2000; // bytes
+    private static final int SENT_MS = 200; // until it is on its way: linger.ms is 5
+
     public static void main(String[] args) throws Exception {
         var cooperative = args[4].equals("cooperative");
         var reading = new HashMap<String, Object>(Map.of(
@@ -56,7 +64,7 @@ public class Copy {
             Map.of("bootstrap.servers", args[0], "transactional.id", args[3]);
         var given = new ArrayList<ConsumerRecord<String, String>>();
         var told = new ArrayList<String>();
-        int written = 0;
+        int written = 0, committed = 0;
         var input = new BufferedReader(new InputStreamReader(System.in));
         var text = new StringSerializer();
         try (var consumer = new KafkaConsumer<>(
@@ -72,6 +80,7 @@ public class Copy {
             while ((line = input.readLine()) != null) {
                 var words = line.split(" ");
                 var error = "";
+                var usable = true;
                 try {
                     switch (words[0]) {
                         case "read" -> {
@@ -89,7 +98,7 @@ public class Copy {
                         case "write", "more" -> {
                             if (words[0].equals("write")) {
                                 producer.beginTransaction();
-                                written = 0;
+                                written = committed;
                             }
                             told.clear();
                             for (var record : given.subList(written, given.size())) {
@@ -101,21 +110,52 @@ public class Copy {
                         }
                         case "place" -> producer.sendOffsetsToTransaction(
                             places(given), consumer.groupMetadata());
-                        case "commit" -> producer.commitTransaction();
+                        case "all", "heavy" -> {
+                            producer.beginTransaction();
+                            told.clear();
+                            var sent = new ArrayList<Future<RecordMetadata>>();
+                            if (words[0].equals("heavy")) {
+                                producer.send(new ProducerRecord<>(args[2], "x".repeat(HEAVY)));
+                                Thread.sleep(SENT_MS);
+                            }
+                            var records = given.subList(committed, given.size());
+                            for (var record : records) {
+                                sent.add(producer.send(new ProducerRecord<>(args[2], record.value())));
+                            }
+                            producer.sendOffsetsToTransaction(
+                                places(given), consumer.groupMetadata());
+                            for (int at = 0; at < sent.size(); at++) {
+                                told.add("[%d,%s]".formatted(
+                                    sent.get(at).get().offset(), records.get(at).value()));
+                            }
+                            written = given.size();
+                        }
+                        case "commit" -> {
+                            producer.commitTransaction();
+                            committed = written;
+                        }
                         case "anew" -> {
                             consumer.unsubscribe();
                             consumer.subscribe(List.of(args[1]));
                         }
                     }
                 } catch (KafkaException refused) {
-                    error = refused.getClass().getSimpleName();
-                    producer.abortTransaction();
+                    var name = refused.getClass().getSimpleName();
+                    error = !name.equals("KafkaException") ? name : refused.getCause() == null
+                        ? refused.getMessage().replace('"', ' ')
+                        : refused.getCause().getClass().getSimpleName();
+                    try {
+                        producer.abortTransaction();
+                    } catch (KafkaException fatal) {
+                        usable = false;
+                    }
                 }
                 var has = consumer.assignment().stream()
                     .map(TopicPartition::partition).sorted().toList();
                 System.out.println(
-                    "{\"did\":\"%s\",\"records\":%s,\"has\":%s,\"member\":\"%s\",\"error\":\"%s\"}"
-                        .formatted(line, told, has, consumer.groupMetadata().memberId(), error));
+                    ("{\"did\":\"%s\",\"records\":%s,\"has\":%s,\"member\":\"%s\",\"error\":\"%s\","
+                        + "\"usable\":%b}").formatted(
+                            line, told, has, consumer.groupMetadata().memberId(), error, usable));
             }
         }
     }

@@ -1,12 +1,14 @@
 // Kafka's log of one partition (UnifiedLog), without a broker: a transaction's first batch, verified
-// as ReplicaManager has it verified, and the marker of an earlier transaction once more.
+// as ReplicaManager has it verified, and what comes late of an earlier transaction: its marker once
+// more, or its own first batch.
 //
 //     java -cp 'libs/*' LateMarker.java DIRECTORY WHEN...
 //
 // WHEN the marker comes again: "amid" (while the batch is verified), "never", "before" (the
 // verification), "next" (amid, but the batch is of the very next transaction), "used" (amid, but the
-// partition had a part in the transaction between). For each, in a new log, one line of JSON: what
-// became of each append.
+// partition had a part in the transaction between). "overtaken": it is the batch of a transaction
+// that is being aborted which comes while the next one's is verified; "in-turn": before that. For
+// each, in a new log, one line of JSON: what became of each append.
 
 import java.io.File;
 import java.util.ArrayList;
@@ -39,18 +41,27 @@ public class LateMarker {
 
     public static void main(String[] args) throws Exception {
         for (int at = 1; at < args.length; at++) {
-            run(new File(args[0], at + "/t-0"), args[at]);
+            log = opened(new File(args[0], at + "/t-0"));
+            switch (args[at]) {
+                case "overtaken" -> lateBatch(true);
+                case "in-turn" -> lateBatch(false);
+                default -> lateMarker(args[at]);
+            }
+            log.close();
             System.out.println("[" + String.join(",", steps) + "]");
             steps.clear();
         }
         System.exit(0);
     }
 
-    private static void run(File folder, String when) throws Exception {
-        log = UnifiedLog.create(
+    private static UnifiedLog opened(File folder) throws Exception {
+        return UnifiedLog.create(
             folder, new LogConfig(new Properties()), 0, 0, new KafkaScheduler(1),
             new BrokerTopicStats(), Time.SYSTEM, 900_000, new ProducerStateManagerConfig(86_400_000, true),
             600_000, new LogDirFailureChannel(1), true, Optional.empty());
+    }
+
+    private static void lateMarker(String when) {
         batch("first transaction", FIRST, verify(FIRST));
         marker("its marker", FIRST + 1);
         if (when.equals("used")) {
@@ -66,7 +77,17 @@ public class LateMarker {
             marker("the first marker again", FIRST + 1);
         }
         batch("last transaction", last, guard);
-        log.close();
+    }
+
+    private static void lateBatch(boolean overtaken) {
+        VerificationGuard late = verify(FIRST);
+        VerificationGuard next = overtaken ? verify(FIRST + 1) : null;
+        batch("first transaction, late", FIRST, late);
+        if (!overtaken) {
+            next = verify(FIRST + 1);
+        }
+        marker("its marker", FIRST + 1);
+        batch("last transaction", FIRST + 1, next);
     }
 
     private static VerificationGuard verify(int epoch) {

@@ -76,7 +76,7 @@ def reasons(how: str) -> tuple[str, ...]:
 
 def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     """Whether a record was acked and then lost."""
-    between = Interposer(cluster, A, CONTROLLER)
+    between = Interposer(cluster, A, cluster.node(CONTROLLER).quorum_listener)
     partition = Partition(cluster, ADMIN, ADMIN, (A, G, F))
     cluster.kill(A)
     cluster.start(A)  # its connections go through the interposer now

@@ -43,13 +43,16 @@ class Application(Program):
         words = [cluster.bootstrap, TOPIC, COPIES, name, protocol, *(["slow"] if slow else [])]
         super().__init__(cluster.tool(host, str(COPY), *words))
         self._event = partial(setting.journal.event, setting.processes.next())
-        self._txn = {"txn": setting.transactions.next()}
+        self._number = setting.transactions.next
+        self._txn: dict[str, int] = {}
         self._tells = tells
-        self._written = 0
+        self._written = self._committed = 0
         self.read: list[tuple[int, int, int]] = []
         """What it was given: partition, offset and value of each."""
         self.has: list[int] = []
         """The partitions that its consumer took for its own after the last poll."""
+        self.usable = True
+        """Whether its producer can be used after what it was refused last."""
 
     def __exit__(
         self,
@@ -101,28 +104,53 @@ class Application(Program):
         return self.finish()
 
     def write(self, *, more: bool = False) -> None:
-        """Begins a transaction; more: goes on in it with what it has read since."""
-        if not more:
-            self._written = 0
+        """Begins a transaction, with what it has read since the last one that is committed; more:
+        goes on in it with what it has read since.
+        """
+        self._send("more" if more else "write")
+
+    def place(self) -> str:
+        """Says how far it has read. Returns as `copy` does."""
+        self._event("invoke", "send-offsets", self._place(), **self._txn)
+        return self._placed(self.do("place"))
+
+    def at_once(self, *, heavy: bool = False) -> str:
+        """As `write` and then `place`, without waiting between: the history has the one when both
+        are done. heavy: a record that its topic refuses is on its way before, of which
+        the history tells nothing. Returns as `copy` does.
+        """
+        answer = self._send("heavy" if heavy else "all")
+        self._event("invoke", "send-offsets", self._place(), **self._txn)
+        return self._placed(answer)
+
+    def _send(self, step: str) -> dict[str, Any]:
+        if step != "more":
+            self._txn = {"txn": self._number()}
+            self._written = self._committed
             self._event("invoke", "begin", None, **self._txn)
             self._event("ok", "begin", None, **self._txn)
         asked = [["send", f"{COPIES}-0", value] for _, _, value in self.read[self._written :]]
         self._written = len(self.read)
         self._event("invoke", "send", asked, **self._txn)
-        written = self.do("more" if more else "write")
-        sent = [["send", f"{COPIES}-0", record] for record in written["records"]]
-        self._event("ok", "send", sent, **self._txn)
+        answer = self.do(step)
+        if answer["error"]:
+            self._event("fail", "send", asked, **self._txn)  # it is aborted, or never ended
+        else:
+            sent = [["send", f"{COPIES}-0", record] for record in answer["records"]]
+            self._event("ok", "send", sent, **self._txn)
+        return answer
 
-    def place(self) -> str:
-        """Says how far it has read. Returns as `copy` does."""
+    def _place(self) -> list[Any]:
         ends = {at: offset + 1 for at, offset, _ in sorted(self.read)}
-        place = ["g", [[f"{TOPIC}-{at}", end] for at, end in ends.items()]]
-        self._event("invoke", "send-offsets", place, **self._txn)
-        error = str(self.do("place")["error"])
-        self._event("fail" if error else "ok", "send-offsets", place, **self._txn)
-        if error:  # which has aborted it
+        return [GROUP, [[f"{TOPIC}-{at}", end] for at, end in ends.items()]]
+
+    def _placed(self, answer: dict[str, Any]) -> str:
+        error, self.usable = str(answer["error"]), bool(answer["usable"])
+        told = {**self._txn, **({"error": error} if error else {})}
+        self._event("fail" if error else "ok", "send-offsets", self._place(), **told)
+        if error:  # which has aborted it, if anything can
             self._event("invoke", "end", "abort", **self._txn)
-            self._event("ok", "end", "abort", **self._txn)
+            self._event("ok" if self.usable else "info", "end", "abort", **self._txn)
         return error
 
     def commit(self) -> str:
@@ -130,6 +158,7 @@ class Application(Program):
         self._event("invoke", "end", "commit", **self._txn)
         error = str(self.do("commit")["error"])
         self._event("fail" if error else "ok", "end", "commit", **self._txn)
+        self._committed = self._committed if error else self._written
         return error
 
     def finish(self) -> str:

@@ -37,7 +37,8 @@ def dump(cluster: Cluster, topic: str, records: Iterable[Record]) -> list[Entry]
     for node in cluster.state.nodes:
         if not cluster.is_running(node.name):
             continue
-        for directory in (cluster.directory / node.name).glob(f"{TOPIC}-*"):
+        # Not those that are being deleted, -ID-delete, of a replica that was moved away.
+        for directory in (cluster.directory / node.name).glob(f"{TOPIC}-*[0-9]"):
             size = sum(file.stat().st_size for file in directory.glob("*.log"))
             if size > largest.get(directory.name, (0, directory))[0]:
                 largest[directory.name] = (size, directory)

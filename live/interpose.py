@@ -1,6 +1,6 @@
-"""Between a broker and its controller: requests and answers of a kind can be held, and let go.
+"""Between a broker and another node: requests and answers of a kind can be held, and let go.
 
-On the broker's island the controller's address is given to the loopback device, and what listens
+On the broker's island the other node's address is given to the loopback device, and what listens
 there is this process, which passes everything on. A socket belongs to the island on which it was
 made, whoever uses it; so the listening socket is made there and handed over.
 """
@@ -16,8 +16,9 @@ from collections.abc import Callable
 
 from live.cluster import Cluster
 
-FETCH, ALTER_PARTITION = 1, 56
-"""Kafka's API keys: a broker reads the metadata log by Fetch."""
+FETCH, ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, ALTER_PARTITION = 1, 24, 27, 56
+"""Kafka's API keys: a broker reads the metadata log by Fetch, and asks by AddPartitionsToTxn
+whether a transaction is under way."""
 
 _LISTEN = """
 import socket, sys
@@ -27,14 +28,19 @@ socket.send_fds(socket.socket(fileno=int(sys.argv[3])), [b"x"], [listener.fileno
 
 
 class Interposer:
-    """Between broker `name` and controller `controller`, for all connections begun from now on."""
+    """Between broker `name` and a listener of another node, for all connections that it begins from
+    now on. What the other node begins does not arrive any more, but through one of its own.
+    """
 
-    def __init__(self, cluster: Cluster, name: str, controller: str) -> None:
-        self._upstream = (cluster.node(controller).address, cluster.node(controller).quorum_port)
+    def __init__(self, cluster: Cluster, name: str, listener: str) -> None:
+        address, _, port = listener.rpartition(":")
+        self._upstream = (address, int(port))
         self._requests: dict[int, threading.Event] = {}
         self._answers: dict[int, threading.Event] = {}
         self.held = threading.Event()
         """Set when a request has been held."""
+        self.answered = threading.Event()
+        """Set when an answer has been held."""
         self._listener = _listener_on(cluster, name, self._upstream)
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -44,13 +50,16 @@ class Interposer:
 
     def hold_answers(self, api: int) -> None:
         """On connections that have asked by this API, nothing comes back."""
+        self.answered.clear()
         self._answers[api] = threading.Event()
 
     def let_go(self, api: int) -> None:
-        for kind in (self._requests, self._answers):
-            gate = kind.pop(api, None)
-            if gate is not None:
-                gate.set()
+        self.let_answers_go(api)
+        _open(self._requests, api)
+
+    def let_answers_go(self, api: int) -> None:
+        """Requests that are held stay so."""
+        _open(self._answers, api)
 
     def close(self) -> None:
         self._listener.close()
@@ -69,24 +78,30 @@ class Interposer:
             def forward(frame: bytes, asked: set[int] = asked) -> bytes:
                 (api,) = struct.unpack_from(">h", frame)
                 asked.add(api)
-                self._wait(self._requests, api, request=True)
+                _wait(self._requests, api, self.held)
                 return frame
 
             def backward(frame: bytes, asked: set[int] = asked) -> bytes:
                 for api in list(self._answers):
                     if api in asked:
-                        self._wait(self._answers, api, request=False)
+                        _wait(self._answers, api, self.answered)
                 return frame
 
             for source, sink, gate in ((down, up, forward), (up, down, backward)):
                 threading.Thread(target=pump, args=(source, sink, gate), daemon=True).start()
 
-    def _wait(self, gates: dict[int, threading.Event], api: int, *, request: bool) -> None:
-        gate = gates.get(api)
-        if gate is not None:
-            if request:
-                self.held.set()
-            gate.wait()
+
+def _wait(gates: dict[int, threading.Event], api: int, held: threading.Event) -> None:
+    gate = gates.get(api)
+    if gate is not None:
+        held.set()
+        gate.wait()
+
+
+def _open(gates: dict[int, threading.Event], api: int) -> None:
+    gate = gates.pop(api, None)
+    if gate is not None:
+        gate.set()
 
 
 def pump(source: socket.socket, sink: socket.socket, gate: Callable[[bytes], bytes | None]) -> None:
@@ -118,9 +133,11 @@ def _exactly(source: socket.socket, count: int) -> bytes:
 
 
 def _listener_on(cluster: Cluster, name: str, address: tuple[str, int]) -> socket.socket:
-    subprocess.run(
-        cluster.on(name, ["ip", "addr", "add", f"{address[0]}/32", "dev", "lo"]), check=True
-    )
+    for command in (
+        ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore"],  # or others come here too
+        ["ip", "addr", "add", f"{address[0]}/32", "dev", "lo"],
+    ):
+        subprocess.run(cluster.on(name, command), check=True)
     ours, theirs = socket.socketpair()
     words = [sys.executable, "-c", _LISTEN, address[0], str(address[1]), str(theirs.fileno())]
     subprocess.run(cluster.on(name, words), pass_fds=[theirs.fileno()], check=True)

@@ -110,7 +110,8 @@ def dump(cluster: Cluster, cut: Iterable[Cut] = ()) -> list[Row]:
             whose[directory] = (brokers[each.file.parent.parent], _partition(directory), True)
             files.append(directory / each.file.name)
         for node, number in brokers.items():
-            for file in sorted(node.glob(f"{TOPIC}-*/*.log")):
+            # Not those that are being deleted, -ID-delete, of a replica that was moved away.
+            for file in sorted(node.glob(f"{TOPIC}-*[0-9]/*.log")):
                 if file.stat().st_size:
                     whose[file.parent] = (number, _partition(file.parent), False)
                     files.append(file)

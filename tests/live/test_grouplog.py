@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
-from live import grouplog
+from live import grouplog, txnlog
 from live.cluster import ClusterError
 from traces import grouplog as read
 
@@ -101,3 +104,25 @@ def test_another_form_is_an_error_that_names_it() -> None:
     lines = [LINES[0], record(0, MEMBER, value({"epoch": 1}))]
     with pytest.raises(ClusterError, match=r"__consumer_offsets-7: .*assignedPartitions"):
         list(grouplog.parse(lines, "t", {}))
+
+
+@pytest.mark.parametrize("of", [grouplog, txnlog])
+def test_a_replica_that_is_being_deleted_is_not_read(of: Any, tmp_path: Path) -> None:
+    """It was moved away; Kafka keeps its folder for a minute, under another name."""
+    for end in ("0", "0.5f0c-delete"):
+        folder = tmp_path / "b1" / f"{of.TOPIC}-{end}"
+        folder.mkdir(parents=True)
+        (folder / f"{0:020}.log").write_bytes(b"x")
+    asked: list[str] = []
+
+    def run_tool(*words: str) -> str:
+        asked.extend(words)
+        return ""
+
+    nodes = [SimpleNamespace(name="b1", number=1)]
+    state = SimpleNamespace(nodes=nodes, version="4.3.1")
+    cluster: Any = SimpleNamespace(
+        directory=tmp_path, state=state, is_running=lambda _: True, run_tool=run_tool
+    )
+    assert not (grouplog.dump(cluster, "t", []) if of is grouplog else txnlog.dump(cluster))
+    assert f"{of.TOPIC}-0/" in asked[-1] and "delete" not in asked[-1]

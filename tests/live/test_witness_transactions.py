@@ -161,8 +161,8 @@ HOSTS = [
     Plant(
         "the host counts the epochs of ids otherwise",
         "kafka/coordinator/transaction/Coordinators.java",
-        "(id - FIRST_ID) * epochsOfId + epoch;",
-        "(id - FIRST_ID) * epochsOfId + Math.min(epoch, 1);",
+        "(epoch < skipped ? epoch : epoch - skipped);",
+        "Math.min(epoch, 1);",
         "HandleEndTxn HandleFence HandleInitProducerId",
         "pending.epoch",
     ),
@@ -222,6 +222,25 @@ RECOVERING = [
     ),
 ]
 """Met where producers hear every error, and ids are forgotten."""
+ENDING = [
+    Plant(
+        "an id is given its very last epoch",
+        ROW,
+        "return producerEpoch >= Short.MAX_VALUE - 1;",
+        "return producerEpoch >= Short.MAX_VALUE;",
+        "HandleEndTxn HandleInitProducerId",
+        "coordinators",
+    ),
+    Plant(
+        "the host does not wait for who asks again for the end that has begun an id",
+        "kafka/coordinator/transaction/Coordinators.java",
+        "row.producerEpoch() == 0 && knows",
+        "row.producerEpoch() < 0 && knows",
+        "HandleEndTxn",
+        "ignored",
+    ),
+]
+"""Met where producer ids come to their end."""
 GOING_ON = ("version=1", "recovers=true", "ids_expire=true")
 ALL = [*PLANTS, *SCALA, *HOSTS]
 FIXED = Plant(
@@ -293,6 +312,18 @@ def test_a_fault_where_producers_go_on_is_refused(
     ), found
 
 
+@pytest.mark.parametrize("plant", ENDING, ids=[p.name.replace(" ", "-") for p in ENDING])
+def test_a_fault_at_the_end_of_an_id_is_refused(
+    plant: Plant, transaction_sources: Path, tmp_path: Path
+) -> None:
+    root = HOST if plant.file.startswith("kafka") else transaction_sources
+    [classes] = compiled([plant], root, tmp_path, TRANSACTIONS.name)
+    found = refused(classes, tmp_path / "out", 12, "max_epoch=2")
+    assert any(
+        action in plant.action.split() and plant.field in field for action, field in found
+    ), found
+
+
 def run(code: int, *words: str) -> Any:
     result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
     assert result.exit_code == code, result.output
@@ -339,6 +370,20 @@ def test_producers_that_go_on_and_ids_that_are_forgotten(version: int, tmp_path:
     text = (out / "trace.jsonl").read_text("utf-8")
     wanted = ["Expire", "Refused", "NotAllowed", *(["BumpEpoch", "Bumped"] if version == 1 else [])]
     assert {each for each in wanted if f'"type":"{each}"' in text} == {*wanted}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_producer_ids_that_come_to_their_end(version: int, tmp_path: Path) -> None:
+    """Of three epochs each, by what the host passes over, and a fourth one that fences."""
+    out = tmp_path / "out"
+    given = (f"version={version}", *GOING_ON[1:], "max_epoch=2")
+    run(
+        HOLDS,
+        *("transactions", "--runs", "8", "--moves", "200", "--seed", "1", "--out", str(out)),
+        *[word for each in given for word in ("--set", each)],
+    )
+    text = (out / "trace.jsonl").read_text("utf-8")
+    assert all(f'"epoch":{epoch}' in text for epoch in range(2 * 4 + 1))
 
 
 FINDS = {
@@ -435,7 +480,7 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("--set", "version=3"), "--set: Invalid enum value 3"),
-        (("--set", "max_epoch=1"), "--set: max_epoch: Kafka's is 32766"),
+        (("--set", "max_epoch=32765"), "--set: max_epoch: Kafka's is 32766; or say 1 to 1000"),
         (("--set", "brokers=1"), "--set brokers: there is no such option"),
         (("--set", "version"), "--set 'version': say OPTION=VALUE"),
         (("--kafka", "3.9.1"), "no hashes are known of Apache Kafka 3.9.1"),

@@ -22,8 +22,13 @@ from traces.checkers.findings import Broken
 from traces.checkers.verdict import Certificate, shown
 from traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
-REFUSALS: Final = ("INVALID_TXN_STATE", "InvalidTxnState")
-"""The error, as librdkafka calls it; as exceptions of Kafka's own clients and kafka-python do."""
+REFUSALS: Final = (
+    "INVALID_TXN_STATE",
+    "InvalidTxnState",
+    "The producer attempted a transactional operation in an invalid state",
+)
+"""The error, as librdkafka calls it; as exceptions of Kafka's own clients and kafka-python do; as
+the Java client puts it where it did not expect the error (`Errors` of Kafka)."""
 
 
 class Limits(NamedTuple):

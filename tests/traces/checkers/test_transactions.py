@@ -335,6 +335,17 @@ def test_a_whole_transaction_that_is_refused(tmp_path: Path) -> None:
     assert names(found) == {"refused-transaction"}, found
 
 
+def test_offsets_that_are_refused_in_the_words_of_the_java_client(tmp_path: Path) -> None:
+    """Z188."""
+    said = "Unexpected error in TxnOffsetCommitResponse: The producer attempted a transactional"
+    sent = Told().op(0, "begin", txn="1").op(0, "send", "[[:send 0 7]]", txn="1", outcome="info")
+    more: dict[str, str] = {"txn": "1", "outcome": "fail", "time": str(SECOND)}
+    more["error"] = f'"{said} operation in an invalid state."'
+    told = at(0, sent).op(0, "send-offsets", '["g" [[0 1]]]', **more)
+    found = told.report(tmp_path / "history.edn")
+    assert names(found) == {"refused-transaction"}, found
+
+
 def test_who_failed_may_be_waited_for(tmp_path: Path) -> None:
     moved = Envelope(leader_moves=1)
     found = BAD["stuck-producer"].report(tmp_path / "history.edn", envelope=moved)

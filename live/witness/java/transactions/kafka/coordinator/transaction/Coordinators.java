@@ -53,6 +53,8 @@ public final class Coordinators extends Node implements Coordinator.Host {
     private final List<Integer> partitions;
     private final int most;
     private final long epochsOfId;
+    /** So many epochs of each producer id are passed over, behind the first: runs come to its end. */
+    private final long skipped;
     private final boolean hears;
     /** Whether producers hear every error. */
     private final boolean recovers;
@@ -88,6 +90,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
         partitions = all;
         most = constants.get("maxCoordinators").asInt();
         epochsOfId = constants.get("maxEpoch").asLong() + 2;
+        skipped = Short.MAX_VALUE + 1 - epochsOfId;
         hears = constants.get("hearsErrors").asBoolean();
         recovers = constants.get("recovers").asBoolean();
         int version = constants.get("version").asInt();
@@ -185,6 +188,7 @@ public final class Coordinators extends Node implements Coordinator.Host {
         inputs.put("FindLeader", in -> image.hasLeader(in.get("partition").asInt()) ? null
                 : () -> image.lead(in.get("partition").asInt(), true));
         inputs.replaceAll((type, call) -> in -> {
+            coordinators.forEach(this::skip);
             Runnable made = call.apply(in);
             return made == null ? null : () -> {
                 input = in;
@@ -264,11 +268,31 @@ public final class Coordinators extends Node implements Coordinator.Host {
     }
 
     private short epoch(JsonNode in) {
-        return (short) (in.get("epoch").asLong() % epochsOfId);
+        long of = in.get("epoch").asLong() % epochsOfId;
+        TransactionMetadata row = current().row();
+        boolean begins = row != null && row.producerId() == id(in) && row.producerEpoch() < skipped;
+        return (short) (begins ? of : of + skipped);
     }
 
     private long epoch(long id, short epoch) {
-        return (id - FIRST_ID) * epochsOfId + epoch;
+        return (id - FIRST_ID) * epochsOfId + (epoch < skipped ? epoch : epoch - skipped);
+    }
+
+    /**
+     * Passes over the epochs of an id that is new, when nothing is under way. Not while it is at the first one and
+     * Kafka knows the id before: by that number it tells who asks again for the end that has begun this id.
+     */
+    private void skip(Coordinator c) {
+        TransactionMetadata row = c.row();
+        if (Row.isGone(row) || row.producerEpoch() >= skipped || Row.pending(row) != null
+                || row.producerEpoch() == 0 && knowsTheIdBefore(row)) {
+            return;
+        }
+        short last = Mirror.<Short>call(row, "lastProducerEpoch");
+        Mirror.call(row, "setProducerEpoch", (short) (row.producerEpoch() + skipped));
+        if (last >= 0 && last < skipped) {
+            Mirror.call(row, "setLastProducerEpoch", (short) (last + skipped));
+        }
     }
 
     // --- What is sent
@@ -416,7 +440,19 @@ public final class Coordinators extends Node implements Coordinator.Host {
     private long lastEpoch(TransactionMetadata row) {
         boolean asks = recovers && client != TransactionVersion.TV_2;
         short last = Row.isGone(row) ? UNKNOWN : Mirror.<Short>call(row, "lastProducerEpoch");
-        return !asks || last < 0 ? UNKNOWN : epoch(row.producerId(), last);
+        if (!asks || last < 0) {
+            return UNKNOWN;
+        }
+        if (last <= row.producerEpoch()) {
+            return epoch(row.producerId(), last);
+        }
+        return knowsTheIdBefore(row) ? epoch(row.producerId() - 1, last) : UNKNOWN;
+    }
+
+    /** Until the next transition. */
+    private static boolean knowsTheIdBefore(TransactionMetadata row) {
+        long before = Mirror.<Long>call(row, "prevProducerId");
+        return before >= FIRST_ID && before != row.producerId();
     }
 
     private static List<Integer> toMark(Coordinator c) {
