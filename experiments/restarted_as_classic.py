@@ -29,8 +29,7 @@ import time
 from pathlib import Path
 
 from experiments import evidence
-from experiments.forgotten_rebalance import CONFIGURATION
-from experiments.group import joined, poll
+from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import (
     HOSTS,
     PARTITIONS,
@@ -87,7 +86,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         read_all(setting, {})
     if not taken:
         raise ClusterError("the member that was started again was assigned nothing")
-    evidence.write(cluster, folder, CONFIGURATION)
+    evidence.write(cluster, folder, OF_THREE)
     return bool(both)
 
 
