@@ -192,9 +192,9 @@ class Answered(NamedTuple):
 class ClientPromise(NamedTuple):
     """What a protocol promises to its clients: all of them together see one object.
 
-    model: makes the object, a `Model` of traces/checkers/models.py, or tells the name of one that
-    traces/jobs/promised.py has; histories must be linearizable by it. told: what a step tells of
-    clients, in its order, of the constants, the node, its row before, the input and the outcome.
+    model: makes the object, a `Model` of traces/checkers/sequential.py, or tells the name of one
+    that traces/jobs/promised.py has; histories must be linearizable by it. told: what a step tells
+    of clients, in its order, of the constants, the node, its row before, the input and the outcome.
     """
 
     model: Callable[[], Any]
