@@ -31,8 +31,8 @@ from traces.checkers.coordinated import group_log
 from traces.checkers.findings import Broken
 from traces.checkers.groups import Rebalancing, judged as rebalanced
 from traces.checkers.members import Members, members_of
-from traces.checkers.models import Model
 from traces.checkers.refusals import Limits, refusals
+from traces.checkers.sequential import Model
 from traces.checkers.transactions import (
     ended_once,
     settled,

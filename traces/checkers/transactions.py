@@ -16,7 +16,16 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, sessions_of
+from traces.checkers.columns import (
+    NEVER,
+    UNKNOWN,
+    Codes,
+    Flags,
+    Ints,
+    answered,
+    sessions_of,
+    tabled,
+)
 from traces.history import (
     ABORT,
     CALLBACKS,
@@ -306,7 +315,7 @@ class _Builder:
     def _init(self, each: Operation) -> None:
         number = self._ids.setdefault(each.argument, len(self._ids))
         before = self._inits[self._producer[each.process]] if each.process in self._producer else ()
-        self._inits.append((number, each.invoked, _answered(each), each.index))
+        self._inits.append((number, each.invoked, answered(each), each.index))
         self._producer[each.process] = len(self._inits) - 1
         left = self._by_process.get(each.process)
         if left is not None and each.outcome == OK and before[:1] == (number,):
@@ -345,7 +354,7 @@ class _Builder:
         fate = OPEN_FATE if each.outcome == INDETERMINATE else COMMITTED
         if each.argument != COMMIT or each.outcome == FAIL:
             fate = ABORTED
-        self._ends[row][3:] = [each.invoked, _answered(each), fate, each.index]
+        self._ends[row][3:] = [each.invoked, answered(each), fate, each.index]
         self._close(each.txn)
 
     def _transaction(self, each: Operation) -> int:
@@ -363,7 +372,7 @@ class _Builder:
                 row = self._of_group[each.group] = len(self._ends)
                 fate = {OK: COMMITTED, FAIL: ABORTED, INDETERMINATE: OPEN_FATE}[each.outcome]
                 instance = self._producer.get(each.process, NONE)
-                times = (each.invoked, each.invoked, _answered(each))
+                times = (each.invoked, each.invoked, answered(each))
                 self._ends.append([each.group, instance, *times, fate, each.index])
             return row
         found = self._open.get(each.txn)
@@ -394,7 +403,7 @@ class _Builder:
             before, after = self._went(each)
             if after > before:
                 poll = len(self._polls)
-                times = (each.invoked, _answered(each))
+                times = (each.invoked, answered(each))
                 if row == NONE and self._steps:
                     self._waiting.setdefault(each.process, []).append(poll)
                 self._polls.append(
@@ -427,7 +436,7 @@ class _Builder:
     ) -> None:
         for key, offset in offsets:
             place = self._places.setdefault((group, key), len(self._places))
-            times = (each.invoked, _answered(each))
+            times = (each.invoked, answered(each))
             self._consumed.append((row, place, self._partition(key), offset, *times, each.index))
 
     def _partition(self, key: str | None) -> int:
@@ -439,17 +448,17 @@ class _Builder:
     def built(self) -> Transactions | None:
         if not self._ends:
             return None
-        sends = _columns(self._sends, 7)
+        sends = tabled(self._sends, 7)
         sends[5] = sends[5].astype(bool)
-        ends = _columns([tuple(each) for each in self._ends], 7)
+        ends = tabled(self._ends, 7)
         ends[5] = ends[5].astype(np.int8)
         return Transactions(
             Ends._make(ends),
             Sends._make(sends),
-            Polls._make(_columns([tuple(each) for each in self._polls], 8)),
-            Shown._make(_columns(self._shown, 4)),
-            Inits._make(_columns(self._inits, 4)),
-            Consumed._make(_columns(self._consumed, 7)),
+            Polls._make(tabled(self._polls, 8)),
+            Shown._make(tabled(self._shown, 4)),
+            Inits._make(tabled(self._inits, 4)),
+            Consumed._make(tabled(self._consumed, 7)),
             tuple(self._partitions),
             tuple(self._values),
             tuple(self._places),
@@ -475,12 +484,3 @@ def _starts(operations: Sequence[Operation]) -> dict[str | None, int]:
         if each.f == "earliest" and each.result is not None:
             found[each.key] = max(found.get(each.key, 0), each.result)
     return found
-
-
-def _answered(each: Operation) -> int:
-    return NEVER if each.completed is None or each.outcome == INDETERMINATE else each.completed
-
-
-def _columns(rows: list[tuple[int, ...]], width: int) -> list[Any]:
-    table = np.array(rows, np.int64).reshape(len(rows), width)
-    return [np.ascontiguousarray(table[:, at]) for at in range(width)]
