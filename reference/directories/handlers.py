@@ -43,12 +43,12 @@ from reference.directories.types import (
 from reference.hosting.rules import HostingRules
 from reference.hosting.types import NO_IMAGE, NO_REPLICA, HostRow, initial_host_row
 from reference.kit.dispatch import handlers_of
+from reference.kit.fields import put
 from reference.kit.messages import canonical
 from reference.moving.handlers import MovingBrokers, MovingController, as_topic
 from reference.moving.rules import MovingRules
 from reference.moving.types import is_there
 from reference.partition.messages import CONTROLLER, MetadataRecords
-from reference.partition.row import put
 from reference.partition.types import (
     UNDEFINED,
     BrokerOutcome,

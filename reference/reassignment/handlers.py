@@ -20,11 +20,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.kit.dispatch import handlers_of
+from reference.kit.fields import put
 from reference.kit.log import UNDEFINED
 from reference.kit.protocol import Outcome
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import Election
-from reference.partition.row import put
 from reference.reassignment.messages import (
     INPUTS,
     AlterPartition,
