@@ -133,20 +133,24 @@ CONTROLLER_KIND: Final = NodeKind(
 )
 
 
-_CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
+CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
+
+
+def of_both(brokers: BrokerHandlers, controller: PartitionControllerHandlers) -> Handlers:
+    """The step of whichever node it is."""
+
+    def step(node: int, row: Any, input: Any) -> Any:
+        if node in CONTROLLERS:
+            return controller.step(row, input)
+        return brokers.step(node, row, input)
+
+    return step
 
 
 def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:
     rules = of(PartitionRules)(constants)
     brokers: BrokerHandlers = of(BrokerHandlers)(constants, rules)
-    controller = PartitionControllerHandlers(constants, rules)
-
-    def step(node: int, row: Any, input: Any) -> Any:
-        if node in _CONTROLLERS:
-            return controller.step(row, input)
-        return brokers.step(node, row, input)
-
-    return step
+    return of_both(brokers, PartitionControllerHandlers(constants, rules))
 
 
 WITNESS: Final = Witness("Partition and ReplicationControlManager", fewest=2, most=5, usual=3)
@@ -160,7 +164,7 @@ PARTITION: Final = Protocol(
     alike="replicas",
     peers=lambda constants: constants.brokers,
     nodes=lambda constants: (*constants.brokers, CONTROLLER),
-    kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
+    kind_of=lambda constants, node: CONTROLLER_KIND if node in CONTROLLERS else BROKER,
     handlers=_handlers,
     rules=(PartitionRules,),
     handler_classes=(BrokerHandlers,),

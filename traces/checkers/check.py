@@ -33,12 +33,8 @@ from traces.checkers.groups import Rebalancing, judged as rebalanced
 from traces.checkers.members import Members, members_of
 from traces.checkers.refusals import Limits, refusals
 from traces.checkers.sequential import Model
-from traces.checkers.transactions import (
-    ended_once,
-    settled,
-    told_in_steps,
-    transactions_of,
-)
+from traces.checkers.settled import ended_once, settled, told_in_steps
+from traces.checkers.transactions import transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
 from traces.grouplog import Entry
 from traces.history import CALLBACKS, History

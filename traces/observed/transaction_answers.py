@@ -27,7 +27,6 @@ from traces.observed.answers import (
 )
 from traces.observed.logs import Replica
 from traces.observed.transactions import (
-    STUCK,
     Report,
     Written,
     following,
@@ -36,6 +35,7 @@ from traces.observed.transactions import (
     reported,
 )
 from traces.observed.txnlog import EMPTY, ONGOING, PREPARED, Log
+from traces.observed.txnrows import STUCK
 from traces.observed.verdicts import Defect
 
 PRODUCER_STATE = "ProducerStateIsOfLog"
