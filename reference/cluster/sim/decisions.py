@@ -6,28 +6,25 @@ from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from reference.cluster.sim.link import Request
 from reference.partition.messages import METADATA_LOG, MetadataRecord
 from reference.sim.memo import State, Step
 
 
-class Decision:
+class Decision(msgspec.Struct, eq=False):
     """What a controller made of one input, partition by partition."""
 
-    __slots__ = ("done", "end", "epoch", "request", "steps")
-
-    def __init__(
-        self, epoch: int, steps: Mapping[int, Step], end: int, request: Request | None
-    ) -> None:
-        self.epoch = epoch
-        """Of the controller."""
-        self.steps = steps
-        self.end = end
-        """It stands when the quorum's log is committed up to here."""
-        self.request = request
-        """Who waits for it."""
-        self.done = False
-        """Whether the abstract controllers have taken it."""
+    epoch: int
+    """Of the controller."""
+    steps: Mapping[int, Step]
+    end: int
+    """It stands when the quorum's log is committed up to here."""
+    request: Request | None
+    """Who waits for it."""
+    done: bool = False
+    """Whether the abstract controllers have taken it."""
 
     def records(self) -> dict[int, tuple[MetadataRecord, ...]]:
         """What it says, for each partition of which it says something."""
@@ -47,18 +44,17 @@ class Batch(NamedTuple):
     decision: Decision
 
 
-class Active:
+class Active(msgspec.Struct, eq=False):
     """One active controller."""
 
-    def __init__(self, node: int, epoch: int, states: dict[int, State], end: int) -> None:
-        self.node = node
-        self.epoch = epoch
-        self.states = states
-        """By partition: what it knows, ahead of what is committed."""
-        self.end = end
-        """Of its log, up to its last decision."""
-        self.waiting: deque[Decision] = deque()
-        self.unlogged: list[Decision] = []
-        """Decisions without records since the last one with."""
-        self.sessions: dict[int, int] = {}
-        """By broker: when it has been silent for too long."""
+    node: int
+    epoch: int
+    states: dict[int, State]
+    """By partition: what it knows, ahead of what is committed."""
+    end: int
+    """Of its log, up to its last decision."""
+    waiting: deque[Decision] = msgspec.field(default_factory=deque)
+    unlogged: list[Decision] = []
+    """Decisions without records since the last one with."""
+    sessions: dict[int, int] = {}
+    """By broker: when it has been silent for too long."""
