@@ -30,14 +30,7 @@ from pathlib import Path
 
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import (
-    HOSTS,
-    PARTITIONS,
-    QUICK,
-    REASON,
-    await_read,
-    describe,
-)
+from experiments.orphaned_partition import HOSTS, PARTITIONS, QUICK, REASON, await_read, describe
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError

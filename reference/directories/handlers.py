@@ -49,13 +49,7 @@ from reference.moving.handlers import MovingBrokers, MovingController, as_topic
 from reference.moving.rules import MovingRules
 from reference.moving.types import is_there
 from reference.partition.messages import CONTROLLER, MetadataRecords
-from reference.partition.types import (
-    UNDEFINED,
-    BrokerOutcome,
-    BrokerRow,
-    ControllerOutcome,
-    is_up,
-)
+from reference.partition.types import UNDEFINED, BrokerOutcome, BrokerRow, ControllerOutcome, is_up
 from reference.reassignment.messages import AssignDirectory
 from reference.reassignment.rules import ReassignmentRules
 from reference.reassignment.types import UNASSIGNED, TopicRow

@@ -164,6 +164,19 @@ Substitution: TypeAlias = Callable[[type[Any]], type[Any]]
 """The class to use for one of the correct rules or handlers: itself, or a bug's."""
 
 
+def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
+    """alone: handlers of nodes of which each stands alone, and is not told who it is; others: of
+    all else.
+    """
+
+    def step(node: int, row: Any, input: Any) -> Any:
+        if node in alone:
+            return alone[node].step(row, input)
+        return others.step(node, row, input)
+
+    return step
+
+
 class Asked(NamedTuple):
     """What a step tells of a client: it asks for something.
 

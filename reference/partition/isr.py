@@ -21,14 +21,7 @@ from reference.partition.messages import (
     SendAlterPartition,
 )
 from reference.partition.row import PartitionRowSteps
-from reference.partition.types import (
-    NO_PENDING,
-    BrokerOutcome,
-    BrokerRow,
-    Kind,
-    Pending,
-    is_leader,
-)
+from reference.partition.types import NO_PENDING, BrokerOutcome, BrokerRow, Kind, Pending, is_leader
 
 
 class IsrMembershipSteps(PartitionRowSteps):

@@ -15,6 +15,7 @@ from reference.kit.protocol import (
     SharedLog,
     Substitution,
     Witness,
+    by_node,
 )
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
@@ -137,14 +138,7 @@ CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
 
 
 def of_both(brokers: BrokerHandlers, controller: PartitionControllerHandlers) -> Handlers:
-    """The step of whichever node it is."""
-
-    def step(node: int, row: Any, input: Any) -> Any:
-        if node in CONTROLLERS:
-            return controller.step(row, input)
-        return brokers.step(node, row, input)
-
-    return step
+    return by_node(dict.fromkeys(CONTROLLERS, controller), brokers)
 
 
 def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:

@@ -15,12 +15,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from reference.kit.messages import canonical, encode
-from reference.partition.messages import (
-    CLIENTS,
-    Message,
-    ProduceRequest,
-    ProduceResponse,
-)
+from reference.partition.messages import CLIENTS, Message, ProduceRequest, ProduceResponse
 from reference.partition.rules import PartitionRules
 from reference.partition.types import (
     UNDEFINED,

@@ -15,14 +15,7 @@ from typing import Final
 
 import msgspec
 
-from reference.clients.promises import (
-    NOTHING,
-    Configuration,
-    Envelope,
-    Level,
-    Promise,
-    promised,
-)
+from reference.clients.promises import NOTHING, Configuration, Envelope, Level, Promise, promised
 from traces.checkers import bulk, log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged

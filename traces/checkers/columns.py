@@ -24,15 +24,7 @@ from numpy.typing import NDArray
 
 from reference.clients.promises import Compaction
 from traces.checkers.compaction import Keys, keys_of
-from traces.history import (
-    CALLBACKS,
-    FAIL,
-    INDETERMINATE,
-    LOG_OPERATIONS,
-    OK,
-    History,
-    Operation,
-)
+from traces.history import CALLBACKS, FAIL, INDETERMINATE, LOG_OPERATIONS, OK, History, Operation
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int8]

@@ -17,15 +17,7 @@ from typing import Final, NamedTuple
 
 from traces.observed import txnlog
 from traces.observed.logs import Replica, topic_of
-from traces.observed.txnlog import (
-    COMPLETED,
-    ONGOING,
-    PREPARED,
-    TOPIC,
-    Gone,
-    Log,
-    Row,
-)
+from traces.observed.txnlog import COMPLETED, ONGOING, PREPARED, TOPIC, Gone, Log, Row
 from traces.observed.txnrows import (
     EPOCHS,
     HELD_ONCE,

@@ -6,16 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from traces.observed.txnlog import (
-    COMPLETED,
-    EMPTY,
-    ONGOING,
-    PREPARED,
-    TAKEN_BACK,
-    TOPIC,
-    Log,
-    Row,
-)
+from traces.observed.txnlog import COMPLETED, EMPTY, ONGOING, PREPARED, TAKEN_BACK, TOPIC, Log, Row
 from traces.observed.verdicts import Defect
 
 STATES = "TransactionStates"
