@@ -9,10 +9,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+import click
+
 from experiments.group import GROUP, Protocol
-from experiments.tools import TOPIC, Program
+from experiments.tools import TOPIC, Partition, Program
 from live.clients import Setting
 from live.cluster import Cluster
+from reference.clients.promises import Configuration
 
 COPY = Path(__file__).resolve().parent / "Copy.java"
 COPIES = "copies"
@@ -20,6 +23,22 @@ SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.part
 REASONS = (
     "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
 )
+CONFIGURATION = Configuration(
+    one_client=False, goes_back=True, isolation="read_committed", transactions=True
+)
+
+
+def create_copies(partition: Partition, asking: str) -> None:
+    """The topic of copies, of three replicas."""
+    words = ("--create", "--topic", COPIES, "--replica-assignment", "1:2:3")
+    partition.ask("TopicCommand", asking, *words)
+
+
+def copies_in(partition: Partition, asking: str, records: int) -> list[str]:
+    """What was copied, and is committed. records: that there were to be copied."""
+    copied = partition.read(asking, "read_committed", COPIES)
+    click.echo(f"{records} records; {len(copied)} copies: {' '.join(copied)}")
+    return copied
 
 
 class Application(Program):

@@ -25,6 +25,8 @@ from live.polling import Poller
 from reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]
+Option = Callable[[Callable[..., None]], Callable[..., None]]
+"""As `click.option` makes it."""
 
 
 def write(
@@ -191,18 +193,24 @@ def experiment(
     run: Callable[..., bool],
     says: str,
     *,
-    control: str,
+    control: str | None,
+    more: Sequence[Option] = (),
     layout: str = "one-controller",
     settings: Mapping[str, str] = MappingProxyType({}),
     reasons: Sequence[str] = (),
     **ends: Any,
 ) -> click.Command:
-    """The command of a script that has no options of its own. run: is told whether it is the
-    control. says: its help. ends: as `settle` has it, and guests and disks as `repeated`.
+    """The command of a script. run: is told, behind cluster and folder, of those options that it
+    names. says: its help. control: as `options` has it; more: options of the script's own. ends: as
+    `settle` has it, and guests and disks as `repeated`.
     """
+    _, _, *wanted = inspect.signature(run).parameters
 
-    def main(control: bool, **how: Any) -> None:
-        settle(partial(run, control=control), layout, settings, reasons, **ends, **how)
+    def main(**how: Any) -> None:
+        own = {name: how.pop(name) for name in wanted}
+        settle(partial(run, **own), layout, settings, reasons, **ends, **how)
 
     main.__doc__ = says
+    for option in reversed(more):
+        main = option(main)
     return options(Path(inspect.getfile(run)).stem, control)(main)

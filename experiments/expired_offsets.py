@@ -25,9 +25,7 @@ Ends with 1 if the group was not given a record, with 0 if it was, with 3 if it 
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from experiments import evidence
 from experiments.group import JOIN_S, Protocol, joined, poll, tell
@@ -52,10 +50,11 @@ IDLE_S, EMPTY_S = 75.0, 5.0
 RECORDS = 5
 
 
-def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group is not given a record that was written while it had no member."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0])
+    protocol: Protocol = "classic" if control else "consumer"
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         first = joined(setting, protocol, "latest")
@@ -88,18 +87,15 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
     return given < 2
 
 
-@evidence.options("expired_offsets", control="A group of the classic protocol.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a group's offsets outlive its last member, as the retention says."""
-    evidence.settle(
-        partial(run, protocol="classic" if control else "consumer"),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="a record was not given to the group",
-        otherwise="all were given",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a group's offsets outlive its last member, as the retention says.",
+    control="A group of the classic protocol.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="a record was not given to the group",
+    otherwise="all were given",
+)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from experiments import evidence
-from experiments.group import joined, poll
+from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import (
     HOSTS,
     PARTITIONS,
@@ -49,7 +51,6 @@ from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
 
 FAST, *OTHERS = HOSTS
 AHEAD = Path(__file__).with_name("ahead.c")
@@ -58,14 +59,7 @@ AHEAD_S, LATE_S, MORE_S = 180, 30, 60
 """b1's clock; when a partition is taken over late; how long it is waited for behind that."""
 SESSION_S = 12
 """Until another broker coordinates: Kafka's own broker.session.timeout.ms is nine."""
-CONFIGURATION = Configuration(
-    consumers="listen",
-    reset="earliest",
-    one_client=False,
-    goes_back=True,
-    isolation="read_committed",
-    rebalance_s=80,
-)
+CONFIGURATION = replace(OF_THREE, rebalance_s=80)
 """A rebalance may take a session (45 s) and the time between two polls, and a heartbeat."""
 MEMBER = {"max.poll.interval.ms": "30000"}
 SHORTER = "consumer max.poll.interval.ms=30000: a shorter rebalance, for a quick run"

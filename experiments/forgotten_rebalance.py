@@ -24,14 +24,12 @@ Ends with 1 if a partition was nobody's, with 0 if none was, with 3 if it could 
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.group import joined, poll
+from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import (
     HOSTS,
     PARTITIONS,
@@ -46,15 +44,7 @@ from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
 
-CONFIGURATION = Configuration(
-    consumers="listen",
-    reset="earliest",
-    one_client=False,
-    goes_back=True,
-    isolation="read_committed",
-)
 WAIT_S = 60.0
 """More than a session (45 s)."""
 
@@ -89,29 +79,28 @@ def run(cluster: Cluster, folder: Path, wait: float, control: bool) -> bool:
         stays.leave()
         partition.await_isr(HOSTS, asking=HOSTS[0])
         read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
+    evidence.write(cluster, folder, OF_THREE)
     return len(read) < PARTITIONS
 
 
-@evidence.options("forgotten_rebalance", control="No broker is killed.")
-@click.option(
-    "--wait",
-    type=click.FloatRange(WAIT_S),
-    default=WAIT_S,
-    show_default=True,
-    help="Seconds after the member has left.",
+main = evidence.experiment(
+    run,
+    "Try whether who stays in a group that was migrated back takes over what a member leaves.",
+    control="No broker is killed.",
+    more=[
+        click.option(
+            "--wait",
+            type=click.FloatRange(WAIT_S),
+            default=WAIT_S,
+            show_default=True,
+            help="Seconds after the member has left.",
+        )
+    ],
+    settings=QUICK,
+    reasons=[REASON],
+    shown="a partition was nobody's",
+    otherwise="all were taken over",
 )
-def main(control: bool, wait: float, **how: Any) -> None:
-    """Try whether who stays in a group that was migrated back takes over what a member leaves."""
-    evidence.settle(
-        partial(run, wait=wait, control=control),
-        "one-controller",
-        QUICK,
-        [REASON],
-        shown="a partition was nobody's",
-        otherwise="all were taken over",
-        **how,
-    )
 
 
 if __name__ == "__main__":

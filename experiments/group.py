@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import click
+from msgspec.structs import replace
 
 from experiments.tools import Partition
 from live.artifacts import version
@@ -17,16 +18,16 @@ from reference.clients.promises import Configuration
 GROUP = "g"
 JOIN_S = 10.0
 """Until a member has its partitions."""
-CONFIGURATION = Configuration(
+OF_THREE = Configuration(
     consumers="listen",
     reset="earliest",
     one_client=False,
     goes_back=True,
     isolation="read_committed",
-    replication_factor=2,
-    min_insync_replicas=1,
 )
-"""Of members that read what is committed of a topic with two replicas."""
+"""Of members that read what is committed of a topic with three replicas."""
+CONFIGURATION = replace(OF_THREE, replication_factor=2, min_insync_replicas=1)
+"""Of one with two."""
 Protocol = Literal["classic", "consumer"]
 NEWEST: Protocol = "classic" if version().startswith("3.") else "consumer"
 """What brokers take without being asked to: the consumer protocol (KIP-848) since 4.0."""

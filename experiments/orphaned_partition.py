@@ -33,13 +33,12 @@ from typing import Any
 import click
 
 from experiments import evidence
-from experiments.group import Protocol, joined, poll, tell
+from experiments.group import OF_THREE, Protocol, joined, poll, tell
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
 from live.members import Member
-from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 QUICK = {"offsets.topic.num.partitions": "1"}
@@ -77,14 +76,7 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
             orphaned |= len(read) < PARTITIONS
         stays.leave()
         read_all(setting, {})
-    configuration = Configuration(
-        consumers="listen",
-        reset="earliest",
-        one_client=False,
-        goes_back=True,
-        isolation="read_committed",
-    )
-    evidence.write(cluster, folder, configuration)
+    evidence.write(cluster, folder, OF_THREE)
     return orphaned
 
 

@@ -32,9 +32,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -125,19 +123,15 @@ def ask_for(
             click.echo(f"         {line.strip()}")
 
 
-@evidence.options("overtaken_reassignment", control="What is under way is given up first.")
-@click.option("--how", type=click.Choice(list(FIRST)), default="back", show_default=True)
-def main(how: str, control: bool, **common: Any) -> None:
-    """Try whether a reassignment that overtakes another one ends as it was asked to."""
-    evidence.settle(
-        partial(run, how=how, control=control),
-        "spare",
-        {},
-        (),
-        shown="it did not end as asked",
-        otherwise="it ended as asked",
-        **common,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a reassignment that overtakes another one ends as it was asked to.",
+    control="What is under way is given up first.",
+    more=[click.option("--how", type=click.Choice(list(FIRST)), default="back", show_default=True)],
+    layout="spare",
+    shown="it did not end as asked",
+    otherwise="it ended as asked",
+)
 
 
 if __name__ == "__main__":

@@ -32,21 +32,23 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import click
-
 from experiments import evidence
-from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.copying import (
+    CONFIGURATION,
+    COPIES,
+    REASONS,
+    SETTINGS,
+    Application,
+    copies_in,
+    create_copies,
+)
 from experiments.group import GROUP, tell
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
-CONFIGURATION = Configuration(
-    one_client=False, goes_back=True, isolation="read_committed", transactions=True
-)
 RECORDS = 5
 """In each of the two partitions."""
 HEARTBEATS_S = 12
@@ -58,8 +60,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records were copied twice."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0], partitions=2)
-    words = ("--create", "--topic", COPIES, "--replica-assignment", "1:2:3")
-    partition.ask("TopicCommand", HOSTS[0], *words)
+    create_copies(partition, HOSTS[0])
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
         greet(setting, {}, RECORDS)
@@ -99,8 +100,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         read_all(setting, {})
         read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
     evidence.write(cluster, folder, CONFIGURATION)
-    copied = partition.read(HOSTS[0], "read_committed", COPIES)
-    click.echo(f"{2 * RECORDS} records; {len(copied)} copies: {' '.join(copied)}")
+    copied = copies_in(partition, HOSTS[0], 2 * RECORDS)
     return len(copied) > len(set(copied))
 
 

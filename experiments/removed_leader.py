@@ -30,9 +30,8 @@ import shutil
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import TimeoutError as Late
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 from confluent_kafka import KafkaException
@@ -155,20 +154,18 @@ def given(cluster: Cluster, giver: str, taker: str) -> None:
     click.echo(f"         {taker} is given {giver}'s metadata log, and started")
 
 
-@evidence.options("removed_leader", control=None)
-@click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
-def main(control: str, **how: Any) -> None:
-    """Try whether somebody leads once the leader of two voters is removed."""
-    evidence.settle(
-        partial(run, control=control),
-        "voters",
-        {},
-        (),
-        guests=("client",),
-        shown="nobody leads again",
-        otherwise="somebody leads",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether somebody leads once the leader of two voters is removed.",
+    control=None,
+    more=[
+        click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
+    ],
+    layout="voters",
+    guests=("client",),
+    shown="nobody leads again",
+    otherwise="somebody leads",
+)
 
 
 if __name__ == "__main__":

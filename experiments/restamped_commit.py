@@ -27,36 +27,36 @@ Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not 
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
-
-import click
 
 from experiments import evidence
-from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.copying import (
+    CONFIGURATION,
+    COPIES,
+    REASONS,
+    SETTINGS,
+    Application,
+    copies_in,
+    create_copies,
+)
 from experiments.group import Protocol, tell
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
-CONFIGURATION = Configuration(
-    one_client=False, goes_back=True, isolation="read_committed", transactions=True
-)
 RECORDS = 10
 REJOIN_S = 15
 """Three heartbeats: until a member that was removed has heard so, and has joined again."""
 
 
-def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records were copied twice."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0])
-    words = ("--create", "--topic", COPIES, "--replica-assignment", "1:2:3")
-    partition.ask("TopicCommand", HOSTS[0], *words)
+    create_copies(partition, HOSTS[0])
+    protocol: Protocol = "classic" if control else "consumer"
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         greet(setting, {}, RECORDS)
@@ -81,23 +81,19 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
         for topic in (TOPIC, COPIES):
             read_all(Setting(journal, cluster.bootstrap, topic, 1, processes=setting.processes), {})
     evidence.write(cluster, folder, CONFIGURATION)
-    copied = partition.read(HOSTS[0], "read_committed", COPIES)
-    click.echo(f"{RECORDS} records; {len(copied)} copies: {' '.join(copied)}")
+    copied = copies_in(partition, HOSTS[0], RECORDS)
     return len(copied) > RECORDS
 
 
-@evidence.options("restamped_commit", control="Consumers use the classic protocol.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a member that was removed from its group may commit what it read before."""
-    evidence.settle(
-        partial(run, protocol="classic" if control else "consumer"),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="records were copied twice",
-        otherwise="each was copied once",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a member that was removed from its group may commit what it read before.",
+    control="Consumers use the classic protocol.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="records were copied twice",
+    otherwise="each was copied once",
+)
 
 
 if __name__ == "__main__":

@@ -29,16 +29,8 @@ import time
 from pathlib import Path
 
 from experiments import evidence
-from experiments.forgotten_rebalance import CONFIGURATION
-from experiments.group import joined, poll
-from experiments.orphaned_partition import (
-    HOSTS,
-    PARTITIONS,
-    QUICK,
-    REASON,
-    await_read,
-    describe,
-)
+from experiments.group import OF_THREE, joined, poll
+from experiments.orphaned_partition import HOSTS, PARTITIONS, QUICK, REASON, await_read, describe
 from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
@@ -87,7 +79,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         read_all(setting, {})
     if not taken:
         raise ClusterError("the member that was started again was assigned nothing")
-    evidence.write(cluster, folder, CONFIGURATION)
+    evidence.write(cluster, folder, OF_THREE)
     return bool(both)
 
 

@@ -34,9 +34,7 @@ Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could 
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -120,25 +118,23 @@ def elected(partition: Partition, host: str) -> str:
         return partition.describe(host)
 
 
-@evidence.options("stale_eligible", control="Nobody is eligible while a replica is removed.")
-@click.option(
-    "--how",
-    type=click.Choice(["replaced", GIVEN_UP]),
-    default="replaced",
-    show_default=True,
-    help="How a replica is removed.",
+main = evidence.experiment(
+    run,
+    "Try whether a broker that is no replica any more stays eligible to lead.",
+    control="Nobody is eligible while a replica is removed.",
+    more=[
+        click.option(
+            "--how",
+            type=click.Choice(["replaced", GIVEN_UP]),
+            default="replaced",
+            show_default=True,
+            help="How a replica is removed.",
+        )
+    ],
+    layout="spare",
+    shown="acknowledged records are gone",
+    otherwise="all are there",
 )
-def main(control: bool, how: str, **more: Any) -> None:
-    """Try whether a broker that is no replica any more stays eligible to lead."""
-    evidence.settle(
-        partial(run, control=control, how=how),
-        "spare",
-        {},
-        (),
-        shown="acknowledged records are gone",
-        otherwise="all are there",
-        **more,
-    )
 
 
 if __name__ == "__main__":

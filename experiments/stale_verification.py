@@ -33,7 +33,6 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -111,20 +110,20 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
     return second in read
 
 
-@evidence.options("stale_verification", control=None)
-@click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
-def main(control: str, **how: Any) -> None:
-    """Try whether a coordinator that was replaced lets a batch in behind its marker."""
-    evidence.settle(
-        partial(run, control=control),
-        "spare",
-        SETTINGS,
-        REASONS,
-        guests=(ADMIN,),
-        shown="a record of an aborted transaction is read as committed",
-        otherwise="what was read is what was committed",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a coordinator that was replaced lets a batch in behind its marker.",
+    control=None,
+    more=[
+        click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
+    ],
+    layout="spare",
+    settings=SETTINGS,
+    reasons=REASONS,
+    guests=(ADMIN,),
+    shown="a record of an aborted transaction is read as committed",
+    otherwise="what was read is what was committed",
+)
 
 
 if __name__ == "__main__":

@@ -34,15 +34,14 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.copying import CONFIGURATION, COPIES, REASONS, SETTINGS, Application
 from experiments.group import GROUP, tell
 from experiments.released_early import parts
-from experiments.restamped_commit import CONFIGURATION, HOSTS
+from experiments.restamped_commit import HOSTS
 from experiments.tools import Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
@@ -132,18 +131,15 @@ def share(partition: Partition, m: Application, *others: Application) -> list[tu
     return both()
 
 
-@evidence.options("upgraded_amid", control="Who comes has the classic protocol as well.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a group is migrated while a member has yet to give a partition up."""
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="a record was given to two members",
-        otherwise="no record was given to two members",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a group is migrated while a member has yet to give a partition up.",
+    control="Who comes has the classic protocol as well.",
+    settings=SETTINGS,
+    reasons=REASONS,
+    shown="a record was given to two members",
+    otherwise="no record was given to two members",
+)
 
 
 if __name__ == "__main__":

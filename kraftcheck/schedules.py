@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
@@ -22,13 +22,9 @@ from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
 from reference.runner.narrate import narrate
 from reference.runner.scripted import ImpossibleMove, Replayed, recorded
-from reference.sim.schedules import (
-    KIND as CHOICES,
-    Schedule,
-    is_schedule as is_of_choices,
-    read as read_choices,
-)
-from reference.steered.scripts import KIND, Script, is_script, read
+from reference.sim.headed import Form
+from reference.sim.schedules import FORM as CHOICES, Schedule, read as read_choices
+from reference.steered.scripts import FORM, Script, read
 from system.files import SCHEDULE_MAX, open_file, read_text
 from traces.counterexamples.relation import replayed as replayed_by
 from traces.counterexamples.retold import retold
@@ -51,8 +47,12 @@ class Loaded(NamedTuple):
 def is_schedule(path: Path) -> bool:
     """Whether the file begins as a schedule of moves does."""
     with suppress(OSError), open_file(path) as file:
-        return is_script(file.read(len(KIND)).decode("utf-8", "replace"))
+        return _begins(file, FORM)
     return False
+
+
+def _begins(file: IO[bytes], form: Form) -> bool:
+    return form.is_meant(file.read(len(form.kind)).decode("utf-8", "replace"))
 
 
 def schedule_of(path: Path) -> Path | None:
@@ -81,7 +81,7 @@ def either(path: Path) -> Script | Schedule:
     """A schedule of moves, or one of choices. Raises BadInput: it is neither."""
     try:
         with open_file(path) as file:
-            chosen = is_of_choices(file.read(len(CHOICES)).decode("utf-8", "replace"))
+            chosen = _begins(file, CHOICES)
         return read_choices(read_text(path, SCHEDULE_MAX)) if chosen else load(path).script
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None

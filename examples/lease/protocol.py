@@ -21,7 +21,7 @@ from reference.kit.protocol import (
     World,
 )
 from reference.kit.sometimes import Conditions
-from traces.checkers.models import REFUSED, Model
+from traces.checkers.sequential import REFUSED, Model
 from traces.history import Operation
 
 SERVER, NOBODY = 0, -1

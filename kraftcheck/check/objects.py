@@ -16,8 +16,8 @@ import msgspec
 from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
 from traces.checkers import models
-from traces.checkers.models import Model
 from traces.checkers.search import Limits, check
+from traces.checkers.sequential import Model
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
 from traces.formats import trace
 from traces.history import History, HistoryError
@@ -43,7 +43,7 @@ def model_named(name: str) -> Model:
             # Whatever it is: it was raised by code that is not ours.
             raise BadInput(f"no model {name!r}: {_one_line(error)}") from None
     if not isinstance(found, Model):
-        raise BadInput(f"{name} is no Model (traces/checkers/models.py)")
+        raise BadInput(f"{name} is no Model (traces/checkers/sequential.py)")
     return found
 
 

@@ -30,7 +30,7 @@ from system.files import read_bytes
 from traces.checkers import bulk, log
 from traces.checkers.check import SECOND, configuration_in
 from traces.checkers.members import has_members
-from traces.checkers.transactions import told_in_steps
+from traces.checkers.settled import told_in_steps
 from traces.grouplog import GROUPS
 from traces.history import Annotation, History
 from traces.rows import Rows

@@ -17,6 +17,7 @@ from kraftcheck.decisions import few_answers, listening
 from kraftcheck.exits import BadInput
 from reference.kit.cover import Composition
 from reference.kit.dispatch import action_name
+from reference.kit.fields import put
 from reference.kit.protocol import Protocol
 from reference.partition.broker import BROKER_HANDLERS
 from reference.partition.controller import CONTROLLER_HANDLERS
@@ -134,7 +135,7 @@ class Peers:
     def after(self, state: State, move: Move, made: Any) -> State:
         """The state in which that was made of a move."""
         at = self.nodes.index(move.node)
-        rows = (*state.rows[:at], made.row, *state.rows[at + 1 :])
+        rows = put(state.rows, at, made.row)
         fresh, old, urgent = list(state.fresh), list(state.old), list(state.urgent)
         records = state.records
         for waiting in (urgent, fresh, old):

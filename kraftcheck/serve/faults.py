@@ -74,15 +74,14 @@ class When(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.at is None and self.watermark is None and not self.command
 
 
-class Move:
+class Move(msgspec.Struct, eq=False):
     """A command that waits. left: how many times it is still to be done."""
 
-    def __init__(self, when: When, said: Mapping[str, Any], left: int) -> None:
-        self.when = when
-        self.said = said
-        self.left = left
-        self.met = 0
-        """How many requests of its kind there were."""
+    when: When
+    said: Mapping[str, Any]
+    left: int
+    met: int = 0
+    """How many requests of its kind there were."""
 
     @property
     def do(self) -> str:

@@ -5,39 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
 
 
-class Request:
+class Request(msgspec.Struct, eq=False):
     """A request that was read."""
 
-    __slots__ = (
-        *("api", "body", "broker", "client", "connection", "correlation", "version"),
-        *("cut", "delay_ms", "finish", "invented", "until"),
-    )
-
-    def __init__(
-        self, connection: int, broker: int, api: str, version: int, correlation: int, client: str
-    ) -> None:
-        self.connection = connection
-        self.broker = broker
-        self.api = api
-        self.version = version
-        self.correlation = correlation
-        self.client = client
-        self.body: Message = {}
-        self.cut = ""
-        """Where the connection ends: `before` it is handled, `after`, `within` its answer, or when
-        that was given: `then`.
-        """
-        self.finish: Callable[[Message], Message] | None = None
-        """What is done to the answer before it leaves."""
-        self.delay_ms = 0
-        self.until = ""
-        """The command before which it is not handled."""
-        self.invented = ""
-        """An error that is told in place of the answer."""
+    connection: int
+    broker: int
+    api: str
+    version: int
+    correlation: int
+    client: str
+    body: Message = {}
+    cut: str = ""
+    """Where the connection ends: `before` it is handled, `after`, `within` its answer, or when
+    that was given: `then`.
+    """
+    finish: Callable[[Message], Message] | None = None
+    """What is done to the answer before it leaves."""
+    delay_ms: int = 0
+    until: str = ""
+    """The command before which it is not handled."""
+    invented: str = ""
+    """An error that is told in place of the answer."""
 
 
 class Waiting(Protocol):

@@ -21,6 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
@@ -69,24 +71,16 @@ class Transaction:
         """Requests of it that are not answered: batches and commits, by identity."""
 
 
-class Commit:
+class Commit(msgspec.Struct, eq=False):
     """Of one partition, by a group. transaction: that it is of, if any."""
 
-    def __init__(
-        self,
-        group: str,
-        partition: ServedPartition,
-        offset: int,
-        invoked: int,
-        transaction: Transaction | None,
-    ) -> None:
-        self.group = group
-        self.partition = partition
-        self.offset = offset
-        self.invoked = invoked
-        self.transaction = transaction
-        self.completed: int | None = None
-        self.is_refused = False
+    group: str
+    partition: ServedPartition
+    offset: int
+    invoked: int
+    transaction: Transaction | None
+    completed: int | None = None
+    is_refused: bool = False
 
 
 class Told(NamedTuple):

@@ -35,7 +35,7 @@ from reference.classic.messages import (
 from reference.classic.rules import ClassicRules
 from reference.classic.types import NO_MEMBER, ClassicCoordinator
 from reference.kit.dispatch import handlers_of
-from reference.kit.fields import NOBODY
+from reference.kit.fields import NOBODY, put
 from reference.kit.protocol import Outcome
 from reference.kit.tail_log import last_of, with_appended, with_committed, with_leader
 
@@ -259,4 +259,4 @@ class CoordinatorHandlers:
 
     def _with(self, row: ClassicCoordinator, n: int, after: ClassicRecord) -> ClassicCoordinator:
         at = self._members.index(n)
-        return replace(row, members=(*row.members[:at], after, *row.members[at + 1 :]))
+        return replace(row, members=put(row.members, at, after))

@@ -42,6 +42,7 @@ from reference.kit.protocol import (
     Protocol,
     Substitution,
     World,
+    by_node,
 )
 
 COORDINATOR_KIND: Final = NodeKind(
@@ -66,12 +67,7 @@ MEMBER_KIND: Final = NodeKind(
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: ClassicRules = of(ClassicRules)(constants)
-    coordinator, members = CoordinatorHandlers(rules), MemberHandlers(rules)
-
-    def step(n: int, row: Any, input: Any) -> Any:
-        return coordinator.step(row, input) if n == COORDINATOR else members.step(n, row, input)
-
-    return step
+    return by_node({COORDINATOR: CoordinatorHandlers(rules)}, MemberHandlers(rules))
 
 
 def _local(constants: Constants, node: int, row: Any) -> Iterator[Input]:

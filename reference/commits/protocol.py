@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from reference.commits.handlers import (
-    CommitsCoordinatorHandlers,
-    CommittingMemberHandlers,
-    said,
-)
+from reference.commits.handlers import CommitsCoordinatorHandlers, CommittingMemberHandlers, said
 from reference.commits.messages import (
     COORDINATOR_INPUTS,
     MEMBER_INPUTS,
@@ -53,6 +49,7 @@ from reference.kit.protocol import (
     Protocol,
     Substitution,
     World,
+    by_node,
 )
 
 MOST_RECORDS: Final = 40
@@ -86,12 +83,8 @@ MEMBER_KIND: Final = NodeKind(
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: CommitRules = of(CommitRules)(constants)
-    coordinator, members = CommitsCoordinatorHandlers(rules), CommittingMemberHandlers(rules)
-
-    def step(n: int, row: Any, input: Any) -> Any:
-        return coordinator.step(row, input) if n == COORDINATOR else members.step(n, row, input)
-
-    return step
+    coordinator = CommitsCoordinatorHandlers(rules)
+    return by_node({COORDINATOR: coordinator}, CommittingMemberHandlers(rules))
 
 
 # --- What comes to nodes by itself

@@ -43,20 +43,13 @@ from reference.directories.types import (
 from reference.hosting.rules import HostingRules
 from reference.hosting.types import NO_IMAGE, NO_REPLICA, HostRow, initial_host_row
 from reference.kit.dispatch import handlers_of
+from reference.kit.fields import put
 from reference.kit.messages import canonical
 from reference.moving.handlers import MovingBrokers, MovingController, as_topic
 from reference.moving.rules import MovingRules
 from reference.moving.types import is_there
 from reference.partition.messages import CONTROLLER, MetadataRecords
-from reference.partition.types import (
-    NO_PENDING,
-    NOBODY,
-    UNDEFINED,
-    BrokerOutcome,
-    BrokerRow,
-    ControllerOutcome,
-    is_up,
-)
+from reference.partition.types import UNDEFINED, BrokerOutcome, BrokerRow, ControllerOutcome, is_up
 from reference.reassignment.messages import AssignDirectory
 from reference.reassignment.rules import ReassignmentRules
 from reference.reassignment.types import UNASSIGNED, TopicRow
@@ -150,20 +143,8 @@ class DirectoryBrokers(MovingBrokers):
         failed = replace(row, online=online)
         if row.directory != input.directory:
             return BrokerOutcome(failed, (), "")
-        offline = replace(
-            failed,
-            role="None",
-            leader=NOBODY,
-            epoch_start=UNDEFINED,
-            isr=(),
-            pending=NO_PENDING,
-            remotes=self.no_remotes,
-            parked=(),
-            last_fetched_epoch=UNDEFINED,
-            replicas=(),
-        )
         told = self.failed_responses(n, row) if row.parked else ()
-        return BrokerOutcome(offline, canonical(told), "")
+        return BrokerOutcome(self.without_role(failed), canonical(told), "")
 
     def handle_broker_flush(self, n: int, row: Any, input: Any) -> BrokerOutcome | None:
         return None if is_offline(row) else super().handle_broker_flush(n, row, input)
@@ -311,7 +292,7 @@ class DirectoryController(MovingController):
         self, row: DirectoryControllerRow, b: int, online: tuple[int, ...]
     ) -> DirectoryControllerRow:
         at = self._position[b]
-        return replace(row, disks=(*row.disks[:at], Disks(online), *row.disks[at + 1 :]))
+        return replace(row, disks=put(row.disks, at, Disks(online)))
 
     def handle_assign_replicas_to_dirs(
         self, row: DirectoryControllerRow, m: AssignReplicasToDirs

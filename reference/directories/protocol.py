@@ -4,7 +4,7 @@ whose replicas move, with other operators in the place of a few.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from reference.directories.handlers import DirectoryBrokers, DirectoryController
 from reference.directories.messages import BROKER_INPUTS, CONTROLLER_INPUTS, MESSAGES, own
@@ -18,10 +18,10 @@ from reference.directories.types import (
 )
 from reference.hosting.protocol import HOSTING
 from reference.hosting.rules import HostingRules
-from reference.kit.protocol import Handlers, Protocol, Substitution
+from reference.kit.protocol import Protocol, Substitution
 from reference.moving import protocol as moving
 from reference.moving.rules import MovingRules
-from reference.partition.messages import CONTROLLER, DEPOSED
+from reference.partition.protocol import CONTROLLERS, of_both
 from reference.reassignment.rules import ReassignmentRules
 
 BROKER: Final = moving.BROKER._replace(
@@ -65,7 +65,6 @@ CONTROLLER_KIND: Final = moving.CONTROLLER_KIND._replace(
         ("Step_HandleHeartbeatRequest", "[PartitionController] HeartbeatInDirectories"),
     ),
 )
-_CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
 
 
 def handlers_of(
@@ -78,17 +77,6 @@ def handlers_of(
     return brokers, DirectoryController(constants, rules, lists)
 
 
-def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    brokers, controller = handlers_of(constants, of)
-
-    def step(node: int, row: Any, input: Any) -> Any:
-        if node in _CONTROLLERS:
-            return controller.step(row, input)
-        return brokers.step(node, row, input)
-
-    return step
-
-
 DIRECTORIES: Final = Protocol(
     name="directories",
     sentence="brokers replicate one partition in log directories that fail",
@@ -99,8 +87,8 @@ DIRECTORIES: Final = Protocol(
     peers=moving.MOVING.peers,
     nodes=moving.MOVING.nodes,
     apart=moving.MOVING.apart,
-    kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
-    handlers=_handlers,
+    kind_of=lambda constants, node: CONTROLLER_KIND if node in CONTROLLERS else BROKER,
+    handlers=lambda constants, of: of_both(*handlers_of(constants, of)),
     rules=(MovingRules, ReassignmentRules, HostingRules),
     properties=PROPERTIES,
     sometimes=tuple([each._replace(inputs=own(each.inputs)) for each in moving.MOVING.sometimes]),

@@ -33,6 +33,7 @@ from reference.groups.messages import (
 from reference.groups.rules import GroupRules, as_set
 from reference.groups.types import NO_MEMBER, GroupCoordinator
 from reference.kit.dispatch import handlers_of
+from reference.kit.fields import put
 from reference.kit.protocol import Outcome
 
 
@@ -231,7 +232,7 @@ class CoordinatorHandlers:
         self, group: GroupRecord, n: int, after: MemberRecord
     ) -> tuple[MemberRecord, ...]:
         at = self._place[n]
-        return (*group.members[:at], after, *group.members[at + 1 :])
+        return put(group.members, at, after)
 
     def _with_member(self, group: GroupRecord, n: int, after: MemberRecord) -> GroupRecord:
         held = self.rules.held_after(group.held, self._member(group, n), after)

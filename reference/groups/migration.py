@@ -36,6 +36,7 @@ from reference.groups.types import (
     MigratingClient,
 )
 from reference.kit.dispatch import handlers_of
+from reference.kit.fields import put
 from reference.kit.protocol import Outcome
 
 
@@ -77,12 +78,12 @@ class MigrationHandlers:
     def _with_member(self, row: GroupMigration, n: int, **changes: Any) -> GroupMigration:
         at = self._place[n]
         after = replace(row.members[at], **changes)
-        return replace(row, members=(*row.members[:at], after, *row.members[at + 1 :]))
+        return replace(row, members=put(row.members, at, after))
 
     def _with_client(self, row: GroupMigration, n: int, **changes: Any) -> GroupMigration:
         at = self._place[n]
         after = replace(row.clients[at], **changes)
-        return replace(row, clients=(*row.clients[:at], after, *row.clients[at + 1 :]))
+        return replace(row, clients=put(row.clients, at, after))
 
     def _no_more_joined(
         self, clients: tuple[MigratingClient, ...], some: Iterable[int]
@@ -193,7 +194,7 @@ class MigrationHandlers:
     def _without_it(self, row: GroupMigration, n: int) -> GroupMigration:
         """G21, G41, G47."""
         at = self._place[n]
-        members = (*row.members[:at], NOT_RECORDED, *row.members[at + 1 :])
+        members = put(row.members, at, NOT_RECORDED)
         clients = self._no_more_joined(row.clients, (n,))
         removed = replace(row, members=members, clients=clients)
         epoch = self.rules.bumped_epoch(row.epoch)
@@ -210,7 +211,7 @@ class MigrationHandlers:
             left = replace(self.member(row, n), left=True)
             return replace(
                 removed,
-                members=(*row.members[:at], left, *row.members[at + 1 :]),
+                members=put(row.members, at, left),
                 rebalancing=True,
                 joined=as_set({*row.joined} - {n}),
             )
@@ -253,7 +254,7 @@ class MigrationHandlers:
 
     def _closed(self, row: GroupMigration, n: int) -> GroupMigration:
         at = self._place[n]
-        return replace(row, clients=(*row.clients[:at], NO_CONSUMER, *row.clients[at + 1 :]))
+        return replace(row, clients=put(row.clients, at, NO_CONSUMER))
 
     def handle_expire_member(self, row: GroupMigration, input: ExpireMember) -> Outcome | None:
         """G20. Nothing was heard of it for too long."""

@@ -101,6 +101,7 @@ from reference.kit.protocol import (
     Substitution,
     Witness,
     World,
+    by_node,
 )
 
 MOST_EVENTS, MOST_ENTRIES = 2, 8
@@ -166,18 +167,13 @@ def _kind_of(constants: Constants, n: int) -> NodeKind:
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: GroupRules = of(GroupRules)(constants)
-    members = MemberHandlers(rules)
     alone: dict[int, Any] = {
         COORDINATOR: CoordinatorHandlers(rules),
         LOADER: LoaderHandlers(rules),
         OFFSETS: OffsetsHandlers(rules),
         MIGRATION: MigrationHandlers(rules),
     }
-
-    def step(n: int, row: Any, input: Any) -> Any:
-        return alone[n].step(row, input) if n in alone else members.step(n, row, input)
-
-    return step
+    return by_node(alone, MemberHandlers(rules))
 
 
 # --- What comes to nodes by itself

@@ -80,6 +80,11 @@ Rank: TypeAlias = Annotated[int, Kind.RANK]
 Position: TypeAlias = Annotated[int, Kind.POSITION]
 
 
+def put(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...]:
+    """The tuple with one value replaced."""
+    return (*values[:position], value, *values[position + 1 :])
+
+
 class Field(NamedTuple):
     """What one field holds.
 

@@ -195,6 +195,19 @@ Substitution: TypeAlias = Callable[[type[Any]], type[Any]]
 """The class to use for one of the correct rules or handlers: itself, or a bug's."""
 
 
+def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
+    """alone: handlers of nodes of which each stands alone, and is not told who it is; others: of
+    all else.
+    """
+
+    def step(node: int, row: Any, input: Any) -> Any:
+        if node in alone:
+            return alone[node].step(row, input)
+        return others.step(node, row, input)
+
+    return step
+
+
 class Asked(NamedTuple):
     """What a step tells of a client: it asks for something.
 
@@ -223,9 +236,9 @@ class Answered(NamedTuple):
 class ClientPromise(NamedTuple):
     """What a protocol promises to its clients: all of them together see one object.
 
-    model: makes the object, a `Model` of traces/checkers/models.py, or tells the name of one that
-    traces/jobs/promised.py has; histories must be linearizable by it. told: what a step tells of
-    clients, in its order, of the constants, the node, its row before, the input and the outcome.
+    model: makes the object, a `Model` of traces/checkers/sequential.py, or tells the name of one
+    that traces/jobs/promised.py has; histories must be linearizable by it. told: what a step tells
+    of clients, in its order, of the constants, the node, its row before, the input and the outcome.
     """
 
     model: Callable[[], Any]

@@ -106,21 +106,12 @@ class MovingBrokers(BrokerHandlers):
     def _first_row(self) -> BrokerRow:
         return initial_moving_row(cast(Constants, self.constants))
 
-    def left(self, row: MovingBrokerRow) -> MovingBrokerRow:
-        """R6. The replica is gone, with its log."""
+    def without_role(self, row: MovingBrokerRow) -> MovingBrokerRow:
+        """The broker neither leads nor follows; its log and what it knows of epochs stay."""
         return replace(
             row,
-            log=(),
-            log_start=0,
-            flushed=0,
-            epoch_cache=(),
-            checkpoint=0,
-            producers=(),
-            high_watermark=0,
             role="None",
             leader=NOBODY,
-            leader_epoch=UNDEFINED,
-            partition_epoch=UNDEFINED,
             epoch_start=UNDEFINED,
             isr=(),
             pending=NO_PENDING,
@@ -128,6 +119,21 @@ class MovingBrokers(BrokerHandlers):
             parked=(),
             last_fetched_epoch=UNDEFINED,
             replicas=(),
+        )
+
+    def left(self, row: MovingBrokerRow) -> MovingBrokerRow:
+        """R6. The replica is gone, with its log."""
+        return replace(
+            self.without_role(row),
+            log=(),
+            log_start=0,
+            flushed=0,
+            epoch_cache=(),
+            checkpoint=0,
+            producers=(),
+            high_watermark=0,
+            leader_epoch=UNDEFINED,
+            partition_epoch=UNDEFINED,
         )
 
     def publish(self, n: int, row: Any) -> BrokerOutcome:

@@ -4,9 +4,9 @@ the place of a few.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from reference.kit.protocol import Handlers, Protocol, SharedLog, Substitution
+from reference.kit.protocol import Protocol, SharedLog, Substitution
 from reference.moving.handlers import MovingBrokers, MovingController
 from reference.moving.messages import (
     BROKER_INPUTS,
@@ -26,7 +26,7 @@ from reference.moving.types import (
     initial_moving_row,
 )
 from reference.partition import protocol as partition
-from reference.partition.messages import CLIENTS, CONTROLLER, DEPOSED, METADATA_LOG
+from reference.partition.messages import CLIENTS, CONTROLLER, METADATA_LOG
 from reference.partition.types import INITIAL_OFFSET
 from reference.reassignment.protocol import REASSIGNMENT
 from reference.reassignment.rules import ReassignmentRules
@@ -64,7 +64,6 @@ CONTROLLER_KIND: Final = partition.CONTROLLER_KIND._replace(
         ("Step_HandleElectLeaders", "[PartitionController] ElectUnderList"),
     ),
 )
-_CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
 
 
 def handlers_of(constants: Constants, of: Substitution) -> tuple[MovingBrokers, MovingController]:
@@ -72,17 +71,6 @@ def handlers_of(constants: Constants, of: Substitution) -> tuple[MovingBrokers, 
     rules, as_topic = of(MovingRules)(constants), constants
     lists = of(ReassignmentRules)(as_topic)
     return MovingBrokers(constants, rules), MovingController(constants, rules, lists)
-
-
-def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    brokers, controller = handlers_of(constants, of)
-
-    def step(node: int, row: Any, input: Any) -> Any:
-        if node in _CONTROLLERS:
-            return controller.step(row, input)
-        return brokers.step(node, row, input)
-
-    return step
 
 
 MOVING: Final = Protocol(
@@ -96,8 +84,8 @@ MOVING: Final = Protocol(
     nodes=lambda constants: (*constants.brokers, CONTROLLER),
     # Their order is in the image of a broker that begins anew.
     apart=lambda constants: tuple([(b,) for b in constants.first_replicas]),
-    kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
-    handlers=_handlers,
+    kind_of=lambda constants, node: CONTROLLER_KIND if node in partition.CONTROLLERS else BROKER,
+    handlers=lambda constants, of: partition.of_both(*handlers_of(constants, of)),
     rules=(MovingRules, ReassignmentRules),
     properties=PROPERTIES,
     sometimes=tuple(

@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.kit.dispatch import action_name, handlers_of
+from reference.kit.fields import put
 from reference.kit.messages import canonical
 from reference.partition.log import CORRUPT, UNDEFINED, RecordLog, ends_batch, producers_of
 from reference.partition.messages import (
@@ -45,7 +46,6 @@ from reference.partition.messages import (
     SendRegistration,
 )
 from reference.partition.replication import HighWatermarkSteps
-from reference.partition.row import put
 from reference.partition.rules import PartitionRules
 from reference.partition.types import (
     NO_PENDING,

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from reference.kit.dispatch import action_name, handlers_of
+from reference.kit.fields import put
 from reference.kit.messages import canonical
 from reference.partition.messages import (
     CONTROLLER,
@@ -60,13 +61,7 @@ CONTROLLER_HANDLERS: dict[type, str] = {of: action_name(of) for of in CONTROLLER
 UNCHANGED = Partition(UNDEFINED, UNDEFINED, UNDEFINED, (), (), UNDEFINED, recovering=False)
 """What an answer says that carries no partition."""
 
-T = TypeVar("T")
 P = TypeVar("P", bound=Partition)
-
-
-def _put(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...]:
-    """The tuple with one value replaced."""
-    return (*values[:position], value, *values[position + 1 :])
 
 
 def _without(brokers: tuple[int, ...], broker: int) -> tuple[int, ...]:
@@ -255,9 +250,9 @@ class PartitionControllerHandlers:
         at = self._position[b]
         return replace(
             row,
-            registrations=_put(row.registrations, at, registration),
+            registrations=put(row.registrations, at, registration),
             partition=partition,
-            contacts=_put(row.contacts, at, contact),
+            contacts=put(row.contacts, at, contact),
         )
 
     def fence(
@@ -414,7 +409,7 @@ class PartitionControllerHandlers:
         if contact == old:
             return ControllerOutcome(row, (reply,), "")
         return ControllerOutcome(
-            replace(row, contacts=_put(row.contacts, at, contact)), (reply,), ""
+            replace(row, contacts=put(row.contacts, at, contact)), (reply,), ""
         )
 
     def handle_session_timeout(
@@ -428,7 +423,7 @@ class PartitionControllerHandlers:
             return None
         silent = replace(contact, live=False)
         if registration.fenced:
-            contacts = _put(row.contacts, at, silent)
+            contacts = put(row.contacts, at, silent)
             return ControllerOutcome(replace(row, contacts=contacts), (), "")
         return self.fence(row, b, silent)
 

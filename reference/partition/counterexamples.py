@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from reference.bugs.catalog import rules_for
+from reference.kit.fields import put
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import (
@@ -274,7 +275,7 @@ class PartitionWorld:
             controller = outcome.row
         else:
             at = self.of.constants.brokers.index(node)
-            rows = (*rows[:at], outcome.row, *rows[at + 1 :])
+            rows = put(rows, at, outcome.row)
         yield made, PartitionWorld(self.of, rows, controller, metadata, waiting, arrived, spent)
 
     def _spending(self, node: int, input: Any) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from reference.kit.fields import put
 from reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
@@ -19,15 +20,8 @@ from reference.partition.messages import (
     ReplicaLagTimeout,
     SendAlterPartition,
 )
-from reference.partition.row import PartitionRowSteps, put
-from reference.partition.types import (
-    NO_PENDING,
-    BrokerOutcome,
-    BrokerRow,
-    Kind,
-    Pending,
-    is_leader,
-)
+from reference.partition.row import PartitionRowSteps
+from reference.partition.types import NO_PENDING, BrokerOutcome, BrokerRow, Kind, Pending, is_leader
 
 
 class IsrMembershipSteps(PartitionRowSteps):

@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from reference.kit.fields import put
 from reference.kit.log import (
     UNDEFINED as UNDEFINED,
     CacheEntry as CacheEntry,
@@ -200,7 +201,7 @@ def producers_after_append(
     state = producers[at]
     batches = (*state.batches, batch)[-kept:] if state.epoch == epoch else (batch,)
     new = ProducerState(producer, epoch, batches)
-    return (*producers[:at], new, *producers[at + 1 :])
+    return put(producers, at, new)
 
 
 def producers_from(producers: Producers, log: RecordLog, start: int, kept: int) -> Producers:

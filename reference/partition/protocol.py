@@ -15,6 +15,7 @@ from reference.kit.protocol import (
     SharedLog,
     Substitution,
     Witness,
+    by_node,
 )
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
@@ -133,20 +134,17 @@ CONTROLLER_KIND: Final = NodeKind(
 )
 
 
-_CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
+CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
+
+
+def of_both(brokers: BrokerHandlers, controller: PartitionControllerHandlers) -> Handlers:
+    return by_node(dict.fromkeys(CONTROLLERS, controller), brokers)
 
 
 def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:
     rules = of(PartitionRules)(constants)
     brokers: BrokerHandlers = of(BrokerHandlers)(constants, rules)
-    controller = PartitionControllerHandlers(constants, rules)
-
-    def step(node: int, row: Any, input: Any) -> Any:
-        if node in _CONTROLLERS:
-            return controller.step(row, input)
-        return brokers.step(node, row, input)
-
-    return step
+    return of_both(brokers, PartitionControllerHandlers(constants, rules))
 
 
 WITNESS: Final = Witness("Partition and ReplicationControlManager", fewest=2, most=5, usual=3)
@@ -160,7 +158,7 @@ PARTITION: Final = Protocol(
     alike="replicas",
     peers=lambda constants: constants.brokers,
     nodes=lambda constants: (*constants.brokers, CONTROLLER),
-    kind_of=lambda constants, node: CONTROLLER_KIND if node in _CONTROLLERS else BROKER,
+    kind_of=lambda constants, node: CONTROLLER_KIND if node in CONTROLLERS else BROKER,
     handlers=_handlers,
     rules=(PartitionRules,),
     handler_classes=(BrokerHandlers,),

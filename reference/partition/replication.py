@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from reference.kit.fields import put
 from reference.kit.messages import canonical
 from reference.partition.isr import IsrMembershipSteps
 from reference.partition.log import (
@@ -48,7 +49,7 @@ from reference.partition.messages import (
     ReplicaFetchTimeout,
     SendReplicaFetch,
 )
-from reference.partition.row import parked_with, put
+from reference.partition.row import parked_with
 from reference.partition.types import BrokerOutcome, BrokerRow, Parked, Remote, is_up
 
 

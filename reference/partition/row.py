@@ -12,17 +12,10 @@ have their own pace.
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from msgspec.structs import replace
 
 from reference.kit.messages import canonical, encode
-from reference.partition.messages import (
-    CLIENTS,
-    Message,
-    ProduceRequest,
-    ProduceResponse,
-)
+from reference.partition.messages import CLIENTS, Message, ProduceRequest, ProduceResponse
 from reference.partition.rules import PartitionRules
 from reference.partition.types import (
     UNDEFINED,
@@ -33,13 +26,6 @@ from reference.partition.types import (
     PartitionConstants,
     initial_row,
 )
-
-T = TypeVar("T")
-
-
-def put(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...]:
-    """The tuple with one value replaced."""
-    return (*values[:position], value, *values[position + 1 :])
 
 
 def parked_with(parked: tuple[Parked, ...], waiting: Parked) -> tuple[Parked, ...]:

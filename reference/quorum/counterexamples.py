@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reference.bugs.catalog import rules_for
+from reference.kit.fields import put
 from reference.kit.log import Entry, end_offset
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import (
@@ -111,7 +112,7 @@ class QuorumWorld:
         outcome = self.handlers.step(node, self.rows[at], input)
         if outcome is None or (outcome.row == self.rows[at] and not outcome.sent):
             return
-        rows = (*self.rows[:at], outcome.row, *self.rows[at + 1 :])
+        rows = put(self.rows, at, outcome.row)
         fresh = tuple([m for m in outcome.sent if m not in self.sent])
         records, crashes = self.spent
         spent = records + isinstance(input, Append), crashes + isinstance(input, Crash)

@@ -19,12 +19,13 @@ Timers are inputs that may come at any time; timers.py says which are armed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
 from reference.kit import log
 from reference.kit.dispatch import action_name, handlers_of
+from reference.kit.fields import put
 from reference.kit.log import LEADER_CHANGE, UNDEFINED, Entry, EpochEnd, Log
 from reference.quorum.messages import (
     INPUTS,
@@ -78,14 +79,6 @@ def action_of(input: Input) -> str:
     """The name of the action that handles this input, also of one of its subclasses elsewhere."""
     of = type(input)
     return HANDLERS.get(of) or action_name(of)
-
-
-T = TypeVar("T")
-
-
-def _put(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...]:
-    """The tuple with one value replaced."""
-    return (*values[:position], value, *values[position + 1 :])
 
 
 def _plus(nodes: tuple[int, ...], node: int) -> tuple[int, ...]:
@@ -305,7 +298,7 @@ class QuorumHandlers:
         for peer in peers:
             position = self._position[peer]
             if connections[position] == READY:
-                connections = _put(connections, position, AWAITING)
+                connections = put(connections, position, AWAITING)
                 request = self.request_in_flight(n, row, peer)
                 assert request is not None, f"{row.role} owes nothing"
                 sent.append(request)
@@ -330,7 +323,7 @@ class QuorumHandlers:
 
     def _connected(self, row: Row, peer: int, connection: Connection) -> Row:
         position = self._position[peer]
-        return replace(row, connections=_put(row.connections, position, connection))
+        return replace(row, connections=put(row.connections, position, connection))
 
     def answered(self, row: Row, m: Response) -> Row:
         """The response has been used: its connection is ready for the next request."""
@@ -471,7 +464,7 @@ class QuorumHandlers:
         fetched = _plus(row.fetched_voters, m.source) if voter else row.fetched_voters
         noted = replace(
             row,
-            end_offsets=_put(row.end_offsets, self._position[m.source], m.fetch_offset),
+            end_offsets=put(row.end_offsets, self._position[m.source], m.fetch_offset),
             fetched_voters=() if self.rules.check_quorum_satisfied(fetched, n) else fetched,
         )
         return self.advance_high_watermark(n, noted)

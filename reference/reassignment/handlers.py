@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.kit.dispatch import handlers_of
+from reference.kit.fields import put
 from reference.kit.log import UNDEFINED
 from reference.kit.protocol import Outcome
 from reference.partition.controller import PartitionControllerHandlers
@@ -65,10 +66,6 @@ from reference.reassignment.types import (
 )
 
 ACTIVE_OR_STOPPING = ("Active", "Stopping")
-
-
-def replaced(values: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:at], value, *values[at + 1 :])
 
 
 def made(row: TopicRow) -> Outcome:
@@ -229,7 +226,7 @@ class ReassignmentHandlers:
     def with_registration(
         self, row: TopicRow, b: int, registration: BrokerRegistration
     ) -> TopicRow:
-        known = replaced(row.registrations, self._position[b], registration)
+        known = put(row.registrations, self._position[b], registration)
         return replace(row, registrations=known)
 
     def with_state(self, row: TopicRow, b: int, state: State) -> TopicRow:
@@ -318,7 +315,7 @@ class ReassignmentHandlers:
         if b not in old.replicas:
             return refused(row, "NOT_LEADER_OR_FOLLOWER")
         online = self.rules.directory_online(known, input.directory)
-        places = replaced(old.directories, self._position[b], input.directory)
+        places = put(old.directories, self._position[b], input.directory)
         asked = replace(old, directories=places)
         isr = old.isr if online else without(old.isr, (b,))
         election = self.election()
@@ -332,7 +329,7 @@ class ReassignmentHandlers:
         return row.partitions[i - 1] if 1 <= i <= len(row.partitions) else None
 
     def with_partition(self, row: TopicRow, i: int, partition: MovingPartition) -> TopicRow:
-        return replace(row, partitions=replaced(row.partitions, i - 1, partition))
+        return replace(row, partitions=put(row.partitions, i - 1, partition))
 
     def alter_partition_error(
         self, row: TopicRow, partition: MovingPartition, input: AlterPartition
@@ -374,7 +371,7 @@ class ReassignmentHandlers:
         return applied == (p.leader, p.leader_epoch, p.partition_epoch)
 
     def noted(self, row: TopicRow, i: int, notes: LeaderNotes) -> Outcome:
-        return made(replace(row, leaders=replaced(row.leaders, i - 1, notes)))
+        return made(replace(row, leaders=put(row.leaders, i - 1, notes)))
 
     def handle_metadata_update(self, row: TopicRow, input: MetadataUpdate) -> Outcome | None:
         """However many changes there were, they are one update to it. Who is no replica is
@@ -418,7 +415,7 @@ class ReassignmentHandlers:
         if b == p.leader or b not in p.replicas:
             return None
         known = row.leaders[i - 1]
-        ends = replaced(known.ends, self._position[b], known.end_offset)
+        ends = put(known.ends, self._position[b], known.end_offset)
         return self.noted(row, i, replace(known, ends=ends))
 
     def handle_send_alter_partition(
@@ -466,7 +463,7 @@ class ReassignmentHandlers:
     def _asked(
         self, row: TopicRow, i: int, new: MovingPartition, target: tuple[int, ...]
     ) -> Outcome:
-        accepted = replace(row, targets=replaced(row.targets, i - 1, Target(target)))
+        accepted = replace(row, targets=put(row.targets, i - 1, Target(target)))
         return made(self.with_partition(accepted, i, new))
 
     def handle_reassign(self, row: TopicRow, input: Reassign) -> Outcome:

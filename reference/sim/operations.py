@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import msgspec
 
-class Operation:
+
+class Operation(msgspec.Struct, eq=False):
     """One operation of a client, as it will stand in the history."""
 
-    __slots__ = (
-        *("completed", "end", "invoked", "node", "offset", "op", "outcome", "partition"),
-        *("process", "values"),
-    )
-
-    def __init__(self, process: int, op: str, node: int, invoked: int, partition: int = 0) -> None:
-        self.process = process
-        self.op = op
-        self.node = node
-        self.partition = partition
-        self.offset: int | None = None
-        self.values: list[int] = []
-        self.end: int | None = None
-        self.invoked = invoked
-        self.completed: int | None = None
-        self.outcome = ""
+    process: int
+    op: str
+    node: int
+    invoked: int
+    partition: int = 0
+    offset: int | None = None
+    values: list[int] = []
+    end: int | None = None
+    completed: int | None = None
+    outcome: str = ""
 
     def fields(self) -> tuple[object, ...]:
         """As `traces.schema.OPERATION` orders them."""

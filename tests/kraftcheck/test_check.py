@@ -199,7 +199,7 @@ def test_bad_usage_is_one_line(
 
 
 OWN_MODEL = """
-from traces.checkers.models import Model, answer
+from traces.checkers.sequential import Model, answer
 
 class Toggle(Model):
     name = "toggle"
@@ -215,7 +215,7 @@ class Broken(Toggle):
     def step(self, state, operation):
         raise KeyError("sold\\nout")
 """
-"""Those of traces/checkers/models.py, as a user has them beside the histories."""
+"""Those of traces/checkers/sequential.py, as a user has them beside the histories."""
 
 FLIPPED = """\
 {:process 0, :type :invoke, :f :flip, :value nil}

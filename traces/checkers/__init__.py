@@ -3,6 +3,6 @@
 Partition logs (docs/histories.md), in reading order: columns.py, records.py, scans.py, log.py,
 certificates.py, sessions.py, levels.py; version_order.py, findings.py, anomalies_values.py,
 anomalies_moves.py, anomalies.py; assessment.py holds both against what was promised.
-Everything else: models.py, search.py with jit.py and registers.py, witness.py. check.py is for who
-uses this as a library.
+Everything else: sequential.py, models.py, search.py with jit.py and registers.py, witness.py.
+check.py is for who uses this as a library.
 """

@@ -15,14 +15,7 @@ from typing import Final
 
 import msgspec
 
-from reference.clients.promises import (
-    NOTHING,
-    Configuration,
-    Envelope,
-    Level,
-    Promise,
-    promised,
-)
+from reference.clients.promises import NOTHING, Configuration, Envelope, Level, Promise, promised
 from traces.checkers import bulk, log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged
@@ -31,14 +24,10 @@ from traces.checkers.coordinated import group_log
 from traces.checkers.findings import Broken
 from traces.checkers.groups import Rebalancing, judged as rebalanced
 from traces.checkers.members import Members, members_of
-from traces.checkers.models import Model
 from traces.checkers.refusals import Limits, refusals
-from traces.checkers.transactions import (
-    ended_once,
-    settled,
-    told_in_steps,
-    transactions_of,
-)
+from traces.checkers.sequential import Model
+from traces.checkers.settled import ended_once, settled, told_in_steps
+from traces.checkers.transactions import transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
 from traces.grouplog import Entry
 from traces.history import CALLBACKS, History

@@ -24,15 +24,7 @@ from numpy.typing import NDArray
 
 from reference.clients.promises import Compaction
 from traces.checkers.compaction import Keys, keys_of
-from traces.history import (
-    CALLBACKS,
-    FAIL,
-    INDETERMINATE,
-    LOG_OPERATIONS,
-    OK,
-    History,
-    Operation,
-)
+from traces.history import CALLBACKS, FAIL, INDETERMINATE, LOG_OPERATIONS, OK, History, Operation
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int8]
@@ -293,9 +285,9 @@ class Builder:
         self._labels.append(label)
 
     def batch(self) -> LogBatch:
-        appends = _columns(self._appends, 9)
-        reads = _columns(self._reads, 11)
-        records = _columns(self._records, 2)
+        appends = tabled(self._appends, 9)
+        reads = tabled(self._reads, 11)
+        records = tabled(self._records, 2)
         for columns, at in ((appends, 6), (reads, 5), (reads, 8)):
             columns[at] = columns[at].astype(np.int8)
         splits = np.array(self._splits, np.int64)
@@ -318,7 +310,7 @@ class Builder:
                 segment,
                 each.process,
                 each.invoked,
-                _completed(each),
+                answered(each),
                 self._number(each.argument),
                 _offset(each, each.result) if known else UNKNOWN,
                 CODES[each.outcome],
@@ -335,7 +327,7 @@ class Builder:
         start = each.argument if each.f == "fetch" else None
         self._reads.append(
             (
-                *(segment, each.process, session, each.invoked, _completed(each)),
+                *(segment, each.process, session, each.invoked, answered(each)),
                 _KINDS[each.f],
                 UNKNOWN if start is None else _offset(each, start),
                 UNKNOWN if told is None else _offset(each, told, OFFSET_MAX + 1),
@@ -353,13 +345,12 @@ def _offset(each: Operation, value: int, most: int = OFFSET_MAX) -> int:
     return int(value)
 
 
-def _completed(each: Operation) -> int:
-    """When it was over; an indeterminate append never is."""
-    if each.completed is None or each.outcome == INDETERMINATE:
-        return NEVER
-    return each.completed
+def answered(each: Operation) -> int:
+    """When it was over; one that is indeterminate never is."""
+    return NEVER if each.completed is None or each.outcome == INDETERMINATE else each.completed
 
 
-def _columns(rows: list[tuple[int, ...]], width: int) -> list[Any]:
+def tabled(rows: Sequence[Sequence[int]], width: int) -> list[Any]:
+    """The columns of a table of so many, by row."""
     table = np.array(rows, np.int64).reshape(len(rows), width)
     return [np.ascontiguousarray(table[:, at]) for at in range(width)]

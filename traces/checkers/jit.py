@@ -34,7 +34,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
-from traces.checkers.models import REFUSED, Effect, Model
+from traces.checkers.sequential import REFUSED, Effect, Model
 from traces.history import INDETERMINATE, Operation
 
 _REFUSED: Final = -1

@@ -14,13 +14,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints
+from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, answered, tabled
 from traces.history import (
     ASSIGNED,
     CALLBACKS,
     COMMIT,
     FAIL,
-    INDETERMINATE,
     LOST,
     MEMBER_OPERATIONS,
     NOT_COMMITTED,
@@ -218,7 +217,7 @@ class Builder:
             for key, offset in each.result or ():
                 offset = UNKNOWN if offset == NOT_COMMITTED else offset
                 place = self.place(each.argument, key)
-                self._told.append((place, offset, each.invoked, _answered(each), each.index))
+                self._told.append((place, offset, each.invoked, answered(each), each.index))
 
     # -- Spans
 
@@ -238,7 +237,7 @@ class Builder:
                 self._end(each.process, key, each.invoked, GIVEN_UP, each.index)
             have[key] = len(self._spans)
             self._had.add((each.process, key))
-            place, given = self.place(group, key), _answered(each)
+            place, given = self.place(group, key), answered(each)
             times = (each.invoked, given, NEVER)
             self._spans.append(
                 [place, each.process, *times, GONE, each.index, NONE, self.mark_of(each)]
@@ -280,7 +279,7 @@ class Builder:
                 continue
             for key, offset in sent.argument[1]:
                 place = self.place(sent.argument[0], key)
-                times = (sent.invoked, _answered(each))
+                times = (sent.invoked, answered(each))
                 row = (place, each.process, offset, *times, NONE, sent.index, self.mark_of(sent))
                 self._commits.append(row)
 
@@ -294,7 +293,7 @@ class Builder:
             if each.f == "processed":
                 self._processed.append((place, span, offset, each.index))
                 continue
-            times = (each.invoked, _answered(each))
+            times = (each.invoked, answered(each))
             mark = self.mark_of(each)
             row = (place, each.process, offset, *times, span, each.index, mark)
             self._commits.append(row)
@@ -324,7 +323,7 @@ class Builder:
         after = before if after is None else after
         if span != NONE:
             self._stood[span] = after
-        times = (each.invoked, _answered(each))
+        times = (each.invoked, answered(each))
         # Who went back has read nothing on the way.
         went = (min(before, after), after, int(several), len(offsets))
         self._polled.append((place, each.process, span, *went, *times, each.index))
@@ -367,19 +366,19 @@ class Builder:
             else:
                 self._progress(each, spans)
         lives = list(self._lives())
-        columns = _columns(self._spans, 9)
+        columns = tabled(self._spans, 9)
         columns[5] = columns[5].astype(np.int8)
-        polled = _columns(self._polled, 10)
+        polled = tabled(self._polled, 10)
         polled[5] = polled[5].astype(bool)
-        one, other = records or _columns(sorted(set(self._records)), 2)
+        one, other = records or tabled(sorted(set(self._records)), 2)
         partition = [self._partitions[key] for _, key in self._places]
         return Members(
             Spans._make(columns),
-            Commits._make(_columns(self._commits, 8)),
-            Told._make(_columns(self._told, 5)),
+            Commits._make(tabled(self._commits, 8)),
+            Told._make(tabled(self._told, 5)),
             Polled._make(polled),
-            Processed._make(_columns(self._processed, 4)),
-            Lives._make(_columns(lives, 4)),
+            Processed._make(tabled(self._processed, 4)),
+            Lives._make(tabled(lives, 4)),
             np.array(partition, np.int64),
             (one, other),
             tuple(self._places),
@@ -430,12 +429,3 @@ def _last_heard(operations: Iterable[Operation]) -> dict[int, int]:
         last = each.invoked if each.completed is None else each.completed
         found[each.process] = max(found.get(each.process, last), last)
     return found
-
-
-def _answered(each: Operation) -> int:
-    return NEVER if each.completed is None or each.outcome == INDETERMINATE else each.completed
-
-
-def _columns(rows: Any, width: int) -> list[Any]:
-    table = np.array(rows, np.int64).reshape(len(rows), width)
-    return [np.ascontiguousarray(table[:, at]) for at in range(width)]

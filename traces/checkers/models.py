@@ -1,132 +1,20 @@
-"""What objects do when nobody is concurrent: the sequential models that histories are judged by.
-
-A model is a state to begin with and a step; a few lines make one of your own:
-
-    class Toggle(Model):
-        name = "toggle"
-        verbs = ("flip", "read")
-
-        def initial(self) -> bool:
-            return False
-
-        def step(self, state: bool, operation: Operation) -> bool | Refusal:
-            if operation.f == "flip":
-                return not state
-            return answer(state, operation)
-
-States and the values of operations are hashable and never changed in place. Values are equal only
-if a client could mean the same (traces/values.py): that `true` is not 1 is no concern of a model
-that compares what it was given; one that makes values of its own makes them with `typed`. That is
-all a model must say. What it may say besides (`effect`, `can_lead`) makes the search faster and
-must be true; `tests/traces/checkers/test_models.py` holds every model here to what it says.
-
-How outcomes are read, by every model unless it says otherwise (`judges`):
-
-    ok             took effect between invocation and completion, and answered `result`
-    fail           had no effect: left out. A compare-and-set that failed without an error was
-                   compared and found another value [Jepsen's etcd histories, as porcupine reads
-                   them]; with an error it is left out like any other.
-    indeterminate  takes effect at any time after its invocation, or never. A read of unknown
-                   outcome says nothing and is left out.
-
-A part of the history is judged alone: `key` says which. By locality [Herlihy and Wing 1990,
-theorem 1] a history is linearizable if and only if each object's part is; models whose operations
-on different elements do not meet may cut further (P-compositionality, Horn and Kroening 2015).
+"""The sequential objects that histories are judged by (sequential.py); a partition's log has a
+module of its own.
 """
 
 from __future__ import annotations
 
 import enum
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 import msgspec
 
-from traces.history import FAIL, INDETERMINATE, OK, Operation
+from traces.checkers.partition_log import PartitionLog
+from traces.checkers.sequential import REFUSED, Effect, Model, answer
+from traces.history import FAIL, INDETERMINATE, Operation
 from traces.values import Real, typed
-
-
-class Refusal(enum.Enum):
-    """What a step answers instead of a state."""
-
-    REFUSED = "refused"
-
-
-REFUSED: Final = Refusal.REFUSED
-"""The operation cannot have been answered like this in that state."""
-
-
-class Effect(enum.IntEnum):
-    """What is known of an operation in every state; each says all that those below it say."""
-
-    ANY = 0
-    """Nothing."""
-    TOTAL = 1
-    """No state refuses it."""
-    OVERWRITE = 2
-    """No state refuses it, and the state that it leaves does not depend on the one before."""
-    READ = 3
-    """It leaves every state as it is, or is refused. (Says nothing of TOTAL.)"""
-
-
-class Model:
-    """A sequential object. Subclasses give `name`, `verbs`, `initial` and `step`."""
-
-    name: ClassVar[str]
-    verbs: ClassVar[tuple[str, ...]]
-    """The `f` of its operations; any other is an error in the history, not a violation."""
-
-    def initial(self) -> Any:
-        raise NotImplementedError
-
-    def step(self, state: Any, operation: Operation) -> Any:
-        """The state after `operation` was answered as it was, or REFUSED.
-
-        For an indeterminate operation: the state after it took effect.
-        """
-        raise NotImplementedError
-
-    def key(self, operation: Operation) -> Hashable:
-        """Which part of the history it belongs to; parts do not influence each other."""
-        return operation.key
-
-    def judges(self, operation: Operation) -> bool:
-        """Whether it says anything: see the module's table of outcomes."""
-        if operation.outcome == INDETERMINATE:
-            return self.effect(operation) is not Effect.READ
-        return operation.outcome == OK
-
-    def effect(self, operation: Operation) -> Effect:
-        """What is known of it in every state. Only the search's speed depends on it."""
-        return Effect.ANY
-
-    def can_lead(self, state: Any, operation: Operation) -> bool:
-        """False if no operations but overwrites lead from `state` to where `operation` is legal."""
-        return True
-
-    def narrowed(self, operations: Sequence[Operation]) -> Model:
-        """The model for just these operations: states that none can tell apart may be one."""
-        return self
-
-    def foreseeing(self, operations: Sequence[Operation]) -> Model:
-        """As `narrowed`; may also refuse what, by other operations' answers, cannot have been."""
-        return self.narrowed(operations)
-
-    def told_apart(self, operation: Operation) -> Operation:
-        """The operation, as far as this model can tell it from others: alike, they step alike."""
-        return operation
-
-    def malformed(self, operation: Operation) -> str | None:
-        """What is wrong with an operation that the model cannot even try, or None."""
-        if operation.f not in self.verbs:
-            return f"{operation.f} is no operation of a {self.name}"
-        return None
-
-
-def answer(state: Hashable, operation: Operation) -> Any:
-    """The step of a read: the state, if that is what was answered."""
-    return state if operation.result == state else REFUSED
 
 
 class Register(Model):
@@ -505,110 +393,6 @@ class Mutex(Model):
     def step(self, state: bool, operation: Operation) -> Any:
         wanted = operation.f == "acquire"
         return wanted if state != wanted else REFUSED
-
-
-class PartitionLog(Model):
-    """A partition's log, as slow and as obvious as can be: every value in the order of its offset.
-
-    The state is (start, values): offsets count from 0 and none is left out, so that an offset below
-    a known one belongs to some append. `append` adds at the end and answers where; one that was not
-    told its offset may be anywhere, and so may one of unknown outcome (an offset that came without
-    an acknowledgement binds nothing). `fetch` from o answers what stands from o on, and nothing
-    only if the end is not beyond o; from None it begins anywhere. `end`, where it was told, is the
-    end. `latest` is the end; `earliest` the start, which retention moves forward, at any time.
-
-    It is the arbiter for the columnar checker (log.py) on small histories.
-    """
-
-    name = "partition-log"
-    verbs = ("append", "fetch", "latest", "earliest")
-
-    def initial(self) -> tuple[int, tuple[Any, ...]]:
-        return 0, ()
-
-    def step(self, state: tuple[int, tuple[Any, ...]], operation: Operation) -> Any:
-        start, values = state
-        if operation.f == "append":
-            fits = _anywhere(operation) or operation.result == len(values)
-            return (start, (*values, operation.argument)) if fits else REFUSED
-        if operation.f == "latest":
-            return state if operation.result == len(values) else REFUSED
-        if operation.f == "earliest":
-            moved: int = operation.result
-            return (moved, values) if start <= moved <= len(values) else REFUSED
-        return state if self._shows(start, values, operation) else REFUSED
-
-    @staticmethod
-    def _shows(start: int, values: tuple[Any, ...], fetch: Operation) -> bool:
-        if fetch.end is not None and fetch.end != len(values):
-            return False
-        asked, records = fetch.argument, fetch.result or ()
-        first = records[0][0] if records else asked
-        if first is None:
-            return True
-        if not records:
-            return bool(first >= len(values))
-        if (asked is not None and asked != first) or first < start:
-            return False
-        shown = tuple((first + at, v) for at, v in enumerate(values[first : first + len(records)]))
-        return tuple(map(tuple, records)) == shown
-
-    def effect(self, operation: Operation) -> Effect:
-        if operation.f in ("append", "earliest"):
-            return Effect.TOTAL if operation.f == "append" and _anywhere(operation) else Effect.ANY
-        return Effect.READ
-
-    def judges(self, operation: Operation) -> bool:
-        """An `earliest` without an answer says nothing."""
-        silent = operation.f == "earliest" and operation.outcome != OK
-        return not silent and super().judges(operation)
-
-    def can_lead(self, state: tuple[int, tuple[Any, ...]], operation: Operation) -> bool:
-        """A log only grows: what is at an offset stays there."""
-        start, values = state
-        if operation.f == "append":
-            return _anywhere(operation) or operation.result >= len(values)
-        if operation.f == "latest":
-            return bool(operation.result >= len(values))
-        if operation.f == "fetch":
-            if operation.end is not None and operation.end < len(values):
-                return False
-            return all(o >= len(values) or values[o] == v for o, v in operation.result or ())
-        return bool(operation.result >= start)
-
-    def foreseeing(self, operations: Sequence[Operation]) -> Model:
-        return _KnownLog(operations)
-
-
-def _anywhere(append: Operation) -> bool:
-    """Whether nothing binds an append to an offset."""
-    return append.result is None or append.outcome != OK
-
-
-class _KnownLog(PartitionLog):
-    """Refuses an append at an offset at which a fetch or an acknowledgement tells another value.
-
-    A fetch of that offset cannot come before the append, which made it, nor after it.
-    """
-
-    def __init__(self, operations: Sequence[Operation]) -> None:
-        self.known: dict[int, Any] = {}
-        for each in operations:
-            if each.f == "append" and not _anywhere(each):
-                self.known.setdefault(each.result, each.argument)
-            elif each.f == "fetch":
-                for offset, value in each.result or ():
-                    self.known.setdefault(offset, value)
-
-    def step(self, state: tuple[int, tuple[Any, ...]], operation: Operation) -> Any:
-        if operation.f == "append":
-            at = len(state[1])
-            if at in self.known and self.known[at] != operation.argument:
-                return REFUSED
-        return super().step(state, operation)
-
-    def effect(self, operation: Operation) -> Effect:
-        return Effect.ANY if operation.f == "append" else super().effect(operation)
 
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {

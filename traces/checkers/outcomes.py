@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from traces.checkers.models import REFUSED, Model
+from traces.checkers.sequential import REFUSED, Model
 from traces.history import OK, Operation
 
 NOTHING: Final = 0

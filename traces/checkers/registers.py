@@ -26,7 +26,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from traces.checkers.models import CasRegister, Model, Register
+from traces.checkers.models import CasRegister, Register
+from traces.checkers.sequential import Model
 from traces.checkers.verdict import HOLDS, VIOLATED, Certificate, Verdict, shown
 from traces.history import INDETERMINATE, Operation
 

@@ -16,7 +16,7 @@ import msgspec
 
 from traces.checkers import registers, witness
 from traces.checkers.jit import Compiled, Failure, Gave, Search
-from traces.checkers.models import Effect, Model
+from traces.checkers.sequential import Effect, Model
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict, shown
 from traces.history import FAIL, INDETERMINATE, History, HistoryError, Operation
 

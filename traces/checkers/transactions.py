@@ -1,8 +1,6 @@
-"""The transactions of a history as columns (fates.py judges them), and a history without them.
+"""The transactions of a history as columns (fates.py judges them).
 
     transactions_of(history)   a `Transactions`, or None: nothing was written in transactions
-    settled(history)           the same history for who knows of no transactions (log.py)
-    ended_once(history)        the same history, ends that were asked for again as one
 
 A transaction is told step by step (`Operation.txn`), or in one: several appends and fetches that
 are one operation of a client, which is committed if it was answered, and aborted if it failed.
@@ -13,12 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
 import numpy as np
 
-from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, sessions_of
+from traces.checkers.columns import (
+    NEVER,
+    UNKNOWN,
+    Codes,
+    Flags,
+    Ints,
+    answered,
+    sessions_of,
+    tabled,
+)
+from traces.checkers.settled import told_in_steps
 from traces.history import (
-    ABORT,
     CALLBACKS,
     COMMIT,
     FAIL,
@@ -26,7 +32,6 @@ from traces.history import (
     LOG_OPERATIONS,
     OK,
     READ_UNCOMMITTED,
-    TRANSACTION_OPERATIONS,
     History,
     HistoryError,
     Operation,
@@ -141,50 +146,6 @@ class Transactions(NamedTuple):
     places: tuple[tuple[Any, str | None], ...] = ()
 
 
-def told_in_steps(history: History) -> bool:
-    """Whether transactions are told step by step."""
-    return any(each.txn is not None or each.f == "init" for each in history.operations)
-
-
-def ended_once(history: History) -> History:
-    """The history, in which an end that was not acknowledged and was asked for again is one end.
-
-    A commit that failed may be followed by an abort, and one that nobody answered by either, which
-    is how the clients of Kafka do it (X36). What they come to is in the place of the last of them;
-    what can be no repetition stays, for `transactions_of` to refuse.
-    """
-    ends: dict[int, Operation] = {}
-    repeated: set[int] = set()
-    for each in history.operations:
-        if each.f != "end" or each.txn is None:
-            continue
-        before = ends.get(each.txn)
-        one = None if before is None else _as_one(before, each)
-        if before is not None and one is not None:
-            repeated.add(before.index)
-        ends[each.txn] = each if one is None else one
-    if not repeated:
-        return history
-    last = {each.index: each for each in ends.values()}
-    told = (last.get(each.index, each) for each in history.operations if each.index not in repeated)
-    return msgspec.structs.replace(history, operations=tuple(told))
-
-
-def _as_one(before: Operation, after: Operation) -> Operation | None:
-    """What two ends of a transaction come to; None: the second is no repetition of the first."""
-    outcomes = (before.outcome, after.outcome)
-    if before.outcome == OK or (before.argument == ABORT and after.argument != ABORT):
-        return None
-    one = msgspec.structs.replace(after, invoked=before.invoked)
-    if after.outcome == OK or before.argument == ABORT:
-        return one
-    # The commit that was asked for first may have been done, unless both failed.
-    outcome = INDETERMINATE if INDETERMINATE in outcomes else FAIL
-    if after.argument == ABORT and before.outcome == FAIL:
-        outcome = FAIL
-    return msgspec.structs.replace(one, argument=COMMIT, outcome=outcome)
-
-
 def transactions_of(history: History, *, uncommitted: bool = False) -> Transactions | None:
     """The transactions of a history; None if it has none.
 
@@ -197,50 +158,6 @@ def transactions_of(history: History, *, uncommitted: bool = False) -> Transacti
     for operation in history.operations:
         builder.add(operation)
     return builder.built()
-
-
-def settled(history: History) -> History:
-    """The history as seen by who reads only what is committed, and knows of no transactions.
-
-    An append of a transaction that is told step by step is there at some time after the end of that
-    was asked for, and has its outcome: what was never asked to be committed has failed. It is the
-    producer's, who is nobody that reads. Any append may be hidden for as long as a transaction
-    before it is open, so that none is known to be there when it was answered. Fetches of what is
-    not committed say nothing. Raises HistoryError: as above.
-    """
-    steps = told_in_steps(history)
-    if not (steps or any(each.isolation == READ_UNCOMMITTED for each in history.operations)):
-        return history
-    ends = {each.txn: each for each in history.operations if each.f == "end"}
-    told: list[Operation] = []
-    for each in history.operations:
-        if each.f == "append" and steps:
-            told.append(_settled(each, ends.get(each.txn)))
-        elif each.isolation == READ_UNCOMMITTED:
-            told.append(msgspec.structs.replace(each, argument=None, result=None, end=None))
-        elif each.f not in TRANSACTION_OPERATIONS:
-            told.append(each)
-    return msgspec.structs.replace(history, operations=tuple(told))
-
-
-def _settled(append: Operation, end: Operation | None) -> Operation:
-    replace = msgspec.structs.replace
-    if append.txn is None:
-        return replace(append, completed=None)
-    invoked, outcome = append.invoked, FAIL
-    if append.outcome != FAIL and end is not None and end.argument == COMMIT:
-        # What was not acknowledged need not have been written, whatever its transaction came to.
-        sure = end.outcome == FAIL or append.outcome == OK
-        invoked, outcome = end.invoked, end.outcome if sure else INDETERMINATE
-    return replace(
-        append,
-        process=-1 - append.process,
-        invoked=invoked,
-        completed=None,
-        outcome=outcome,
-        group=-1 - append.txn,
-        txn=None,
-    )
 
 
 # -- From operations
@@ -306,7 +223,7 @@ class _Builder:
     def _init(self, each: Operation) -> None:
         number = self._ids.setdefault(each.argument, len(self._ids))
         before = self._inits[self._producer[each.process]] if each.process in self._producer else ()
-        self._inits.append((number, each.invoked, _answered(each), each.index))
+        self._inits.append((number, each.invoked, answered(each), each.index))
         self._producer[each.process] = len(self._inits) - 1
         left = self._by_process.get(each.process)
         if left is not None and each.outcome == OK and before[:1] == (number,):
@@ -345,7 +262,7 @@ class _Builder:
         fate = OPEN_FATE if each.outcome == INDETERMINATE else COMMITTED
         if each.argument != COMMIT or each.outcome == FAIL:
             fate = ABORTED
-        self._ends[row][3:] = [each.invoked, _answered(each), fate, each.index]
+        self._ends[row][3:] = [each.invoked, answered(each), fate, each.index]
         self._close(each.txn)
 
     def _transaction(self, each: Operation) -> int:
@@ -363,7 +280,7 @@ class _Builder:
                 row = self._of_group[each.group] = len(self._ends)
                 fate = {OK: COMMITTED, FAIL: ABORTED, INDETERMINATE: OPEN_FATE}[each.outcome]
                 instance = self._producer.get(each.process, NONE)
-                times = (each.invoked, each.invoked, _answered(each))
+                times = (each.invoked, each.invoked, answered(each))
                 self._ends.append([each.group, instance, *times, fate, each.index])
             return row
         found = self._open.get(each.txn)
@@ -394,7 +311,7 @@ class _Builder:
             before, after = self._went(each)
             if after > before:
                 poll = len(self._polls)
-                times = (each.invoked, _answered(each))
+                times = (each.invoked, answered(each))
                 if row == NONE and self._steps:
                     self._waiting.setdefault(each.process, []).append(poll)
                 self._polls.append(
@@ -427,7 +344,7 @@ class _Builder:
     ) -> None:
         for key, offset in offsets:
             place = self._places.setdefault((group, key), len(self._places))
-            times = (each.invoked, _answered(each))
+            times = (each.invoked, answered(each))
             self._consumed.append((row, place, self._partition(key), offset, *times, each.index))
 
     def _partition(self, key: str | None) -> int:
@@ -439,17 +356,17 @@ class _Builder:
     def built(self) -> Transactions | None:
         if not self._ends:
             return None
-        sends = _columns(self._sends, 7)
+        sends = tabled(self._sends, 7)
         sends[5] = sends[5].astype(bool)
-        ends = _columns([tuple(each) for each in self._ends], 7)
+        ends = tabled(self._ends, 7)
         ends[5] = ends[5].astype(np.int8)
         return Transactions(
             Ends._make(ends),
             Sends._make(sends),
-            Polls._make(_columns([tuple(each) for each in self._polls], 8)),
-            Shown._make(_columns(self._shown, 4)),
-            Inits._make(_columns(self._inits, 4)),
-            Consumed._make(_columns(self._consumed, 7)),
+            Polls._make(tabled(self._polls, 8)),
+            Shown._make(tabled(self._shown, 4)),
+            Inits._make(tabled(self._inits, 4)),
+            Consumed._make(tabled(self._consumed, 7)),
             tuple(self._partitions),
             tuple(self._values),
             tuple(self._places),
@@ -475,12 +392,3 @@ def _starts(operations: Sequence[Operation]) -> dict[str | None, int]:
         if each.f == "earliest" and each.result is not None:
             found[each.key] = max(found.get(each.key, 0), each.result)
     return found
-
-
-def _answered(each: Operation) -> int:
-    return NEVER if each.completed is None or each.outcome == INDETERMINATE else each.completed
-
-
-def _columns(rows: list[tuple[int, ...]], width: int) -> list[Any]:
-    table = np.array(rows, np.int64).reshape(len(rows), width)
-    return [np.ascontiguousarray(table[:, at]) for at in range(width)]

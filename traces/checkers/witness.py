@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from traces.checkers.jit import NEVER, Call, Chain, Compiled
-from traces.checkers.models import REFUSED, Effect, Model
+from traces.checkers.sequential import REFUSED, Effect, Model
 from traces.history import INDETERMINATE, Operation
 
 Place = tuple[int, int, int]

@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from reference.kit.cover import Composition, InputLike, RecordLike, Result, RowLike, tell
 from reference.kit.dispatch import action_name
+from reference.kit.fields import put
 from tla_utils import Record, ToolError, render
 from tla_utils.dump import LOOK_EVERY, Dump, Split
 from traces.jobs.abstraction import Abstraction
@@ -247,7 +248,7 @@ class Matcher:
         rows, mask, _, log = state
         if step.sent < 0:
             return ABSENT
-        after = (*rows[:at], step.row, *rows[at + 1 :])
+        after = put(rows, at, step.row)
         return self._number.get((after, mask | step.sent, spent, log + step.appended), ABSENT)
 
     def _step(self, at: int, row: int, action: str, input: InputLike) -> list[_Local]:

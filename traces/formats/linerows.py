@@ -222,7 +222,7 @@ class _Reader:
         calls = np.argsort(begun)
         self.begun, self.ended = begun[calls], ended[calls]
 
-    # -- What each verb tells (workloads.py)
+    # -- What each verb tells (log_parts.py)
 
     def _parts(self) -> list[_Part]:
         of: dict[str, list[int]] = {}

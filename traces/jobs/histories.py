@@ -22,7 +22,7 @@ from reference.clients.promises import Level, Promise
 from traces.checkers.arrow import from_arrow, partitions
 from traces.checkers.assessment import NAMES, Assessment, assess
 from traces.checkers.levels import staleness
-from traces.checkers.models import Model
+from traces.checkers.sequential import Model
 from traces.checkers.verdict import UNKNOWN, VIOLATED
 from traces.formats.trace import objects_of
 from traces.history import HistoryError

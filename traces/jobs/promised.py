@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from reference.clients.promises import Configuration, Promise, promised
 from reference.runner.scenarios import family
-from traces.checkers.models import Model
 from traces.checkers.outcomes import TransactionOutcomes
 from traces.checkers.search import NO_LIMITS, Limits, check
+from traces.checkers.sequential import Model
 from traces.checkers.verdict import Verdict
 from traces.history import History
 from traces.schema import TraceError

@@ -17,25 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from traces.observed import views
-from traces.observed.answers import (
-    HIGH_WATERMARK,
-    PRODUCERS,
-    STABLE,
-    TRANSACTION,
-    UNKNOWN,
-    Answer,
-)
+from traces.observed.answers import HIGH_WATERMARK, PRODUCERS, STABLE, TRANSACTION, UNKNOWN, Answer
 from traces.observed.logs import Replica
-from traces.observed.transactions import (
-    STUCK,
-    Report,
-    Written,
-    following,
-    open_in,
-    producers_of,
-    reported,
-)
+from traces.observed.transactions import Report, Written, following, open_in, producers_of, reported
 from traces.observed.txnlog import EMPTY, ONGOING, PREPARED, Log
+from traces.observed.txnrows import STUCK
 from traces.observed.verdicts import Defect
 
 PRODUCER_STATE = "ProducerStateIsOfLog"

@@ -17,22 +17,19 @@ from typing import Final, NamedTuple
 
 from traces.observed import txnlog
 from traces.observed.logs import Replica, topic_of
-from traces.observed.txnlog import (
-    COMPLETED,
-    EMPTY,
-    ONGOING,
-    PREPARED,
-    TAKEN_BACK,
-    TOPIC,
-    Gone,
-    Log,
-    Row,
+from traces.observed.txnlog import COMPLETED, ONGOING, PREPARED, TOPIC, Gone, Log, Row
+from traces.observed.txnrows import (
+    EPOCHS,
+    HELD_ONCE,
+    NOBODY,
+    STATES,
+    STUCK,
+    held_once,
+    rows_of,
+    stuck,
 )
 from traces.observed.verdicts import Defect
 
-STATES = "TransactionStates"
-EPOCHS = "EpochMonotonic"
-HELD_ONCE = "EpochHeldOnce"
 DECIDED = "DecidedBeforeMarked"
 TAIL = "TailNotActedOn"
 ADDED = "PartitionAdded"
@@ -41,7 +38,6 @@ COORDINATORS = "CoordinatorEpochMonotonic"
 ONE_EPOCH = "OneEpochPerTransaction"
 SEQUENCES = "SequencesWithoutGap"
 HANGING = "NoHanging"
-STUCK = "stuck"
 
 RULES: Final = {
     STATES: "rows of a transactional id follow each other as X1 to X27 allow",
@@ -59,23 +55,8 @@ RULES: Final = {
 }
 """Each check, and what it asks."""
 
-PREVIOUS: Final = {
-    EMPTY: {EMPTY, *COMPLETED},
-    ONGOING: {ONGOING, EMPTY, *COMPLETED},
-    "PrepareCommit": {ONGOING},
-    "PrepareAbort": {ONGOING, EMPTY, *COMPLETED},
-    "CompleteCommit": {"PrepareCommit"},
-    "CompleteAbort": {"PrepareAbort"},
-    TAKEN_BACK: {EMPTY, *COMPLETED},
-}
-"""org.apache.kafka.coordinator.transaction.TransactionState.VALID_PREVIOUS_STATES."""
-PER_TRANSACTION: Final = 2
-"""The version of a client whose epoch rises with every transaction (TV2, KIP-890)."""
 NUMBERS: Final = 1 << 31
 """Of sequences; after the last comes 0."""
-MARKERS_MS: Final = 5_000
-"""How long markers may take in a cluster at rest: a coordinator writes them at once."""
-NOBODY: Final = -1
 
 
 class Report(NamedTuple):
@@ -127,7 +108,7 @@ def judge(
         log = txnlog.log_of(coordinators)
         found += txnlog.differing(coordinators) if at_rest else []
         if log.whole:
-            found += _rows(log, asked)
+            found += rows_of(log, asked)
             if anew:
                 why = f"not asked of {', '.join(sorted(anew))}, which was made again"
                 left |= dict.fromkeys((DECIDED, TAIL, ADDED, MARKED), why)
@@ -136,9 +117,9 @@ def judge(
         else:
             why = "the transaction log was cleaned, so it no longer has every row"
             left |= dict.fromkeys((STATES, EPOCHS, DECIDED, TAIL, ADDED, MARKED), why)
-            found += _held_once(log, asked)
+            found += held_once(log, asked)
         if at_rest:
-            found += _stuck(log, asked, left)
+            found += stuck(log, asked, left)
             found += [each for replica in known for each in _hanging(replica, log, asked)]
         else:
             why = "the cluster did not come to rest"
@@ -176,90 +157,6 @@ def producers_of(replica: Replica) -> Producers:
             Written(first, last, epoch, sequence, coordinator, kind, first in inside)
         )
     return found
-
-
-# -- The transaction log by itself
-
-
-def _rows(log: Log, asked: Counter[str]) -> Iterator[Defect]:
-    for id, rows in sorted(log.rows.items()):
-        key = f"{TOPIC}-{log.partition_of[id]}"
-        before: Row | None = None
-        for row in rows:
-            asked[STATES] += 1
-            was = before.state if before else TAKEN_BACK
-            may = PREVIOUS.get(row.state, set())
-            if was not in may and not (was == TAKEN_BACK and row.state == EMPTY):
-                reason = f"offset {row.offset}: {id} is {_named(row)} after {was or 'nothing'}"
-                yield Defect(STATES, key, (), reason)
-                break
-            if before is not None and row.state != TAKEN_BACK and was != TAKEN_BACK:
-                asked[EPOCHS] += 1
-                if wrong := _wrong_identity(before, row):
-                    yield Defect(EPOCHS, key, (), f"offset {row.offset}: {id}: {wrong}")
-                    break
-                if wrong := _wrong_partitions(before, row):
-                    yield Defect(STATES, key, (), f"offset {row.offset}: {id}: {wrong}")
-                    break
-            before = row
-    yield from _held_once(log, asked)
-
-
-def _held_once(log: Log, asked: Counter[str]) -> Iterator[Defect]:
-    owner: dict[int, str] = {}
-    for id, rows in sorted(log.rows.items()):
-        asked[HELD_ONCE] += 1
-        for row in rows:
-            if row.state != TAKEN_BACK and owner.setdefault(row.producer, id) != id:
-                reason = f"producer {row.producer} is {owner[row.producer]} and {id}"
-                yield Defect(HELD_ONCE, f"{TOPIC}-{log.partition_of[id]}", (), reason)
-                break
-
-
-def _named(row: Row) -> str:
-    return row.state or "taken back"
-
-
-def _wrong_identity(before: Row, row: Row) -> str | None:
-    """X7 for Empty; X20 for a decision, which a TV2 client's epoch rises with (by a coordinator's
-    own fence a TV1 client's does too, X8); X25 for what is complete."""
-    (producer, epoch), (was, old) = row.identity, before.identity
-    rises = epoch == old + 1
-    if row.state == EMPTY:
-        right = epoch == 0 if producer != was else rises or epoch == old
-    elif row.state == ONGOING:
-        right = row.identity == before.identity
-    elif row.state == "PrepareCommit":
-        right = producer == was and (rises if row.version >= PER_TRANSACTION else epoch == old)
-    elif row.state == "PrepareAbort":
-        may_stay = row.version < PER_TRANSACTION and epoch == old
-        right = producer == was and (rises or may_stay)
-    else:
-        anew = before.next != NOBODY and row.identity == (before.next, 0)
-        right = row.identity == before.identity or anew
-    return None if right else f"{row.state} of {row.identity} after {before.state} of {(was, old)}"
-
-
-def _wrong_partitions(before: Row, row: Row) -> str | None:
-    had, has = set(before.partitions), set(row.partitions)
-    if row.state in (EMPTY, *COMPLETED):
-        right = not has
-    elif row.state == ONGOING:
-        right = had <= has if before.state == ONGOING else True
-    else:
-        right = has == had if before.state == ONGOING else not has
-    return None if right else f"{row.state} of {sorted(has)} after {before.state} of {sorted(had)}"
-
-
-def _stuck(log: Log, asked: Counter[str], left: dict[str, str]) -> Iterator[Defect]:
-    for id, rows in sorted(log.rows.items()):
-        last, age = rows[-1], log.time - rows[-1].time
-        asked[STUCK] += 1
-        if last.state in PREPARED and age < MARKERS_MS:
-            left[STUCK] = f"{id} was decided {age} ms before the end"
-        elif last.state in PREPARED:
-            reason = f"offset {last.offset}: {id} is {last.state} for {age} ms, and not complete"
-            yield Defect(STUCK, f"{TOPIC}-{log.partition_of[id]}", (), reason)
 
 
 # -- A partition by itself

@@ -1,6 +1,7 @@
 """A whole cluster: a controller quorum whose log is the metadata, brokers, partitions, clients.
 
-Reading order: options, scenario; partition; link, brokers, controllers; trouble, scheduler.
+Reading order: options, scenario; partition; link, brokers, decisions, controllers; trouble,
+scheduler.
 
 The voters are those of reference/quorum/sim/scheduler.py. On top of them there is an active
 controller: it decides on what it has not yet committed, appends each decision to the quorum's log,

@@ -23,24 +23,22 @@ not any more, that of DEPOSED.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.decisions import Active, Batch, Decision
 from reference.cluster.sim.link import Request
 from reference.cluster.sim.partition import ClusterPartition
 from reference.cluster.sim.past import READS_COMMITTED, Past
 from reference.moving.messages import OtherPartitions
 from reference.partition.messages import (
     CONTROLLER,
-    METADATA_LOG,
     NOBODY,
     ControllerFailover,
     ElectLeaders,
     HeartbeatRequest,
     Input,
-    MetadataRecord,
     Partition,
     RegisterBrokerRequest,
     SessionTimeout,
@@ -77,59 +75,6 @@ class World(Protocol):
     def violated(self, name: str, explanation: str) -> None: ...
 
 
-class _Decision:
-    """What a controller made of one input, partition by partition."""
-
-    __slots__ = ("done", "end", "epoch", "request", "steps")
-
-    def __init__(
-        self, epoch: int, steps: Mapping[int, Step], end: int, request: Request | None
-    ) -> None:
-        self.epoch = epoch
-        """Of the controller."""
-        self.steps = steps
-        self.end = end
-        """It stands when the quorum's log is committed up to here."""
-        self.request = request
-        """Who waits for it."""
-        self.done = False
-        """Whether the abstract controllers have taken it."""
-
-    def records(self) -> dict[int, tuple[MetadataRecord, ...]]:
-        """What it says, for each partition of which it says something."""
-        said = {}
-        for partition, step in self.steps.items():
-            for destination, message in step.sent:
-                if destination == METADATA_LOG:
-                    said[partition] = message.value.records
-        return said
-
-
-class _Batch(NamedTuple):
-    """A value of the quorum's log: the decision that it stands for, and the ones without records
-    that were made since the last."""
-
-    before: tuple[_Decision, ...]
-    decision: _Decision
-
-
-class _Active:
-    """One active controller."""
-
-    def __init__(self, node: int, epoch: int, states: dict[int, State], end: int) -> None:
-        self.node = node
-        self.epoch = epoch
-        self.states = states
-        """By partition: what it knows, ahead of what is committed."""
-        self.end = end
-        """Of its log, up to its last decision."""
-        self.waiting: deque[_Decision] = deque()
-        self.unlogged: list[_Decision] = []
-        """Decisions without records since the last one with."""
-        self.sessions: dict[int, int] = {}
-        """By broker: when it has been silent for too long."""
-
-
 class Controllers:
     """The controllers of one run. To the quorum they are its clients (QuorumClients)."""
 
@@ -155,8 +100,8 @@ class Controllers:
         self._row = interner.row
         self._session = session
         self._world = world
-        self._active: dict[int, _Active] = {}
-        self._batches: dict[int, _Batch] = {}
+        self._active: dict[int, Active] = {}
+        self._batches: dict[int, Batch] = {}
         """By value."""
         self._committed = 0
         """How much of the quorum's log anybody knows to be committed."""
@@ -218,13 +163,13 @@ class Controllers:
                 active = self._activate(node, row)
             self._settle(active, row.high_watermark)
 
-    def _activate(self, node: int, row: Row) -> _Active:
+    def _activate(self, node: int, row: Row) -> Active:
         self.failovers += self._latest >= 0
         self._latest = row.epoch
         states = {}
         for partition in self._partitions:
             states[partition.number] = self._replayed(row, partition)
-        active = self._active[node] = _Active(node, row.epoch, states, row.epoch_start + 1)
+        active = self._active[node] = Active(node, row.epoch, states, row.epoch_start + 1)
         self._decide(active, dict.fromkeys(states, ControllerFailover()))
         for broker in self._brokers.all:
             self._hear(active, broker)
@@ -306,7 +251,7 @@ class Controllers:
             self._active[node].states[partition].row, replicas
         )
 
-    def _tell_of_others(self, active: _Active, broker: int) -> None:
+    def _tell_of_others(self, active: Active, broker: int) -> None:
         """R14. A broker wants to stop: every partition that may know it is told whether others hold
         it back.
         """
@@ -324,7 +269,7 @@ class Controllers:
             self._decide(active, told)
 
     def _decide(
-        self, active: _Active, inputs: Mapping[int, Input], request: Request | None = None
+        self, active: Active, inputs: Mapping[int, Input], request: Request | None = None
     ) -> None:
         steps = {}
         for partition, input in inputs.items():
@@ -335,35 +280,35 @@ class Controllers:
         for partition, step in steps.items():
             active.states[partition] = step.after
         if not any(step.notable & WRITTEN for step in steps.values()):
-            decision = _Decision(active.epoch, steps, active.end, request)
+            decision = Decision(active.epoch, steps, active.end, request)
             active.unlogged.append(decision)
             self._wait(active, decision)
             self._settle(active, self._world.voter(active.node).high_watermark)
             return
         active.end = len(self._world.voter(active.node).log) + 1
-        decision = _Decision(active.epoch, steps, active.end, request)
+        decision = Decision(active.epoch, steps, active.end, request)
         value = len(self._batches) + 1
-        self._batches[value] = _Batch(tuple(active.unlogged), decision)
+        self._batches[value] = Batch(tuple(active.unlogged), decision)
         active.unlogged.clear()
         self._wait(active, decision)
         self._world.decided(value, steps)
         why = self._world.append(active.node, value)
         assert not why, f"an active controller leads: {why}"
 
-    def _wait(self, active: _Active, decision: _Decision) -> None:
+    def _wait(self, active: Active, decision: Decision) -> None:
         """For what was written before it, and itself, to be committed."""
         active.waiting.append(decision)
         if self.rules.answers_before_commit():
             self._answer(active, decision)
             decision.request = None
 
-    def _step(self, partition: ClusterPartition, active: _Active, input: KnownInput) -> Step | None:
+    def _step(self, partition: ClusterPartition, active: Active, input: KnownInput) -> Step | None:
         state = active.states[partition.number]
         return state.steps.get(input) or partition.machine.step(state, input)
 
     # --- Commits and answers
 
-    def _commit(self, batch: _Batch) -> None:
+    def _commit(self, batch: Batch) -> None:
         for decision in batch.before:
             self._take(decision)
         self._take(batch.decision)
@@ -371,7 +316,7 @@ class Controllers:
             self._past.enter(batch.decision.records())
         self._brokers.committed(batch.decision.records(), self._committed)
 
-    def _take(self, decision: _Decision) -> None:
+    def _take(self, decision: Decision) -> None:
         """The abstract controllers take the step of a decision that stands."""
         if decision.done:
             return
@@ -385,7 +330,7 @@ class Controllers:
                     f"partition {number} what does not follow from the committed log",
                 )
 
-    def _settle(self, active: _Active, high_watermark: int) -> None:
+    def _settle(self, active: Active, high_watermark: int) -> None:
         """Carries out, and answers, what the controller knows to stand."""
         waiting = active.waiting
         while waiting and waiting[0].end <= high_watermark:
@@ -404,7 +349,7 @@ class Controllers:
                     self._take(decision)
             self._answer(active, decision)
 
-    def _answer(self, active: _Active, decision: _Decision) -> None:
+    def _answer(self, active: Active, decision: Decision) -> None:
         request = decision.request
         if request is None:
             return
@@ -435,7 +380,7 @@ class Controllers:
 
     # --- Sessions
 
-    def _hear(self, active: _Active, broker: int) -> None:
+    def _hear(self, active: Active, broker: int) -> None:
         """The session of a broker begins anew."""
         fresh = broker not in active.sessions
         active.sessions[broker] = self._world.now + self._session

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
+import msgspec
+
 from reference.partition.messages import CONTROLLER
 from reference.partition.sim.network import WITH_CONTROLLER
 from reference.partition.sim.options import PartitionOptions
@@ -28,16 +30,13 @@ Arrival: TypeAlias = Callable[[int], None]
 """What is to be done when messages are there, with the one that receives them."""
 
 
-class Request:
+class Request(msgspec.Struct, eq=False):
     """A broker's request; compared by identity, as Kafka's correlation ids would be."""
 
-    __slots__ = ("messages", "slot", "source")
-
-    def __init__(self, source: int, slot: int, messages: Messages) -> None:
-        self.source = source
-        self.slot = slot
-        """What it is about: a partition, or `COMMON`."""
-        self.messages = messages
+    source: int
+    slot: int
+    """What it is about: a partition, or `COMMON`."""
+    messages: Messages
 
 
 COMMON = -1

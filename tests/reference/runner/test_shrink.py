@@ -82,3 +82,9 @@ def test_what_is_no_schedule_is_refused(changed: tuple[str, str], said: str) -> 
     with pytest.raises(ValueError, match="line") as refused:
         read(text.replace(*changed))
     assert said in str(refused.value)
+
+
+def test_a_schedule_that_is_cut_off_is_refused() -> None:
+    head = "\n".join(write(A_SCHEDULE).splitlines()[:3])
+    with pytest.raises(ValueError, match=r"line 4: '' is not `violates …`"):
+        read(head)

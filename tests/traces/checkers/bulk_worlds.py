@@ -21,7 +21,7 @@ from traces.checkers.check import configuration_in
 from traces.checkers.columns import LogBatch, from_history
 from traces.checkers.log import gaps_in
 from traces.checkers.members import Members, members_of
-from traces.checkers.transactions import settled
+from traces.checkers.settled import settled
 from traces.formats import columns
 from traces.history import History
 from traces.rows import Rows, history_of

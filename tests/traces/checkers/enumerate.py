@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import chain, combinations, permutations
 from typing import Final
 
-from traces.checkers.models import REFUSED, Model
+from traces.checkers.sequential import REFUSED, Model
 from traces.history import INDETERMINATE, Operation
 
 OPERATIONS_MAX: Final = 7

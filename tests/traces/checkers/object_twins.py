@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from traces.checkers.models import REFUSED, Model
+from traces.checkers.sequential import REFUSED, Model
 from traces.history import FAIL, INDETERMINATE, OK, Operation
 from traces.values import Real, edn_text
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 from tests.traces.checkers import smt
 from tests.traces.checkers.enumerate import linearization
 from traces.checkers import search
-from traces.checkers.models import Model, model_named
+from traces.checkers.models import model_named
+from traces.checkers.sequential import Model
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from traces.history import History
 

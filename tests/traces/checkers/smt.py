@@ -17,7 +17,7 @@ Real time: if i had completed before j was invoked, before(i, j). Then, by kind 
     kv              with the last put before a get as base, each append after it stands in the
                     answer where the lengths of those before it say, and the lengths add up
 
-Offsets count from 0 and none is left out, as in models.PartitionLog: so an offset below a known one
+Offsets count from 0 and none is left out, as in PartitionLog: so an offset below a known one
 (a hole) must be filled by an append of unknown outcome.
 
 Sizes: meant for up to some ten operations; nothing breaks beyond, it takes longer (`unknown` after
@@ -34,7 +34,8 @@ from typing import Any, Final
 import z3
 
 from traces.checkers import witness
-from traces.checkers.models import MODELS, Model
+from traces.checkers.models import MODELS
+from traces.checkers.sequential import Model
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
 from traces.history import FAIL, INDETERMINATE, Operation
 

@@ -13,7 +13,7 @@ import pytest
 from tests.traces.checkers import opinions as _opinions
 from tests.traces.checkers.opinions import differ, opinions
 from tests.traces.checkers.small import LOG_KINDS, OBJECT_KINDS, log_history, object_history
-from traces.checkers.models import PartitionLog
+from traces.checkers.partition_log import PartitionLog
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from traces.history import History
 

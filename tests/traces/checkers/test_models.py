@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.traces.checkers.calls import call
-from traces.checkers.models import MODELS, REFUSED, Effect, Model, model_named
+from traces.checkers.models import MODELS, model_named
+from traces.checkers.sequential import REFUSED, Effect, Model
 from traces.history import FAIL, INDETERMINATE, Operation
 
 VALUES = (None, 0, 1)

@@ -12,8 +12,9 @@ from benchmarks._objects import history_of
 from tests.traces.checkers.calls import call, history, numbered
 from tests.traces.checkers.enumerate import linearization
 from traces.checkers import jit, witness
-from traces.checkers.models import MODELS, Model, answer, model_named
+from traces.checkers.models import MODELS, model_named
 from traces.checkers.search import Limits, check, check_object
+from traces.checkers.sequential import Model, answer
 from traces.checkers.verdict import HOLDS, SHOWN_MAX, UNKNOWN, VIOLATED, Verdict, shown
 from traces.history import HistoryError, Operation
 

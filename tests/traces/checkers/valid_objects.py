@@ -31,7 +31,7 @@ from tests.traces.checkers import made_objects as made
 from tests.traces.checkers.enumerate import OPERATIONS_MAX, linearization
 from tests.traces.checkers.object_twins import twin
 from traces.checkers.check import check_history
-from traces.checkers.models import Model
+from traces.checkers.sequential import Model
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.formats import jepsen, jsonlines
 from traces.history import History, HistoryError, Operation

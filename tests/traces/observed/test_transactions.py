@@ -11,7 +11,7 @@ import pytest
 
 from live import txnlog as written
 from live.cluster import ClusterError
-from traces.observed import transaction_answers, transactions, txnlog, views
+from traces.observed import transaction_answers, transactions, txnlog, txnrows, views
 from traces.observed.answers import Answer
 from traces.observed.logs import Replica
 from traces.observed.records import ObservedError, Record
@@ -101,7 +101,7 @@ def test_an_exhausted_producer_goes_on_with_the_next_id() -> None:
     ]
     assert transactions.judge(log(last), []).defects == []
     last[4] = row(4, "CompleteCommit", 0, producer=8)
-    assert names(transactions.judge(log(last), [])) == {transactions.EPOCHS}
+    assert names(transactions.judge(log(last), [])) == {txnrows.EPOCHS}
 
 
 def ended(*kinds: str) -> Replica:

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers, _Decision
+from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
+from reference.cluster.sim.decisions import Decision
 
 ROW, SENT = object(), ("records",)
 
@@ -16,7 +17,7 @@ def step(after: object = ROW, sent: object = SENT) -> Any:
     return SimpleNamespace(input=SimpleNamespace(kind="ElectLeaders"), after=after, sent=sent)
 
 
-def taken(decision: _Decision, *steps: object) -> tuple[int, list[str]]:
+def taken(decision: Decision, *steps: object) -> tuple[int, list[str]]:
     """How many steps the abstract controllers were given, and what was violated; steps: what each
     partition's controller makes of its input."""
     given: list[object] = []
@@ -37,8 +38,8 @@ def taken(decision: _Decision, *steps: object) -> tuple[int, list[str]]:
     return len(given), violated
 
 
-def decided() -> _Decision:
-    return _Decision(4, {0: step(), 1: step()}, 7, None)
+def decided() -> Decision:
+    return Decision(4, {0: step(), 1: step()}, 7, None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""A history for who knows of no transactions (log.py), and one whose ends are told once.
+
+settled(history)      the same history, as seen by who reads only what is committed
+ended_once(history)   the same history, ends that were asked for again as one
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from traces.history import (
+    ABORT,
+    COMMIT,
+    FAIL,
+    INDETERMINATE,
+    OK,
+    READ_UNCOMMITTED,
+    TRANSACTION_OPERATIONS,
+    History,
+    Operation,
+)
+
+
+def told_in_steps(history: History) -> bool:
+    """Whether transactions are told step by step."""
+    return any(each.txn is not None or each.f == "init" for each in history.operations)
+
+
+def ended_once(history: History) -> History:
+    """The history, in which an end that was not acknowledged and was asked for again is one end.
+
+    A commit that failed may be followed by an abort, and one that nobody answered by either, which
+    is how the clients of Kafka do it (X36). What they come to is in the place of the last of them;
+    what can be no repetition stays, for `transactions_of` to refuse.
+    """
+    ends: dict[int, Operation] = {}
+    repeated: set[int] = set()
+    for each in history.operations:
+        if each.f != "end" or each.txn is None:
+            continue
+        before = ends.get(each.txn)
+        one = None if before is None else _as_one(before, each)
+        if before is not None and one is not None:
+            repeated.add(before.index)
+        ends[each.txn] = each if one is None else one
+    if not repeated:
+        return history
+    last = {each.index: each for each in ends.values()}
+    told = (last.get(each.index, each) for each in history.operations if each.index not in repeated)
+    return msgspec.structs.replace(history, operations=tuple(told))
+
+
+def _as_one(before: Operation, after: Operation) -> Operation | None:
+    """What two ends of a transaction come to; None: the second is no repetition of the first."""
+    outcomes = (before.outcome, after.outcome)
+    if before.outcome == OK or (before.argument == ABORT and after.argument != ABORT):
+        return None
+    one = msgspec.structs.replace(after, invoked=before.invoked)
+    if after.outcome == OK or before.argument == ABORT:
+        return one
+    # The commit that was asked for first may have been done, unless both failed.
+    outcome = INDETERMINATE if INDETERMINATE in outcomes else FAIL
+    if after.argument == ABORT and before.outcome == FAIL:
+        outcome = FAIL
+    return msgspec.structs.replace(one, argument=COMMIT, outcome=outcome)
+
+
+def settled(history: History) -> History:
+    """The history as seen by who reads only what is committed, and knows of no transactions.
+
+    An append of a transaction that is told step by step is there at some time after the end of that
+    was asked for, and has its outcome: what was never asked to be committed has failed. It is the
+    producer's, who is nobody that reads. Any append may be hidden for as long as a transaction
+    before it is open, so that none is known to be there when it was answered. Fetches of what is
+    not committed say nothing. Raises HistoryError: as above.
+    """
+    steps = told_in_steps(history)
+    if not (steps or any(each.isolation == READ_UNCOMMITTED for each in history.operations)):
+        return history
+    ends = {each.txn: each for each in history.operations if each.f == "end"}
+    told: list[Operation] = []
+    for each in history.operations:
+        if each.f == "append" and steps:
+            told.append(_settled(each, ends.get(each.txn)))
+        elif each.isolation == READ_UNCOMMITTED:
+            told.append(msgspec.structs.replace(each, argument=None, result=None, end=None))
+        elif each.f not in TRANSACTION_OPERATIONS:
+            told.append(each)
+    return msgspec.structs.replace(history, operations=tuple(told))
+
+
+def _settled(append: Operation, end: Operation | None) -> Operation:
+    replace = msgspec.structs.replace
+    if append.txn is None:
+        return replace(append, completed=None)
+    invoked, outcome = append.invoked, FAIL
+    if append.outcome != FAIL and end is not None and end.argument == COMMIT:
+        # What was not acknowledged need not have been written, whatever its transaction came to.
+        sure = end.outcome == FAIL or append.outcome == OK
+        invoked, outcome = end.invoked, end.outcome if sure else INDETERMINATE
+    return replace(
+        append,
+        process=-1 - append.process,
+        invoked=invoked,
+        completed=None,
+        outcome=outcome,
+        group=-1 - append.txn,
+        txn=None,
+    )

@@ -1,0 +1,291 @@
+"""What a call on partitions' logs asks and was told: of producers, consumers, transactions and
+members of groups [jepsen.tests.kafka].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from traces.formats.events import Call, word
+from traces.formats.keys import key_of, plain
+from traces.formats.parts import Part, asked_and_told, refuse
+from traces.formats.text import INT64, shown
+from traces.history import (
+    ABORT,
+    CLIENT_OPERATIONS,
+    COMMIT,
+    ISOLATIONS,
+    MEMBER_OPERATIONS,
+    NOT_COMMITTED,
+    OK,
+    TRANSACTION_OPERATIONS,
+    HistoryError,
+    Operation,
+)
+from traces.values import edn_text
+
+IGNORED: Final = ("debug-topic-partitions",)
+"""Verbs of a log workload that ask nothing of the log."""
+ENDS: Final = ("latest", "earliest")
+"""Our own verbs, that ask where a log ends and begins."""
+OF_LOGS: Final = frozenset(
+    (*CLIENT_OPERATIONS, *TRANSACTION_OPERATIONS, *MEMBER_OPERATIONS, *ENDS, *IGNORED)
+)
+"""Verbs of a log workload, but for what sends, polls, or does both."""
+Positions = dict[str | None, int | None]
+"""Offsets by key; None where a consumer stands."""
+
+
+def log_parts(path: str, call: Call) -> Iterator[Part]:
+    """Raises HistoryError: a verb, or a value, that no log knows."""
+    f = call.invocation.f
+    if f in ("send", "poll", "txn"):
+        yield from _micro_parts(path, call)
+    elif f in CLIENT_OPERATIONS:
+        asked, _ = asked_and_told(path, call)
+        keys = asked if type(asked) is tuple else ()
+        yield Part(f, None, tuple(key_of(key) for key in keys), _rewound(call))
+    elif f in ENDS:
+        yield _end_part(path, call)
+    elif f in TRANSACTION_OPERATIONS:
+        yield _transaction_part(path, call)
+    elif f in MEMBER_OPERATIONS:
+        yield _member_part(path, call)
+    elif f not in IGNORED:
+        raise refuse(path, call, f"{shown(f)} is no operation of a partition's log")
+
+
+def _rewound(call: Call) -> bool | None:
+    """Of an assignment: whether its consumer went back to the beginning."""
+    return True if call.invocation.extra.get("seek-to-beginning?") else None
+
+
+def transaction_of(path: str, call: Call) -> int | None:
+    """The transaction that an operation is told to be a part of."""
+    number = _said(call, "txn")
+    if number is not None and not _is_offset(number):
+        raise refuse(path, call, f"txn is {shown(edn_text(number))}, not a number")
+    assert number is None or type(number) is int
+    return number
+
+
+def _said(call: Call, name: str) -> Any:
+    """What the invocation says under a key, else the completion."""
+    for event in (call.invocation, call.completion):
+        if event is not None and event.extra.get(name) is not None:
+            return event.extra[name]
+    return None
+
+
+def isolation_of(path: str, call: Call) -> str | None:
+    """Of a fetch: what it reads, where it was told."""
+    said = _said(call, "isolation")
+    if said is None:
+        return None
+    isolation = word(said) if isinstance(said, str) else None
+    if isolation not in ISOLATIONS:
+        raise refuse(path, call, f"isolation is {shown(said)}, none of {', '.join(ISOLATIONS)}")
+    return isolation
+
+
+def _transaction_part(path: str, call: Call) -> Part:
+    f = call.invocation.f
+    asked, told = asked_and_told(path, call)
+    if f == "init" and asked is None:
+        raise refuse(path, call, "init without a transactional id")
+    if f == "end":
+        asked = word(asked) if isinstance(asked, str) else asked
+        if asked not in (COMMIT, ABORT):
+            raise refuse(path, call, f"end of {shown(asked)}, not commit or abort")
+    if f == "send-offsets":
+        return Part(f, None, _group_offsets(path, call, asked), None)
+    if f == "committed":
+        if type(asked) is not tuple or len(asked) != 2:
+            raise refuse(path, call, f"committed of {shown(asked)}, not of [group nil]")
+        answered = call.outcome == OK
+        result = _group_offsets(path, call, told, told=True)[1] if answered else None
+        return Part(f, None, asked[0], result)
+    return Part(f, None, None if f == "begin" else asked, None)
+
+
+def _member_part(path: str, call: Call) -> Part:
+    f = call.invocation.f
+    asked, _ = asked_and_told(path, call)
+    if f in ("processed", "commit-offsets"):
+        return Part(f, None, _group_offsets(path, call, asked), None)
+    if (
+        type(asked) is not tuple
+        or len(asked) != 2
+        or (f != "leave" and type(asked[1]) is not tuple)
+    ):
+        what = "[group nil]" if f == "leave" else "[group [k ...]]"
+        raise refuse(path, call, f"{f} of {shown(asked)}, not of {what}")
+    keys = asked[1] if f != "leave" else ()
+    return Part(f, None, (asked[0], tuple(key_of(key) for key in keys)), None)
+
+
+def mark_of(path: str, call: Call) -> str | None:
+    """What the log of the group says of a member's operation."""
+    said = _said(call, "mark")
+    if said is not None and not isinstance(said, str):
+        raise refuse(path, call, f"mark is {shown(said)}, not a string")
+    return said
+
+
+def _group_offsets(path: str, call: Call, value: Any, *, told: bool = False) -> tuple[Any, ...]:
+    """`[group [[k offset] ...]]`; who is told may be told that there is none."""
+    pairs = value[1] if type(value) is tuple and len(value) == 2 else None
+    if type(pairs) is not tuple or not all(
+        type(each) is tuple
+        and len(each) == 2
+        and (_is_offset(each[1]) or (told and each[1] == NOT_COMMITTED))
+        for each in pairs
+    ):
+        what = f"{call.invocation.f} of {shown(value)}, not of [group [[key offset] ...]]"
+        raise refuse(path, call, what, told=told)
+    return value[0], tuple((key_of(key), offset) for key, offset in pairs)
+
+
+def offsets_in(operation: Operation) -> tuple[tuple[str | None, int], ...]:
+    """The offsets of partitions that an operation commits, or is told."""
+    if operation.f in ("send-offsets", "processed", "commit-offsets"):
+        pairs: tuple[tuple[str | None, int], ...] = operation.argument[1]
+        return pairs
+    return operation.result or () if operation.f == "committed" else ()
+
+
+def _end_part(path: str, call: Call) -> Part:
+    """Our own export: `[key nil]` asks, `[key end]` answers."""
+    asked, told = asked_and_told(path, call)
+    if type(asked) is not tuple or len(asked) != 2:
+        raise refuse(path, call, f"{call.invocation.f} of {shown(asked)}, not of [key nil]")
+    end = None
+    if call.outcome == OK:
+        if type(told) is not tuple or len(told) != 2 or not _is_offset(told[1]):
+            raise refuse(path, call, f"{call.invocation.f} answered {shown(told)}", told=True)
+        end = told[1]
+    return Part(call.invocation.f, key_of(asked[0]), None, end)
+
+
+def _micro_parts(path: str, call: Call) -> Iterator[Part]:
+    asked = call.invocation.value
+    if type(asked) is not tuple:
+        raise refuse(path, call, f"{call.invocation.f} of {shown(asked)}, not a list")
+    told = call.completion.value if call.completion else None
+    if type(told) is not tuple or len(told) != len(asked):
+        if call.outcome == OK:
+            what = f"{len(asked)} operations answered {shown(told)}"
+            raise refuse(path, call, what, told=True)
+        told = asked
+    froms = _positions(path, call, "from", asked)
+    ends = _positions(path, call, "ends", asked)
+    tos = _positions(path, call, "to", asked)
+    for before, after in zip(asked, told, strict=True):
+        verb = word(before[0]) if type(before) is tuple and before and _is_word(before[0]) else ""
+        same = type(after) is tuple and after and _is_word(after[0]) and word(after[0]) == verb
+        if not same or verb not in ("send", "poll"):
+            what = f"{shown(before)} answered {shown(after)}: no [:send k v] or [:poll]"
+            raise refuse(path, call, what)
+        if verb == "send":
+            yield _append(path, call, before, after)
+        else:
+            yield from _fetches(path, call, after, next(froms), next(ends), next(tos))
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_offset(value: Any) -> bool:
+    return type(value) is int and value >= 0 and value in INT64
+
+
+def _append(path: str, call: Call, before: tuple[Any, ...], after: tuple[Any, ...]) -> Part:
+    """`[:send k v]`, completed with `[:send k [offset v]]`; the offset may be nil, or not there."""
+    if len(before) != 3 or len(after) != 3 or plain(before[1]) != plain(after[1]):
+        raise refuse(path, call, f"{shown(before)} answered {shown(after)}", told=True)
+    value, said = _checked(path, call, before[2]), _checked(path, call, after[2])
+    offset = None
+    if type(said) is tuple and said != value:
+        if len(said) != 2 or not (said[0] is None or _is_offset(said[0])):
+            raise refuse(path, call, f"{shown(said)} is no [offset value]", told=True)
+        offset, said = said
+    if type(value) is tuple and len(value) == 2:
+        # Some clients send with the place for the offset already there.
+        value = value[1] if value[0] is None else value
+    if said != value:
+        what = f"send of {shown(value)} answered as a send of {shown(said)}"
+        raise refuse(path, call, what, told=True)
+    return Part("append", key_of(before[1]), value, offset)
+
+
+def _checked(path: str, call: Call, value: Any) -> Any:
+    try:
+        return plain(value)
+    except ValueError as error:
+        raise refuse(path, call, str(error)) from None
+
+
+def _fetches(
+    path: str,
+    call: Call,
+    poll: tuple[Any, ...],
+    froms: Positions,
+    ends: Positions,
+    tos: Positions,
+) -> Iterator[Part]:
+    """`[:poll]`, completed with `[:poll {k [[offset v] ...]}]`: a fetch for each key."""
+    answered = poll[1] if len(poll) == 2 else None
+    if len(poll) > 2 or not (answered is None or type(answered) is dict):
+        raise refuse(path, call, f"{shown(poll)} is no [:poll map]", told=True)
+    if answered is None and call.outcome == OK:
+        raise refuse(path, call, "poll without an answer completes as ok", told=True)
+    results = {key_of(k): _records(path, call, each) for k, each in (answered or {}).items()}
+    for key in dict.fromkeys((*froms, *results, *tos)):
+        ended = ends.get(key), tos.get(key)
+        yield Part("fetch", key, froms.get(key), results.get(key), *ended)
+
+
+def _records(path: str, call: Call, records: Any) -> tuple[tuple[int, Any], ...]:
+    if type(records) is not tuple:
+        raise refuse(path, call, f"poll of {shown(records)}, not of a list", told=True)
+    found = []
+    for record in records:
+        if type(record) is not tuple or len(record) != 2 or not _is_offset(record[0]):
+            raise refuse(path, call, f"{shown(record)} is no [offset value]", told=True)
+        found.append((record[0], _checked(path, call, record[1])))
+    return tuple(found)
+
+
+def _positions(path: str, call: Call, name: str, asked: tuple[Any, ...]) -> Iterator[Positions]:
+    """Our own addition: for each poll, from where it asked, where the consumer stood then, or the
+    ends that it was told."""
+    event = call.completion or call.invocation
+    value = event.extra.get(name)
+    maps = (*value, *({} for _ in asked)) if type(value) is tuple else None
+    if value is None:
+        maps = tuple({} for _ in asked)
+    for each in maps or (value,):
+        if type(each) is not dict or not all(o is None or _is_offset(o) for o in each.values()):
+            what = f"{name} is {shown(value)}, not a map of offsets for each poll"
+            raise refuse(path, call, what, told=True)
+        yield {key_of(key): offset for key, offset in each.items()}
+
+
+def check_acks(path: str, operations: list[Operation]) -> None:
+    """One record acknowledged twice is a damaged recording, which no verdict should rest on.
+
+    Two *different* values acknowledged at one offset are what clients of a log that lost its tail
+    do see; that is the anomaly inconsistent-offsets, and for a checker to find.
+    """
+    acked: dict[tuple[str | None, int, Any], int] = {}
+    for operation in operations:
+        if operation.f != "append" or operation.outcome != OK or operation.result is None:
+            continue
+        place = (operation.key, operation.result, operation.argument)
+        first = acked.setdefault(place, operation.line)
+        if first != operation.line:
+            what = f"value {shown(operation.argument)} is acknowledged at offset "
+            what += f"{operation.result} of {operation.key} a second time, first in line {first}"
+            raise HistoryError(path, operation.line, what)
