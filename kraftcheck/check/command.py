@@ -172,7 +172,9 @@ def _outcome(source: Source, *, options: Options, html: Path | None) -> Outcome:
             )
         )
     except exits.BadInput as error:
-        return Outcome(refused=Refused(file=str(source.path), line=0, reason=str(error)))
+        file = str(source.path)
+        reason = str(error).removeprefix(f"{file}: ")
+        return Outcome(refused=Refused(file=file, line=0, reason=reason))
     except OSError as error:
         reason = error.strerror or str(error)
         place = str(error.filename or source.path)

@@ -55,6 +55,9 @@ COMPONENTS: Final = {
     "transactions": Component(
         "kafka.coordinator.transaction.Coordinators", ("transactions",), since="4.0"
     ),
+    "producers": Component(
+        "", ("producers",), host="org.apache.kafka.clients.producer.internals.Told"
+    ),
     "reassignment": Component(
         "org.apache.kafka.controller.Assignments", ("reassignment",), since="4.0"
     ),

@@ -223,6 +223,7 @@ def test_a_history_that_has_not_the_lines_that_were_written_is_refused(
     assert (result.exit_code, result.stdout) == (3, "")
     said = f"{there} lines, and recording.json says that {lines} were written"
     assert said in result.stderr and result.stderr.count("\n") == 1
+    assert result.stderr.count(path.name) == 1
     write(tmp_path, STALE, configuration={}, lines=there)
     assert check(path).exit_code == 0
 

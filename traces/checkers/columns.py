@@ -16,6 +16,7 @@ docs/histories.md says what is made of them.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -42,6 +43,8 @@ MAY: Final = 2
 FETCH: Final = 0
 LATEST: Final = 1
 EARLIEST: Final = 2
+RECORD: Final = 2
+"""Columns of what a fetch returned: offset and value."""
 _KINDS: Final = {"fetch": FETCH, "latest": LATEST, "earliest": EARLIEST}
 
 
@@ -256,10 +259,8 @@ class Builder:
     """Collects the operations of partitions, one segment after the other."""
 
     def __init__(self) -> None:
-        self._appends: list[tuple[int, ...]] = []
-        self._reads: list[tuple[int, ...]] = []
+        self._appends, self._reads, self._records = flat(), flat(), flat()
         self._splits = [0]
-        self._records: list[tuple[int, ...]] = []
         self._operations: list[int] = []
         self._labels: list[str | None] = []
         self._values: dict[Hashable, int] = {}
@@ -285,9 +286,9 @@ class Builder:
         self._labels.append(label)
 
     def batch(self) -> LogBatch:
-        appends = tabled(self._appends, 9)
-        reads = tabled(self._reads, 11)
-        records = tabled(self._records, 2)
+        appends = columns_of(self._appends, 9)
+        reads = columns_of(self._reads, 11)
+        records = columns_of(self._records, RECORD)
         for columns, at in ((appends, 6), (reads, 5), (reads, 8)):
             columns[at] = columns[at].astype(np.int8)
         splits = np.array(self._splits, np.int64)
@@ -305,7 +306,7 @@ class Builder:
 
     def _append(self, segment: int, each: Operation) -> None:
         known = each.outcome == OK and each.result is not None
-        self._appends.append(
+        self._appends.extend(
             (
                 segment,
                 each.process,
@@ -325,7 +326,7 @@ class Builder:
         records = (each.result or ()) if each.f == "fetch" else ()
         told = each.end if each.f == "fetch" else each.result
         start = each.argument if each.f == "fetch" else None
-        self._reads.append(
+        self._reads.extend(
             (
                 *(segment, each.process, session, each.invoked, answered(each)),
                 _KINDS[each.f],
@@ -334,8 +335,9 @@ class Builder:
                 *(CODES[each.outcome], each.index, each.group),
             )
         )
-        self._records += [(_offset(each, at), self._number(value)) for at, value in records]
-        self._splits.append(len(self._records))
+        for at, value in records:
+            self._records.extend((_offset(each, at), self._number(value)))
+        self._splits.append(len(self._records) // RECORD)
 
 
 def _offset(each: Operation, value: int, most: int = OFFSET_MAX) -> int:
@@ -350,7 +352,21 @@ def answered(each: Operation) -> int:
     return NEVER if each.completed is None or each.outcome == INDETERMINATE else each.completed
 
 
+def flat() -> array[int]:
+    """For rows of numbers one after the other: as tuples, what looks for garbage goes over them."""
+    return array("q")
+
+
+def columns_of(rows: array[int], width: int) -> list[Any]:
+    """The columns of rows of so many numbers."""
+    return _by_column(np.frombuffer(rows, np.int64), width)
+
+
 def tabled(rows: Sequence[Sequence[int]], width: int) -> list[Any]:
-    """The columns of a table of so many, by row."""
-    table = np.array(rows, np.int64).reshape(len(rows), width)
+    """The same of rows that are few."""
+    return _by_column(np.array(rows, np.int64), width)
+
+
+def _by_column(numbers: Ints, width: int) -> list[Any]:
+    table = numbers.reshape(-1, width)
     return [np.ascontiguousarray(table[:, at]) for at in range(width)]

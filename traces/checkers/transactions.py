@@ -20,6 +20,8 @@ from traces.checkers.columns import (
     Flags,
     Ints,
     answered,
+    columns_of,
+    flat,
     sessions_of,
     tabled,
 )
@@ -192,10 +194,9 @@ class _Builder:
         self._places: dict[tuple[Any, str | None], int] = {}
         self._ids: dict[Any, int] = {}
         self._ends: list[list[int]] = []
-        self._sends: list[tuple[int, ...]] = []
+        self._sends, self._shown = flat(), flat()
         self._polls: list[list[int]] = []
         self._waiting: dict[int, list[int]] = {}
-        self._shown: list[tuple[int, ...]] = []
         self._inits: list[tuple[int, ...]] = []
         self._consumed: list[tuple[int, ...]] = []
 
@@ -297,7 +298,7 @@ class _Builder:
             return
         offset = UNKNOWN if each.result is None or each.outcome != OK else each.result
         place = (row, partition, value, offset)
-        self._sends.append((*place, each.invoked, int(written), each.index))
+        self._sends.extend((*place, each.invoked, int(written), each.index))
 
     def _poll(self, each: Operation) -> None:
         row, inside = self._transaction(each), self._by_process.get(each.process)
@@ -317,9 +318,8 @@ class _Builder:
                 self._polls.append(
                     [partition, before, after, *times, row, each.process, each.index]
                 )
-        self._shown += [
-            (poll, partition, offset, self._value(value)) for offset, value in each.result or ()
-        ]
+        for offset, value in each.result or ():
+            self._shown.extend((poll, partition, offset, self._value(value)))
 
     def _went(self, each: Operation) -> tuple[int, int]:
         """From where to where a fetch surely went: what it left out there, it passed over."""
@@ -356,7 +356,7 @@ class _Builder:
     def built(self) -> Transactions | None:
         if not self._ends:
             return None
-        sends = tabled(self._sends, 7)
+        sends = columns_of(self._sends, 7)
         sends[5] = sends[5].astype(bool)
         ends = tabled(self._ends, 7)
         ends[5] = ends[5].astype(np.int8)
@@ -364,7 +364,7 @@ class _Builder:
             Ends._make(ends),
             Sends._make(sends),
             Polls._make(tabled(self._polls, 8)),
-            Shown._make(tabled(self._shown, 4)),
+            Shown._make(columns_of(self._shown, 4)),
             Inits._make(tabled(self._inits, 4)),
             Consumed._make(tabled(self._consumed, 7)),
             tuple(self._partitions),
