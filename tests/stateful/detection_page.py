@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.stateful.detecting import BUGS, MACHINES, SHARES, STEPS
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
-from tests.stateful.quantiles import interval, quantile
+from benchmarks.quantiles import interval, quantile
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "measured" / "detection.md"
 SEEDS: Final = 20

@@ -18,7 +18,7 @@ from tests.stateful.detection_page import PAGE, page
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 from tests.stateful.machine import by_position
 from tests.stateful.measure_detection import main
-from tests.stateful.quantiles import interval, quantile
+from benchmarks.quantiles import interval, quantile
 from tla_utils import ToolError
 
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"
