@@ -20,8 +20,8 @@ progress, or a step that TLC refuses. TLC is asked about steps that the correct 
 same row, would not have taken; what it does take is allowed. With mutants for bugs:
 tests/mutation/hunted.py.
 
-Figures are medians over the seeds, each with an interval that holds that of all seeds (quantiles.py)
-if there are six at least.
+Figures are medians over the seeds, each with an interval that holds that of all seeds with 95 %
+(quantiles.py); of fewer than six, with the least and the largest.
 """
 
 from __future__ import annotations
@@ -199,7 +199,9 @@ def spread(values: Sequence[float | None], form: str = ",.1f") -> str:
     the least and the largest. None is larger than any."""
     ordered = ranked(values)
     least, most = interval(values, 0.5) if len(ordered) > 5 else (ordered[0], ordered[-1])
-    told = ["never" if each == inf else format(each, form) for each in (median(ordered), least, most)]
+    told = [
+        "never" if each == inf else format(each, form) for each in (median(ordered), least, most)
+    ]
     return f"{told[0]} ({told[1]} to {told[2]})"
 
 

@@ -127,10 +127,11 @@ class BegunSimulation(PartitionSimulation):
                 self.clients.values = value
                 process = self.clients.new_process()
                 self.clients.operation(process, "append", node, 0).values = [value]
-        elif isinstance(input, BrokerCrash):
-            if input.keep < len(self.row(node).log) or input.corrupt != UNDEFINED:
-                self.losses.has_lost(node)
-                self.judge_promise()
+        elif isinstance(input, BrokerCrash) and (
+            input.keep < len(self.row(node).log) or input.corrupt != UNDEFINED
+        ):
+            self.losses.has_lost(node)
+            self.judge_promise()
         return self.give(node, input) is not None
 
     def _elects(self, broker: int, election: ElectLeaders) -> bool:
