@@ -21,7 +21,7 @@ same row, would not have taken; what it does take is allowed. With mutants for b
 tests/mutation/hunted.py.
 
 Figures are medians over the seeds, each with an interval that holds that of all seeds with 95 %
-(quantiles.py); of fewer than six, with the least and the largest.
+(_quantiles.py); of fewer than six, with the least and the largest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.quantiles import interval, ranked
+from benchmarks._quantiles import interval, ranked
 from reference.bugs.catalog import UnknownBug, bug, bugs_of
 from reference.runner.run import forget, simulate_genomes, simulate_part
 from reference.sim.choices import run_seed

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings, strategies as st
 
-from benchmarks.quantiles import interval, quantile
+from benchmarks._quantiles import interval, quantile
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from tests.stateful import detecting, detection_store, measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk

@@ -62,7 +62,8 @@ from traces.store import Campaign, read_versioned
 GUIDED: Final = "guided"
 """The folder of generations in a trace's own."""
 BEGUN: Final = "begin"
-"""How a run comes about that is made of its seed and begins in the middle of something."""
+"""How runs come about that are made of their seed and begin in the middle of something: a way for
+each thing to which that leads."""
 GENERATION_VERSION: Final = 3
 FADES: Final = (9, 10)
 """What a way has brought counts so much less with each generation."""
@@ -99,11 +100,11 @@ def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
 
 
 def beginnings_of(campaign: Campaign) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """By what it leads to, options of runs that begin in the middle of something. None leads to the
-    bug that the campaign has, or changes what it fixes."""
+    """By way of making a run that begins in the middle of something, options of such runs. None
+    leads to the bug that the campaign has, or changes what it fixes."""
     fixed = campaign.options
     return {
-        of: begins
+        f"{BEGUN} {of}": begins
         for of, begins in family(campaign.scenario).beginnings.items()
         if of != campaign.bug
         and all(fixed.get(name, value) == value for name, value in begins[0].items())
@@ -112,8 +113,7 @@ def beginnings_of(campaign: Campaign) -> dict[str, Sequence[Mapping[str, Any]]]:
 
 def ways_of(campaign: Campaign) -> tuple[str, ...]:
     """The ways to make runs: of a seed, or of kept ones."""
-    begun = (BEGUN,) if beginnings_of(campaign) else ()
-    return (*MUTATIONS, *of_a_seed(campaign), *begun)
+    return (*MUTATIONS, *of_a_seed(campaign), *beginnings_of(campaign))
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,7 +223,7 @@ class Corpus:
         self._kept: dict[int, tuple[bytes, dict[str, Any]]] = {}
         """Of runs that own anything, the choices, and the options that were not drawn."""
         self._of_a_seed = of_a_seed(campaign)
-        self._beginnings = sorted(beginnings_of(campaign).items())
+        self._beginnings = beginnings_of(campaign)
         self.brought = {way: Brought() for way in ways_of(campaign)}
         """By way of making runs, fading."""
 
@@ -299,9 +299,8 @@ class Corpus:
             return Made(how, options=self._of_a_seed[how])
         key = blake2b(f"{self._campaign.seed}/{run}/genome".encode(), digest_size=16).digest()
         stream = SeededStream(key)
-        if how == BEGUN:
-            _, begins = pick(stream, self._beginnings)
-            return Made(how, options=dict(pick(stream, begins)))
+        if how in self._beginnings:
+            return Made(how, options=dict(pick(stream, self._beginnings[how])))
         one, other = lot.draw(stream), lot.draw(stream)
         made = MUTATIONS[how](self._parent(one), self._parent(other), stream)
         of = (one, other) if how == "splice" else (one,)

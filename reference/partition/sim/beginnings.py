@@ -8,7 +8,8 @@ A counterexample is the constants of its model and moves, one a line, which begi
     2 reads 1                        so many batches of metadata that it has not read
     0 does SendReplicaFetch 0        the first of what it wants of that kind
     1 elects PREFERRED               an election before which this broker is listed first
-    0 takes {"type":...}             an input that nothing causes: of a client, a crash, an end
+    0 takes BrokerCrash keep=0       an input that nothing causes: of a client, a crash, an end of
+                                     a session; fields that are -1 are left out
 
 Messages go by number, since what is in them depends on the rules of the run.
 """

@@ -21,8 +21,11 @@ import msgspec
 from msgspec.structs import replace
 
 from reference.partition.messages import (
+    BROKER_INPUTS,
+    CLIENT_REQUESTS,
     CLIENTS,
     CONTROLLER,
+    CONTROLLER_INPUTS,
     BrokerCrash,
     ElectLeaders,
     Input,
@@ -43,7 +46,19 @@ from reference.sim.recorder import Recorder
 FIRST_CLIENT: Final = 100
 """Clients of a beginning count from here, and so do producers."""
 
-_input: Final = msgspec.json.Decoder(cast(type[Input], Input)).decode
+_OF: Final[dict[str, type[Any]]] = {
+    each.__name__: each for each in (*BROKER_INPUTS, *CONTROLLER_INPUTS)
+}
+
+
+def _input(node: int, kind: str, *given: str) -> Input:
+    fields: dict[str, Any] = dict.fromkeys(_OF[kind].__struct_fields__, UNDEFINED)
+    if _OF[kind] in CLIENT_REQUESTS:
+        fields |= {"source": CLIENTS, "destination": node}
+    for each in given:
+        name, _, value = each.partition("=")
+        fields[name] = msgspec.json.decode(value)
+    return cast(Input, msgspec.convert({"type": kind, **fields}, _OF[kind]))
 
 
 class BegunSimulation(PartitionSimulation):
@@ -106,7 +121,7 @@ class BegunSimulation(PartitionSimulation):
                 wants = [want for want in self._states[at].wants if want.kind == wanted]
                 return int(number) < len(wants) and self.take(at, wants[int(number)]) is not None
             case _:
-                return self._takes(at, _input(what))
+                return self._takes(at, _input(at, *what.split()))
 
     def _hears(self, node: int, number: str, kind: str) -> bool:
         assert self._sent is not None
