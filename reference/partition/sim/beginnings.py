@@ -4,7 +4,6 @@ A counterexample is the constants of its model and moves, one a line, which begi
 (the controller, clients) that takes them:
 
     1 hears 5 ReplicaFetchRequest    the message of that type that was sent as the sixth arrives
-    0 loses 4                        the fifth never arrives, whoever sent it
     2 reads 1                        so many batches of metadata that it has not read
     0 does SendReplicaFetch 0        the first of what it wants of that kind
     1 elects PREFERRED               an election before which this broker is listed first

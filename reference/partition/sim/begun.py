@@ -77,7 +77,7 @@ class BegunSimulation(PartitionSimulation):
         self._sent: list[tuple[int, int, KnownInput]] | None = None
         """While it begins, what was sent, in order; None afterwards."""
         self._arrived: set[int] = set()
-        """Numbers of what was sent: it arrived, or never will."""
+        """Numbers of what has arrived."""
 
     def begin(self) -> None:
         super().begin()
@@ -107,13 +107,10 @@ class BegunSimulation(PartitionSimulation):
         match kind:
             case "hears":
                 return self._hears(at, *what.split())
-            case "loses":
-                self._arrived.add(int(what))
-                return True
             case "reads":
                 offset = self.row(at).image.offset
                 records = self.metadata[offset - INITIAL_OFFSET :][: int(what)]
-                return self._takes(at, MetadataUpdate(offset, records))
+                return bool(records) and self._takes(at, MetadataUpdate(offset, records))
             case "elects":
                 return self._elects(at, ElectLeaders(cast(Any, what)))
             case "does":
