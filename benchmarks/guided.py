@@ -20,8 +20,8 @@ progress, or a step that TLC refuses. TLC is asked about steps that the correct 
 same row, would not have taken; what it does take is allowed. With mutants for bugs:
 tests/mutation/hunted.py.
 
-Figures are medians over the seeds, with the least and the largest: of six seeds these two hold the
-median of all with a chance of 97 %.
+Figures are medians over the seeds, each with an interval that holds that of all seeds with 95 %
+(_quantiles.py); of fewer than six, with the least and the largest.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import permutations
+from math import inf
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from benchmarks._quantiles import interval, ranked
 from reference.bugs.catalog import UnknownBug, bug, bugs_of
 from reference.runner.run import forget, simulate_genomes, simulate_part
 from reference.sim.choices import run_seed
@@ -47,6 +49,8 @@ from reference.sim.options import STRETCH
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script
 from traces.counterexamples.relation import Relation
+from traces.cover.charts import ChartStore
+from traces.cover.models import of_scenario, read_covers, select
 from traces.jobs import distinct, novelty
 from traces.jobs.allowed import Allowed
 from traces.jobs.columns import Part
@@ -59,6 +63,8 @@ from traces.store import Campaign
 
 SECONDS, SEEDS, GENERATION = 30.0, 3, 32
 """A generation is as large as that of a guided campaign of 1,280 runs at most."""
+TIER: Final = "campaign"
+CHARTS: Final = Path(__file__).resolve().parents[1] / "runs" / ".verdicts" / "charts"
 PLAIN, GUIDED = "plain", "guided"
 SCENARIOS = ("quorum", "partition", "cluster", "transactions")
 
@@ -149,6 +155,17 @@ class Met(NamedTuple):
         return met[count - 1] if 0 < count <= len(met) else None
 
 
+def edges_of(scenario: str) -> dict[int, int]:
+    """By number of a class, how many edges of the models' graphs it is (traces/cover). TLC charts
+    the graphs, once: a minute or two."""
+    found: Counter[int] = Counter()
+    charts = ChartStore(CHARTS)
+    for model in of_scenario(select(read_covers(), [], [TIER]), scenario):
+        for each in charts.chart(model).classes:
+            found[int.from_bytes(bytes.fromhex(each.key)[:8], "little")] += each.edges
+    return found
+
+
 def meets(campaign: Campaign, way: str, seconds: float) -> Met:
     points: list[Point] = []
     first: dict[str, dict[Any, float]] = {CLASSES: {}, CONDITIONS: {}}
@@ -178,11 +195,12 @@ def reliable(others: Sequence[Set[Any]]) -> set[Any]:
 
 
 def spread(values: Sequence[float | None], form: str = ",.1f") -> str:
-    """The median with the least and the largest; None is larger than any."""
-    ordered = sorted(float("inf") if value is None else value for value in values)
+    """The median, with two values that hold that of all seeds with 95 %; of fewer than six, with
+    the least and the largest. None is larger than any."""
+    ordered = ranked(values)
+    least, most = interval(values, 0.5) if len(ordered) > 5 else (ordered[0], ordered[-1])
     told = [
-        "never" if each == float("inf") else format(each, form)
-        for each in (median(ordered), ordered[0], ordered[-1])
+        "never" if each == inf else format(each, form) for each in (median(ordered), least, most)
     ]
     return f"{told[0]} ({told[1]} to {told[2]})"
 
@@ -196,6 +214,10 @@ def compare(campaign: Campaign, ways: Sequence[str], seconds: float, seeds: int)
         for field in Point._fields[1:]:
             ends = [float(np.interp(seconds, *_line(met.points, field))) for met in own]
             print(f"{way:<9} {field:<10} {spread(ends, ',.0f')}")
+    edges = edges_of(campaign.scenario)
+    for way, own in found.items():
+        seen = [sum(edges.get(number, 0) for number in met.after(seconds, CLASSES)) for met in own]
+        print(f"{way:<9} edges       {spread(seen, ',.0f')} of {sum(edges.values()):,}")
     for kind in (CLASSES, CONDITIONS):
         plain = [met.after(seconds, kind) for met in found[PLAIN]]
         shared = [len(one & other) / len(one) for one, other in permutations(plain, 2)]

@@ -105,6 +105,8 @@ class Family(NamedTuple):
     property, explanation) of the first property that a run breaks, whether or not it was promised;
     the slow way. taken_by: the names of the protocols of runs for which these options are
     requested, the first of them that of the run, or of a cluster's quorum; unsaid, the scenario's.
+    beginnings: by what it leads to, a bug or a goal, options of runs that begin in the middle of
+    something.
     """
 
     scenario: Any
@@ -120,6 +122,7 @@ class Family(NamedTuple):
     on_request: Mapping[str, Mapping[str, Any]] = {}
     unpromised: Callable[[Any], tuple[int, str, str] | None] | None = None
     taken_by: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
+    beginnings: Mapping[str, Sequence[Mapping[str, Any]]] = {}
 
 
 def who(node: int) -> str:

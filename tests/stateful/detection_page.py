@@ -8,9 +8,9 @@ from math import inf
 from pathlib import Path
 from typing import Final
 
+from benchmarks._quantiles import interval, quantile
 from tests.stateful.detecting import BUGS, MACHINES, SHARES, STEPS
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
-from tests.stateful.quantiles import interval, quantile
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "measured" / "detection.md"
 SEEDS: Final = 20

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings, strategies as st
 
+from benchmarks._quantiles import interval, quantile
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from tests.stateful import detecting, detection_store, measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
@@ -18,7 +19,6 @@ from tests.stateful.detection_page import PAGE, page
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 from tests.stateful.machine import by_position
 from tests.stateful.measure_detection import main
-from tests.stateful.quantiles import interval, quantile
 from tla_utils import ToolError
 
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -43,7 +43,7 @@ import numpy as np
 import pyarrow as pa
 
 from reference.runner.scenarios import family
-from reference.sim.choices import SeededStream, Stream, run_seed
+from reference.sim.choices import SeededStream, Stream, pick, run_seed
 from reference.sim.genomes import (
     FRESH,
     MUTATIONS,
@@ -61,6 +61,9 @@ from traces.store import Campaign, read_versioned
 
 GUIDED: Final = "guided"
 """The folder of generations in a trace's own."""
+BEGUN: Final = "begin"
+"""How runs come about that are made of their seed and begin in the middle of something: a way for
+each thing to which that leads."""
 GENERATION_VERSION: Final = 3
 FADES: Final = (9, 10)
 """What a way has brought counts so much less with each generation."""
@@ -96,9 +99,21 @@ def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
     return {how: own for how, own in ways.items() if not own.keys() & campaign.options.keys()}
 
 
+def beginnings_of(campaign: Campaign) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """By way of making a run that begins in the middle of something, options of such runs. None
+    leads to the bug that the campaign has, or changes what it fixes."""
+    fixed = campaign.options
+    return {
+        f"{BEGUN} {of}": begins
+        for of, begins in family(campaign.scenario).beginnings.items()
+        if of != campaign.bug
+        and all(fixed.get(name, value) == value for name, value in begins[0].items())
+    }
+
+
 def ways_of(campaign: Campaign) -> tuple[str, ...]:
     """The ways to make runs: of a seed, or of kept ones."""
-    return (*MUTATIONS, *of_a_seed(campaign))
+    return (*MUTATIONS, *of_a_seed(campaign), *beginnings_of(campaign))
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,6 +223,7 @@ class Corpus:
         self._kept: dict[int, tuple[bytes, dict[str, Any]]] = {}
         """Of runs that own anything, the choices, and the options that were not drawn."""
         self._of_a_seed = of_a_seed(campaign)
+        self._beginnings = beginnings_of(campaign)
         self.brought = {way: Brought() for way in ways_of(campaign)}
         """By way of making runs, fading."""
 
@@ -283,6 +299,8 @@ class Corpus:
             return Made(how, options=self._of_a_seed[how])
         key = blake2b(f"{self._campaign.seed}/{run}/genome".encode(), digest_size=16).digest()
         stream = SeededStream(key)
+        if how in self._beginnings:
+            return Made(how, options=dict(pick(stream, self._beginnings[how])))
         one, other = lot.draw(stream), lot.draw(stream)
         made = MUTATIONS[how](self._parent(one), self._parent(other), stream)
         of = (one, other) if how == "splice" else (one,)

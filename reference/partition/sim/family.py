@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
+from reference.partition.sim.beginnings import beginnings
+from reference.partition.sim.begun import BegunSimulation
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.network import FETCHES, WITH_CONTROLLER
 from reference.partition.sim.options import (
@@ -83,6 +85,11 @@ def _flags(registration: Any) -> str:
     return "f" if registration.fenced else "s" if registration.stopping else "."
 
 
+def _simulation(scenario: Any, options: PartitionOptions, *given: Any) -> PartitionSimulation:
+    of = PartitionSimulation if options.begins is msgspec.UNSET else BegunSimulation
+    return of(scenario, options, *given)
+
+
 SUFFERS: Final = {of: {"suffering": of} for of in (*FETCHES, *WITH_CONTROLLER)}
 
 FAMILY: Final = Family(
@@ -91,7 +98,7 @@ FAMILY: Final = Family(
     draw=lambda chooser, fixed: OPTIONS.draw(chooser, PARTITION.palettes, fixed),
     memo=PartitionMemo,
     key=PARTITION.name,
-    simulation=PartitionSimulation,
+    simulation=_simulation,
     manner=Manner(
         LEGEND,
         f"{'role':<4} {'epoch':>5} {'ldr':>3} {'log':<8} {'hw':>3} {'isr':<8}",
@@ -105,5 +112,6 @@ FAMILY: Final = Family(
     ),
     first_look=60,
     on_request=SUFFERS,
+    beginnings=beginnings(),
     unpromised=first_violation,
 )

@@ -35,8 +35,10 @@ from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.campaigns import Options, run_campaign
 from traces.jobs.columns import Part
 from traces.jobs.guidance import (
+    BEGUN,
     Corpus,
     Generation,
+    beginnings_of,
     genome_of,
     genomes_table,
     of_a_seed,
@@ -203,6 +205,40 @@ def test_a_first_generation_is_that_of_a_plain_campaign() -> None:
 def test_of_every_scenario_it_is_known_what_its_rules_answered(scenario: str) -> None:
     _, _, decided = simulate_genomes(scenario, SEED, 0, [Genome((), 1)])
     assert any(decided)
+
+
+def test_runs_begin_in_the_middle_of_something_but_not_of_what_is_sought() -> None:
+    """Not of what leads to the campaign's bug; none where it fixes another constant."""
+    plain = Campaign(scenario="partition", seed=1, runs=0, guided=32)
+    known = beginnings_of(plain)
+    assert len(known) > 20 and known.keys() < {*ways_of(plain)}
+    sought = msgspec.structs.replace(plain, bug="Z38")
+    assert known.keys() - beginnings_of(sought).keys() == {f"{BEGUN} Z38"}
+    fixed = msgspec.structs.replace(plain, options={"replicas": 3})
+    assert {o["replicas"] for of in beginnings_of(fixed).values() for o in of} == {3}
+    other = msgspec.structs.replace(plain, options={"replicas": 4})
+    assert not beginnings_of(other)
+
+
+def test_a_run_that_begins_so_is_one_of_a_generation() -> None:
+    """A function of the campaign and the run; half of the steps stay plain."""
+    campaign = Campaign(scenario="partition", seed=1, runs=0, guided=64, bug="Z38")
+    _, made, _ = simulate_genomes("partition", 1, 0, [Genome((), 1)])
+    found = []
+    for _ in range(2):
+        corpus = Corpus(campaign, "this")
+        first = corpus.generation(0)
+        met = met_by({run: [run] for run in range(64)})
+        corpus.take(first, met, genomes_table(0, [40] * 64, made * 64))
+        found.append(corpus.generation(1))
+    assert found[0] == found[1]
+    begun = [each for each in found[0].runs if each.how.startswith(BEGUN)]
+    assert begun and not any(each.parents or each.choices for each in begun)
+    assert all(each.how == f"{BEGUN} {each.options['begins'][0]}" for each in begun)
+    assert sum(each.how == FRESH for each in found[0].runs) == 32
+    options = begun[0].genome(5).options({})
+    run = simulate_run("partition", 1, 0, "Z38", options, begun[0].genome(5).chooser())
+    assert run.result.options.begins == tuple(options["begins"])
 
 
 # -- What is new
