@@ -35,7 +35,7 @@ from reference.protocols import (
     row_has_form,
     takers_of,
 )
-from traces.jobs.pieces import Pieces, apart
+from traces.jobs.pieces import Item, Pieces, apart, item_of
 from traces.jobs.protocols import (
     constants_text,
     decode_constants,
@@ -173,7 +173,7 @@ class Part:
 
         self._known = tables.known or {}
         self._rows_apart: dict[int, Pieces] = {}
-        self._inputs_apart: dict[int, Pieces] = {}
+        self._items: dict[int, Item] = {}
         self.row_bodies: list[bytes] = self.tables["rows"]["body"].to_pylist()
         self.row_digests: list[bytes] = self.tables["rows"]["digest"].to_pylist()
         self.input_bodies: list[bytes] = self.tables["inputs"]["body"].to_pylist()
@@ -358,9 +358,9 @@ class Part:
             action=self.action[number],
             node=node,
             before=self._row_pieces(before),
-            input=self._input_pieces(input),
+            input=self._item(input),
             after=self._row_pieces(after),
-            sent=tuple([self._input_pieces(self._sent(message)) for message in sent]),
+            sent=tuple([self._item(self._sent(message)) for message in sent]),
             ignored=self.ignored[number],
         )
 
@@ -370,10 +370,10 @@ class Part:
             known = self._rows_apart[number] = apart(self.rows[number])
         return known
 
-    def _input_pieces(self, number: int) -> Pieces:
-        known = self._inputs_apart.get(number)
+    def _item(self, input: int) -> Item:
+        known = self._items.get(input)
         if known is None:
-            known = self._inputs_apart[number] = apart(self.inputs[number])
+            known = self._items[input] = item_of(apart(self.inputs[input]))
         return known
 
     def first_step(self, node: int, row: int) -> Step:

@@ -59,7 +59,7 @@ class Piece:
         self._key = _KEYS[named, bool(self.values), bool(self.ranks), bool(self.positions)]
         self.bytes = b"" if self._key else place.encoded(value)
         self._forms: dict[Any, bytes] = {}
-        self._told: dict[Names, Sequence[Any]] = {}
+        self._told: dict[Names, Names] = {}
 
     def form(self, renaming: Renaming) -> bytes:
         """Its encoding under other names, if a renaming may change it."""
@@ -73,16 +73,19 @@ class Piece:
             known = self._forms[key] = self._place.encoded(renamed(renaming, self.value))
         return known
 
-    def told(self, nodes: Names) -> Sequence[Any]:
-        """What it says of each of these nodes: in terms that no renaming of nodes and values
-        changes."""
+    def told(self, nodes: Names) -> Names:
+        """Of each of these nodes its place among them by what is said of it: in terms that no
+        renaming of nodes and values changes. Empty where it is the same of all."""
         known = self._told.get(nodes)
         if known is None:
             column = self._place.column
             assert column is not None, "others say nothing"
-            known = self._told[nodes] = column(nodes, self.value)
-            if len(known) != len(nodes):
-                raise ValueError(f"{len(known)} entries of {len(nodes)} nodes")
+            said = column(nodes, self.value)
+            if len(said) != len(nodes):
+                raise ValueError(f"{len(said)} entries of {len(nodes)} nodes")
+            places = {each: at for at, each in enumerate(sorted(set(said)))}
+            known = tuple([places[each] for each in said]) if len(places) > 1 else ()
+            self._told[nodes] = known
         return known
 
 
@@ -155,6 +158,8 @@ class Layout:
         self.places = [place for _, place in placed]
         self._known = [place.known for place in self.places]
         self.by_node = [at for at, place in enumerate(self.places, 1) if place.is_by_node]
+        self.varying = [at for at, place in enumerate(self.places) if place.renaming is not None]
+        """From 0 on, those that a renaming may change."""
         self._read = _reader(self.paths)
 
     def apart(self, item: Any) -> Pieces:
@@ -192,14 +197,14 @@ def apart(item: msgspec.Struct) -> Pieces:
 
 
 def step_apart(step: Step) -> Step:
-    """A step whose rows, input and messages are in pieces."""
+    """A step whose rows are in pieces, and whose input and messages are items."""
     return Step(
         step.action,
         step.node,
         apart(step.before),
-        None if step.input is None else apart(step.input),
+        None if step.input is None else item_of(apart(step.input)),
         apart(step.after),
-        tuple([apart(message) for message in step.sent]),
+        tuple([item_of(apart(message)) for message in step.sent]),
         step.ignored,
     )
 
@@ -208,33 +213,67 @@ class Item:
     """A row, an input or a message in pieces, which many steps have.
 
     values, ranks, positions: that it has; values each once, in the order of first appearance.
-    telling: the pieces that say something of nodes. forms: for whoever asks for its encodings
-    again.
     """
 
     __slots__ = (
-        *("_layout", "_still", "_varying"),
-        *("forms", "positions", "ranks", "telling", "values"),
+        *("_counts", "_forms", "_layout", "_still", "_telling", "_told", "_varying"),
+        *("positions", "ranks", "values"),
     )
 
     def __init__(self, pieces: Pieces) -> None:
         self._layout: Layout = pieces[0]
         self._still = [piece.bytes for piece in pieces[1:]]
-        self._varying = [(at, pieces[at + 1]) for at, form in enumerate(self._still) if not form]
+        self._varying = [
+            (at, pieces[at + 1]) for at in self._layout.varying if not self._still[at]
+        ]
         varying = [piece for _, piece in self._varying]
         values = [value for piece in varying for value in piece.values]
         self.values = tuple(dict.fromkeys(values))
         self.ranks = frozenset().union(*[piece.ranks for piece in varying])
         self.positions = [position for piece in varying for position in piece.positions]
-        self.telling = [piece for piece in varying if piece.tells]
-        self.forms: dict[Any, bytes] = {}
+        self._telling = [piece for piece in varying if piece.tells]
+        self._counts = {len(pieces[at].value) for at in self._layout.by_node}
+        self._told: dict[Names, tuple[Names, ...]] = {}
+        self._forms: dict[Renaming, bytes] = {}
+
+    def told(self, nodes: Names) -> tuple[Names, ...]:
+        """What its pieces say of each of these nodes, where it is not the same of all.
+
+        Raises ValueError where it is not one of so many nodes.
+        """
+        known = self._told.get(nodes)
+        if known is None:
+            if self._counts - {len(nodes)}:
+                raise ValueError(f"a {self._layout.struct.__name__} of others")
+            told = [piece.told(nodes) for piece in self._telling]
+            known = self._told[nodes] = tuple(filter(None, told))
+        return known
 
     def encoded(self, renaming: Renaming) -> bytes:
         """The bytes of the whole under other names."""
-        forms = self._still.copy()
-        for at, piece in self._varying:
-            forms[at] = piece.form(renaming)
-        return self._layout.joined(forms)
+        known = self._forms.get(renaming)
+        if known is None:
+            forms, found = self._still.copy(), renaming.forms
+            for at, piece in self._varying:
+                form = found.get(piece)
+                if form is None:
+                    form = found[piece] = piece.form(renaming)
+                forms[at] = form
+            known = self._forms[renaming] = self._layout.joined(forms)
+        return known
+
+
+_items: Final[dict[Pieces, Item]] = {}
+
+
+def item_of(pieces: Pieces) -> Item:
+    """The one object for these pieces."""
+    known = _items.get(pieces)
+    if known is None:
+        if len(_items) >= MOST:
+            _items.clear()
+        known = _items[pieces] = Item(pieces)
+    return known
 
 
 def whole(pieces: Pieces) -> Any:
@@ -256,6 +295,7 @@ def _built(struct: type[msgspec.Struct], path: str, values: dict[str, Any]) -> A
 def make_room(most: int = MOST) -> None:
     """Forgets all that was found, if there is more of it."""
     if sum(len(place.known) for place in _places) > most:
+        _items.clear()
         for place in _places:
             place.known.clear()
 
