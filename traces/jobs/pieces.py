@@ -223,9 +223,7 @@ class Item:
     def __init__(self, pieces: Pieces) -> None:
         self._layout: Layout = pieces[0]
         self._still = [piece.bytes for piece in pieces[1:]]
-        self._varying = [
-            (at, pieces[at + 1]) for at in self._layout.varying if not self._still[at]
-        ]
+        self._varying = [(at, pieces[at + 1]) for at in self._layout.varying if not self._still[at]]
         varying = [piece for _, piece in self._varying]
         values = [value for piece in varying for value in piece.values]
         self.values = tuple(dict.fromkeys(values))
