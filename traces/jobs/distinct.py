@@ -274,6 +274,7 @@ _namers: dict[Path, _Namer] = {}
 def forget() -> None:
     """Frees what this process remembers of classes; the next part finds them anew."""
     _namers.clear()
+    make_room(most=0)
     forget_stored()
 
 
