@@ -33,7 +33,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reference.kit.protocol import Beginning
-from traces.jobs.pieces import Layout, Pieces, layout_of
+from traces.jobs.pieces import Item, Layout, Pieces, item_of, layout_of
 from traces.jobs.renaming import Renaming, Renumbering, Step
 
 _Way: TypeAlias = tuple[int, tuple[str, ...]]
@@ -65,9 +65,9 @@ class Beginnings:
         noted, noted_after = self._left(before, after, count)
         return step._replace(
             before=self._row(bare, noted, count),
-            input=self._lowered(step.input, count),
+            input=self._item(step.input, count),
             after=self._row(bare_after, noted_after, count),
-            sent=tuple([self._lowered(message, count) for message in step.sent]),
+            sent=tuple([self._item(message, count) for message in step.sent]),
         )
 
     def _common(self, step: Step, before: Pieces, after: Pieces) -> int:
@@ -75,8 +75,8 @@ class Beginnings:
         logs = [*_found(before, self._logs)]
         if after is not before:
             logs += _found(after, self._logs)
-        items = (before, step.input, after, *step.sent)
-        positions = [p for item in items for piece in item[1:] for p in piece.positions]
+        positions = [p for row in (before, after) for piece in row[1:] for p in piece.positions]
+        positions += [p for item in (step.input, *step.sent) for p in item.positions]
         count = max(0, min([*[len(log) - 1 for log in logs], *positions], default=0))
         for other in logs[1:]:
             if other is not logs[0]:
@@ -110,6 +110,9 @@ class Beginnings:
             logs = [log[count:] for log in _found(lowered, self._logs)]
             lowered = _changed(lowered, self._logs, iter(logs))
         return _changed(lowered, self._noted, iter(noted)) if self._noted else lowered
+
+    def _item(self, item: Item, count: int) -> Item:
+        return item_of(self._lowered(item.pieces, count)) if item.positions else item
 
     def _lowered(self, pieces: Pieces, count: int) -> Pieces:
         """The same with its positions lowered."""

@@ -37,7 +37,7 @@ take have equal forms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain, permutations, product
 from math import factorial, prod
@@ -48,14 +48,14 @@ import msgspec
 from reference.kit.fields import NODES, fields_of
 from reference.protocols import AnyConstants, kind_of, peers_of, protocol_of, takers_of
 from tla_utils.errors import ToolError
-from traces.jobs.pieces import Item, Layout, Pieces, step_apart
+from traces.jobs.pieces import Item, item_of, step_apart
 from traces.jobs.renaming import UNCHANGED, Names, Renaming, Renumbering, Step as Step
 
 UNNUMBERED: Final = -1
 """In place of a value that has no number yet, where messages are put in an order."""
 NO_RANK: Final = -1
 MEMO_LIMIT: Final = 200_000
-"""How many renamed rows and messages are kept at most, each a few hundred bytes."""
+"""How many steps are kept at most, each with a few hundred bytes."""
 MOST_ORDERS: Final = 120
 """With more orders than this to try, signatures alone decide: sound, but it may tell two renamings
 of one step apart. Five nodes have at most 24 orders."""
@@ -83,6 +83,9 @@ class CanonicalStep(NamedTuple):
         return blake2b(_encode(parts), digest_size=16).digest()
 
 
+Values: TypeAlias = tuple[int, ...]
+Told: TypeAlias = tuple[Names, ...]
+"""What an item says of nodes, one thing after the other."""
 _Form: TypeAlias = tuple[tuple[bytes, ...], tuple[bytes, ...]]
 """The rows with the input between them, and the messages."""
 
@@ -97,10 +100,9 @@ class Canonicaliser:
         """renames: nodes and ranks; values are at any rate."""
         self.constants = constants
         self._renames = renames
-        self._items: dict[Pieces, Item] = {}
-        self._steps: dict[tuple[str, int, str, tuple[Item, ...]], CanonicalStep] = {}
+        self._steps: dict[tuple[Any, ...], CanonicalStep] = {}
         """By action, node, why the input was ignored, and the items, each of them one object."""
-        self._renamings: dict[tuple[Names, Renumbering], Renaming] = {}
+        self._renamings: dict[tuple[Names, Values, Renumbering], Renaming] = {}
         self._takers = frozenset(takers_of(constants))
         self._peers = peers_of(constants)
         apart = protocol_of(constants).apart(constants)
@@ -108,8 +110,8 @@ class Canonicaliser:
             next((at for at, each in enumerate(apart) if node in each), -1) for node in self._peers
         ]
         self._first_names = {node: self._named((node,))[0] for node in self._peers}
-        self._names: dict[Names, Names] = {}
-        """Of nodes in an order: the name of each, in their own order."""
+        self._names: dict[tuple[int, tuple[Told, ...]], list[Names]] = {}
+        """By the acting node, and by what items tell of nodes: the names to try."""
         self._first_rows_differ = any(
             field.of in NODES and getattr(constants, field.name) != self._peers
             for field in fields_of(constants.__class__)
@@ -126,26 +128,24 @@ class Canonicaliser:
         """
         if step.node not in self._takers:
             raise ToolError(f"{step.action} was recorded for {step.node}, which is no node")
-        if max(len(self._items), len(self._steps)) > MEMO_LIMIT:
-            self._items.clear()
+        if len(self._steps) > MEMO_LIMIT:
             self._steps.clear()
             self._renamings.clear()
-        outside = [self._item(item) for item in _outside(step)]
-        sent = [self._item(message) for message in step.sent]
-        key = (step.action, step.node, step.ignored, (*outside, *sent))
+            self._names.clear()
+        outside = _outside(step)
+        key = (step.action, step.node, step.ignored, *outside, step.sent)
         known = self._steps.get(key)
         if known is None:
-            known = self._steps[key] = self._representative(step, outside, sent)
+            known = self._steps[key] = self._representative(step, outside)
         return known
 
-    def _representative(
-        self, step: Step, outside: Sequence[Item], sent: Sequence[Item]
-    ) -> CanonicalStep:
-        numbers = _extend({}, [value for each in outside for value in each.values])
+    def _representative(self, step: Step, outside: Sequence[Item]) -> CanonicalStep:
+        sent: Sequence[Item] = step.sent
+        values = _each_once(outside)
         try:
             renumbering = self._renumbering(step, [*outside, *sent])
             forms = [
-                self._form(outside, sent, names, numbers, renumbering)
+                self._form(outside, sent, names, values, renumbering)
                 for names in self._bijections(step, outside)
             ]
         except (ValueError, IndexError) as error:
@@ -160,33 +160,24 @@ class Canonicaliser:
         input = taken[0] if taken else b""
         return CanonicalStep(step.action, node, before, input, after, messages, step.ignored)
 
-    def _item(self, pieces: Pieces) -> Item:
-        known = self._items.get(pieces)
-        if known is None:
-            layout: Layout = pieces[0]
-            if any([len(pieces[at].value) != len(self._peers) for at in layout.by_node]):
-                of = layout.struct.__name__
-                raise ToolError(f"a {of} was recorded that is not one of the nodes {self._peers}")
-            known = self._items[pieces] = Item(pieces)
-        return known
-
     def _is_renamed(self, step: Step) -> bool:
         """First rows are not, where constants name some of the nodes."""
         if not self._renames or (step.input is None and self._first_rows_differ):
             return False
         return step.node in self._peers or kind_of(self.constants, step.node).renames
 
-    def _bijections(self, step: Step, outside: Sequence[Item]) -> Iterator[Names]:
+    def _bijections(self, step: Step, outside: Sequence[Item]) -> Sequence[Names]:
         """Names for the nodes, in their order: the acting one is the first, the rest as signed."""
+        told = tuple([each.told(self._peers) for each in (*outside, *step.sent)])[: len(outside)]
         if not self._is_renamed(step):
-            yield self._peers
-            return
-        for others in self._orders(step.node, outside):
-            order = (step.node, *others) if step.node in self._peers else others
-            names = self._names.get(order)
-            if names is None:
-                names = self._names[order] = self._named(order)
-            yield names
+            return (self._peers,)
+        found = self._names.get((step.node, told))
+        if found is None:
+            first = (step.node,) if step.node in self._peers else ()
+            orders = self._orders(step.node, told)
+            found = [self._named((*first, *others)) for others in orders]
+            self._names[step.node, told] = found
+        return found
 
     def _named(self, order: Names) -> Names:
         """The names of nodes in this order: of those that handlers do not tell apart the first."""
@@ -195,17 +186,16 @@ class Canonicaliser:
         names = {node: next(free[kind[node]]) for node in order}
         return tuple([names[node] for node in sorted(order)])
 
-    def _orders(self, acting: int, outside: Sequence[Item]) -> Iterator[Names]:
-        """The orders of the other nodes among which the least form is looked for."""
+    def _orders(self, acting: int, told: Sequence[Told]) -> Iterator[Names]:
+        """The orders of the other nodes among which the least form is looked for. told: of nodes,
+        by one item after the other."""
         others = [at for at, node in enumerate(self._peers) if node != acting]
         kinds = [
             [at for at in others if self._kinds[at] == kind] for kind in sorted({*self._kinds})
         ]
         groups = [kind for kind in kinds if kind]
-        for piece in chain.from_iterable([each.telling for each in outside]):
-            if len(groups) == len(others):
-                break
-            groups = _told_apart(groups, piece.told(self._peers))
+        for places in chain.from_iterable(told):
+            groups = _told_apart(groups, places)
         if prod(factorial(len(group)) for group in groups) > MOST_ORDERS:
             yield tuple([self._peers[at] for group in groups for at in group])
             return
@@ -217,43 +207,33 @@ class Canonicaliser:
         outside: Sequence[Item],
         sent: Sequence[Item],
         names: Names,
-        numbers: Mapping[int, int],
+        values: Values,
         renumbering: Renumbering,
     ) -> _Form:
-        def form(item: Item, numbers: Mapping[int, int]) -> bytes:
-            return self._encode(item, names, numbers, renumbering)
-
-        messages = sorted([form(each, numbers) for each in sent])
-        if any([value not in numbers for each in sent for value in each.values]):
+        renaming = self._renaming(names, values, renumbering)
+        messages = [each.encoded(renaming) for each in sent]
+        if any([value not in values for each in sent for value in each.values]):
             # Never so in a step of the reference, which sends what it has.
-            order = sorted(sent, key=lambda each: form(each, numbers))
-            numbers = _extend(numbers, [v for each in order for v in each.values])
-            messages = sorted([form(each, numbers) for each in sent])
-        return tuple([form(each, numbers) for each in outside]), tuple(messages)
+            order = [sent[at] for at in sorted(range(len(sent)), key=messages.__getitem__)]
+            renaming = self._renaming(names, _each_once(order, values), renumbering)
+            messages = [each.encoded(renaming) for each in sent]
+        return tuple([each.encoded(renaming) for each in outside]), tuple(sorted(messages))
 
-    def _encode(
-        self,
-        item: Item,
-        names: Names,
-        numbers: Mapping[int, int],
-        renumbering: Renumbering,
-    ) -> bytes:
-        own = tuple([numbers.get(value, UNNUMBERED) for value in item.values])
-        key = (names, own, renumbering)
-        known = item.forms.get(key)
+    def _renaming(self, names: Names, values: Values, renumbering: Renumbering) -> Renaming:
+        """The one object. values: in the order of their numbers."""
+        known = self._renamings.get((names, values, renumbering))
         if known is None:
-            renaming = self._renamings.get((names, renumbering))
-            if renaming is None:
-                renaming = Renaming(self._peers, names, int, renumbering)
-                self._renamings[names, renumbering] = renaming
-            renaming.number = lambda value: numbers.get(value, UNNUMBERED)
-            known = item.forms[key] = item.encoded(renaming)
+            numbers = {value: number for number, value in enumerate(values, 1)}
+            known = Renaming(
+                self._peers, names, lambda value: numbers.get(value, UNNUMBERED), renumbering
+            )
+            self._renamings[names, values, renumbering] = known
         return known
 
     def renumbering(self, step: Step) -> Renumbering:
         """What becomes of the step's ranks and positions."""
         apart = step_apart(step)
-        return self._renumbering(apart, [*map(self._item, (*_outside(apart), *apart.sent))])
+        return self._renumbering(apart, [*_outside(apart), *apart.sent])
 
     def _renumbering(self, step: Step, items: Sequence[Item]) -> Renumbering:
         kind, shift = kind_of(self.constants, step.node), 0
@@ -283,14 +263,13 @@ def _told_apart(groups: list[list[int]], told: Sequence[Any]) -> list[list[int]]
     return finer
 
 
-def _outside(step: Step) -> list[Pieces]:
+def _outside(step: Step) -> list[Item]:
     """What values are numbered by, in this order: all but what is sent."""
-    items = (step.before, step.input, step.after)
-    return [item for item in items if item is not None]
+    before = item_of(step.before)
+    after = before if step.after is step.before else item_of(step.after)
+    return [before, after] if step.input is None else [before, step.input, after]
 
 
-def _extend(numbers: Mapping[int, int], values: Iterable[int]) -> dict[int, int]:
-    extended = dict(numbers)
-    for value in values:
-        extended.setdefault(value, len(extended) + 1)
-    return extended
+def _each_once(items: Iterable[Item], values: Values = ()) -> Values:
+    """These values, and those of the items, in the order of first appearance."""
+    return tuple(dict.fromkeys([*values, *[value for each in items for value in each.values]]))

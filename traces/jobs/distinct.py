@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -286,6 +286,7 @@ _namers: dict[tuple[Path, bool], _Namer] = {}
 def forget() -> None:
     """Frees what this process remembers of classes; the next part finds them anew."""
     _namers.clear()
+    make_room(most=0)
     forget_stored()
 
 
@@ -321,9 +322,11 @@ class Classes:
         ill = part.ill_formed
         counts = np.bincount(part.taken, minlength=len(part.node))
         self.steps = int(counts[~ill].sum())
-        for step in np.flatnonzero((counts > 0) & ~ill).tolist():
-            of_step = self._enter(int(part.step_constants[step]), step)
-            of_step.enter(int(counts[step]), int(part.witness[step]))
+        taken = np.flatnonzero((counts > 0) & ~ill)
+        columns = (taken, part.step_constants[taken], counts[taken], part.witness[taken])
+        of_steps = zip(*[column.tolist() for column in columns], strict=True)
+        for step, code, count, first in of_steps:
+            self._enter(code, step).enter(count, first)
         for (code, node, row), (count, at) in _first_rows(part, ill).items():
             self._enter(code, FIRST_ROW, node, row).enter(count, at)
             self.first_rows += count
@@ -370,14 +373,9 @@ class Classes:
         return found
 
     def table(self) -> pa.Table:
-        forms = [c.form for c in self._classes.values()]
-        columns: dict[str, Any] = {
-            "key": list(self._classes),
-            "constants": [c.constants for c in self._classes.values()],
-        }
-        for name in CLASSES.names[2:]:
-            columns[name] = [getattr(form, name) for form in forms]
-        return pa.table(columns, schema=CLASSES)
+        rows = [(key, c.constants, *c.form) for key, c in self._classes.items()]
+        columns = list(zip(*rows, strict=True)) or [()] * len(CLASSES)
+        return pa.table([list(column) for column in columns], schema=CLASSES)
 
     def keys_table(self) -> pa.Table:
         columns = list(zip(*self._keys, strict=True)) or [()] * len(KEYS)

@@ -18,12 +18,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
-from msgspec.structs import astuple, fields
+from msgspec.structs import fields
 
-from reference.kit.fields import NODES, Field, Kind, fields_of, holds
+from reference.kit.fields import Field, Kind, fields_of
+from traces.jobs.contents import Found, collector_of, column_of, namer_of
 from traces.jobs.renaming import FIRST_VALUE, Names, Renaming, Step, renaming_of
 
 MOST: Final = 200_000
@@ -46,7 +47,7 @@ class Piece:
     )
 
     def __init__(self, place: Place, value: Any) -> None:
-        found = _Found([], [], [])
+        found = Found([], [], [])
         if place.collector is not None:
             place.collector(value, found)
         self.value = value
@@ -59,7 +60,7 @@ class Piece:
         self._key = _KEYS[named, bool(self.values), bool(self.ranks), bool(self.positions)]
         self.bytes = b"" if self._key else place.encoded(value)
         self._forms: dict[Any, bytes] = {}
-        self._told: dict[Names, Sequence[Any]] = {}
+        self._told: dict[Names, Names] = {}
 
     def form(self, renaming: Renaming) -> bytes:
         """Its encoding under other names, if a renaming may change it."""
@@ -73,16 +74,19 @@ class Piece:
             known = self._forms[key] = self._place.encoded(renamed(renaming, self.value))
         return known
 
-    def told(self, nodes: Names) -> Sequence[Any]:
-        """What it says of each of these nodes: in terms that no renaming of nodes and values
-        changes."""
+    def told(self, nodes: Names) -> Names:
+        """Of each of these nodes its place among them by what is said of it: in terms that no
+        renaming of nodes and values changes. Empty where it is the same of all."""
         known = self._told.get(nodes)
         if known is None:
             column = self._place.column
             assert column is not None, "others say nothing"
-            known = self._told[nodes] = column(nodes, self.value)
-            if len(known) != len(nodes):
-                raise ValueError(f"{len(known)} entries of {len(nodes)} nodes")
+            said = column(nodes, self.value)
+            if len(said) != len(nodes):
+                raise ValueError(f"{len(said)} entries of {len(nodes)} nodes")
+            places = {each: at for at, each in enumerate(sorted(set(said)))}
+            known = tuple([places[each] for each in said]) if len(places) > 1 else ()
+            self._told[nodes] = known
         return known
 
 
@@ -127,9 +131,9 @@ class Place:
         _places.append(self)
         self.known: dict[Any, Piece] = {}
         self.renaming = renaming_of(field)
-        self.column = _column(field)
-        self.collector = _collector(field)
-        self.names = _namer(field)
+        self.column = column_of(field)
+        self.collector = collector_of(field)
+        self.names = namer_of(field)
         self.is_by_node = field.many is Kind.BY_NODE
         self._head = head
         self._omitted = omitted
@@ -155,6 +159,8 @@ class Layout:
         self.places = [place for _, place in placed]
         self._known = [place.known for place in self.places]
         self.by_node = [at for at, place in enumerate(self.places, 1) if place.is_by_node]
+        self.varying = [at for at, place in enumerate(self.places) if place.renaming is not None]
+        """From 0 on, those that a renaming may change."""
         self._read = _reader(self.paths)
 
     def apart(self, item: Any) -> Pieces:
@@ -192,14 +198,14 @@ def apart(item: msgspec.Struct) -> Pieces:
 
 
 def step_apart(step: Step) -> Step:
-    """A step whose rows, input and messages are in pieces."""
+    """A step whose rows are in pieces, and whose input and messages are items."""
     return Step(
         step.action,
         step.node,
         apart(step.before),
-        None if step.input is None else apart(step.input),
+        None if step.input is None else item_of(apart(step.input)),
         apart(step.after),
-        tuple([apart(message) for message in step.sent]),
+        tuple([item_of(apart(message)) for message in step.sent]),
         step.ignored,
     )
 
@@ -208,33 +214,66 @@ class Item:
     """A row, an input or a message in pieces, which many steps have.
 
     values, ranks, positions: that it has; values each once, in the order of first appearance.
-    telling: the pieces that say something of nodes. forms: for whoever asks for its encodings
-    again.
     """
 
     __slots__ = (
-        *("_layout", "_still", "_varying"),
-        *("forms", "positions", "ranks", "telling", "values"),
+        *("_counts", "_forms", "_layout", "_still", "_telling", "_told", "_varying"),
+        *("pieces", "positions", "ranks", "values"),
     )
 
     def __init__(self, pieces: Pieces) -> None:
+        self.pieces = pieces
         self._layout: Layout = pieces[0]
         self._still = [piece.bytes for piece in pieces[1:]]
-        self._varying = [(at, pieces[at + 1]) for at, form in enumerate(self._still) if not form]
+        self._varying = [(at, pieces[at + 1]) for at in self._layout.varying if not self._still[at]]
         varying = [piece for _, piece in self._varying]
         values = [value for piece in varying for value in piece.values]
         self.values = tuple(dict.fromkeys(values))
         self.ranks = frozenset().union(*[piece.ranks for piece in varying])
         self.positions = [position for piece in varying for position in piece.positions]
-        self.telling = [piece for piece in varying if piece.tells]
-        self.forms: dict[Any, bytes] = {}
+        self._telling = [piece for piece in varying if piece.tells]
+        self._counts = {len(pieces[at].value) for at in self._layout.by_node}
+        self._told: dict[Names, tuple[Names, ...]] = {}
+        self._forms: dict[Renaming, bytes] = {}
+
+    def told(self, nodes: Names) -> tuple[Names, ...]:
+        """What its pieces say of each of these nodes, where it is not the same of all.
+
+        Raises ValueError where it is not one of so many nodes.
+        """
+        known = self._told.get(nodes)
+        if known is None:
+            if self._counts - {len(nodes)}:
+                raise ValueError(f"a {self._layout.struct.__name__} of others")
+            told = [piece.told(nodes) for piece in self._telling]
+            known = self._told[nodes] = tuple(filter(None, told))
+        return known
 
     def encoded(self, renaming: Renaming) -> bytes:
         """The bytes of the whole under other names."""
-        forms = self._still.copy()
-        for at, piece in self._varying:
-            forms[at] = piece.form(renaming)
-        return self._layout.joined(forms)
+        known = self._forms.get(renaming)
+        if known is None:
+            forms, found = self._still.copy(), renaming.forms
+            for at, piece in self._varying:
+                form = found.get(piece)
+                if form is None:
+                    form = found[piece] = piece.form(renaming)
+                forms[at] = form
+            known = self._forms[renaming] = self._layout.joined(forms)
+        return known
+
+
+_items: Final[dict[Pieces, Item]] = {}
+
+
+def item_of(pieces: Pieces) -> Item:
+    """The one object for these pieces."""
+    known = _items.get(pieces)
+    if known is None:
+        if len(_items) >= MOST:
+            _items.clear()
+        known = _items[pieces] = Item(pieces)
+    return known
 
 
 def whole(pieces: Pieces) -> Any:
@@ -256,6 +295,7 @@ def _built(struct: type[msgspec.Struct], path: str, values: dict[str, Any]) -> A
 def make_room(most: int = MOST) -> None:
     """Forgets all that was found, if there is more of it."""
     if sum(len(place.known) for place in _places) > most:
+        _items.clear()
         for place in _places:
             place.known.clear()
 
@@ -315,135 +355,3 @@ def _reader(paths: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
         return attrgetter(*paths)
     of = [attrgetter(path) for path in paths]
     return lambda item: [read(item) for read in of]
-
-
-# --- What of an item is to be renamed ---
-
-
-class _Found(NamedTuple):
-    """Numbers of each kind."""
-
-    values: list[int]
-    ranks: list[int]
-    positions: list[int]
-
-
-_PLACES: Final = {Kind.VALUE: 0, Kind.RANK: 1, Kind.POSITION: 2}
-_Collector: TypeAlias = Callable[[Any, _Found], None]
-"""Enters those that a value has."""
-
-
-def _collect(item: msgspec.Struct, found: _Found) -> None:
-    for name, collector in _collectors(type(item)):
-        collector(getattr(item, name), found)
-
-
-@cache
-def _collectors(struct: type[msgspec.Struct]) -> tuple[tuple[str, _Collector], ...]:
-    listed = [(field.name, _collector(field)) for field in fields_of(struct)]
-    return tuple([(name, collector) for name, collector in listed if collector is not None])
-
-
-def _collector(field: Field) -> _Collector | None:
-    place = _PLACES.get(field.of) if field.of else None
-    if place is not None:
-        if field.is_tuple:
-            return lambda values, found: found[place].extend(values)
-        return lambda value, found: found[place].append(value)
-    if not any(_collectors(struct) for struct in field.structs):
-        return None
-    return _collecting(field.structs) if field.is_tuple else _collect
-
-
-def _collecting(structs: tuple[type[msgspec.Struct], ...]) -> _Collector:
-    """Of a sequence or a set. Records have one number that is collected, and there are many."""
-    own = [field for field in fields_of(structs[0]) if _collector(field) is not None]
-    place = _PLACES.get(own[0].of) if own and own[0].of and not own[0].is_tuple else None
-    if place is not None and len(own) == len(structs) == 1:
-        number = attrgetter(own[0].name)
-        return lambda items, found: found[place].extend([number(item) for item in items])
-
-    def all_of_them(items: Any, found: _Found) -> None:
-        for item in items:
-            _collect(item, found)
-
-    return all_of_them
-
-
-# --- What an item says of each node ---
-
-
-def _namer(field: Field) -> Callable[[Any], bool] | None:
-    """What says of a value whether it may be another one where nodes have other names; None: it
-    never is."""
-    inner = any(_has_names(struct) for struct in field.structs)
-    if field.many is Kind.BY_NODE:
-        return lambda entries: inner or any(each != entries[0] for each in entries[1:])
-    if field.of in NODES:
-        return bool if field.is_tuple else lambda node: bool(node >= 0)
-    if not inner:
-        return None
-    return bool if field.is_tuple else _may_name
-
-
-def _may_name(item: msgspec.Struct) -> bool:
-    return _has_names(type(item))
-
-
-@cache
-def _has_names(struct: type[msgspec.Struct]) -> bool:
-    return any(holds(struct, kind) for kind in (*NODES, Kind.BY_NODE))
-
-
-_Column: TypeAlias = Callable[[Names, Any], Sequence[Any]]
-"""What a value says of each of these nodes, in terms that no renaming of nodes and values changes.
-Sequences of records are left out: not everything need be told."""
-
-
-def _told(nodes: Names, item: msgspec.Struct) -> Sequence[Any]:
-    columns = [column(nodes, getattr(item, name)) for name, column in _columns(type(item))]
-    return tuple(zip(*columns, strict=True)) if columns else ((),) * len(nodes)
-
-
-@cache
-def _columns(struct: type[msgspec.Struct]) -> tuple[tuple[str, _Column], ...]:
-    listed = [(field.name, _column(field)) for field in fields_of(struct)]
-    return tuple([(name, column) for name, column in listed if column is not None])
-
-
-def _column(field: Field) -> _Column | None:
-    if field.many is Kind.BY_NODE:
-        if field.structs:
-            return lambda _, entries: [astuple(entry) for entry in entries]
-        return lambda _, entries: entries
-    if field.of in NODES:
-        if not field.is_tuple:
-            return lambda nodes, named: [node == named for node in nodes]
-        return _are_in if field.many is Kind.SET else _places_in
-    if field.many is Kind.SET:
-        names = [f.name for each in field.structs for f in fields_of(each) if f.of in NODES]
-        return _column_of_members(names) if names else None
-    if not field.is_tuple and any(_columns(struct) for struct in field.structs):
-        return _told
-    return None
-
-
-def _are_in(nodes: Names, listed: Any) -> Sequence[Any]:
-    return [node in listed for node in nodes]
-
-
-def _places_in(nodes: Names, listed: Any) -> Sequence[Any]:
-    """In a sequence."""
-    if not listed:
-        return _are_in(nodes, listed)
-    return [listed.index(node) if node in listed else -1 for node in nodes]
-
-
-def _column_of_members(names: Sequence[str]) -> _Column:
-    """Whether any member names the node."""
-
-    def named(nodes: Names, members: Any) -> Sequence[Any]:
-        found = {getattr(each, name) for each in members for name in names}
-        return [node in found for node in nodes]
-
-    return named

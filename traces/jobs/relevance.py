@@ -130,8 +130,8 @@ class _Plan:
         """The step with all entries that it left alone like the one that it may look at."""
         before, after = list(step.before), list(step.after)
         for at, name in self.entries:
-            layout = step.input[0]
-            node = step.input[1 + layout.paths.index(name)].value
+            layout = step.input.pieces[0]
+            node = step.input.pieces[1 + layout.paths.index(name)].value
             old, new = before[at].value, after[at].value
             if node in peers and len(old) == len(new) == len(peers):
                 one = old[peers.index(node)]
@@ -192,9 +192,9 @@ class Relevance:
         judged = self.judged(step).step
         return judged._replace(
             before=whole(judged.before),
-            input=None if judged.input is None else whole(judged.input),
+            input=None if judged.input is None else whole(judged.input.pieces),
             after=whole(judged.after),
-            sent=tuple([whole(message) for message in judged.sent]),
+            sent=tuple([whole(message.pieces) for message in judged.sent]),
         )
 
     def judged(self, step: Step) -> Judged:

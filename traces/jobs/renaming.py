@@ -59,8 +59,8 @@ UNCHANGED: Final = Renumbering()
 class Renaming:
     """One bijection of the nodes, one of the values, and a renumbering.
 
-    nodes: all that there are, sorted. number: the number of a client's value; it may be another one
-    for each item, since what is remembered holds no values.
+    nodes: all that there are, sorted. number: the number of a client's value. forms: for whoever
+    asks for encodings under it again.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Renaming:
         self.shift = renumbering.shift
         self._name = dict(zip(nodes, names, strict=True))
         self._order = sorted(range(len(nodes)), key=lambda at: names[at])
+        self.forms: dict[Any, bytes] = {}
         self._known: dict[Any, Any] = {}
         to = count() if renumbering.to is None else renumbering.to
         self._ranks = dict(zip(renumbering.ranks, to, strict=False))

@@ -47,6 +47,8 @@ class Outlooks:
         self._asked = 0
         self.looked_up = 0
         self._outlooks: dict[tuple[int, ...], Outlook] = {}
+        self._unknown = [Outlook(None, 0, settled, {}) for settled in (False, True)]
+        """Where nothing is looked up: all that is to be known is whether the checker is settled."""
         self._pasts: defaultdict[Any, int] = defaultdict(count().__next__)
         self._faces: dict[Any, int] = {}
 
@@ -62,7 +64,7 @@ class Outlooks:
         """
         settled = checker.is_settled
         if not self._pays:
-            return Outlook(None, 0, settled, {})
+            return self._unknown[settled]
         known = checker.known()
         if before is not None and before.known is not None and known.facts == before.known.facts:
             past = before.past
