@@ -67,10 +67,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     asking = Interposer(cluster, GROUPS, cluster.node(TRANSACTIONS).listener)
     ending = Interposer(cluster, TRANSACTIONS, cluster.node(GROUPS).listener)
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, TRANSACTIONS])
-    partition.create(asking=LEADER, min_insync=1)
-    words = ("--create", "--topic", COPIES, "--replica-assignment", "2:3")
-    configs = ("--config", "min.insync.replicas=1", "--config", "max.message.bytes=1000")
-    partition.ask("TopicCommand", LEADER, *words, *configs)
+    create(partition)
     with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as beside:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         with Application(cluster, setting, "m", "consumer", CLIENT) as m:
@@ -135,6 +132,14 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     asking.close()
     ending.close()
     return unusable
+
+
+def create(partition: Partition) -> None:
+    """The topic that is read, and the one that is written, which refuses what is large."""
+    partition.create(asking=LEADER, min_insync=1)
+    words = ("--create", "--topic", COPIES, "--replica-assignment", "2:3")
+    configs = ("--config", "min.insync.replicas=1", "--config", "max.message.bytes=1000")
+    partition.ask("TopicCommand", LEADER, *words, *configs)
 
 
 main = evidence.experiment(
