@@ -65,7 +65,7 @@ COMPONENTS: Final = {
         "org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",), since="4.0"
     ),
 }
-"""By protocol or composition, and the log on disk."""
+"""By protocol or composition; the log on disk; a transactional producer that is told errors."""
 
 _MOCKS_OF: Final = {"4.2.2": "4.2.1", "4.4.0": "4.3.1"}
 """Of a release without jars of its tests: the one from the sources of whose tests its mocks are."""
