@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from tla_utils.errors import ToolError
 from traces.jobs import campaigns
-from traces.jobs.backends import Pool, Spark
+from traces.jobs.backends import Backend, Pool
 from traces.jobs.campaigns import Options, Told, run_campaign
 from traces.jobs.distinct import PartFiles
-from traces.jobs.judge import ACCEPTED, JUDGED, UNJUDGED, Bench, Judgement, blocks
+from traces.jobs.judge import ACCEPTED, JUDGED, UNJUDGED, Judgement, groups_of
 from traces.jobs.plan import Configuration, begin, plan_of
 
 RUNS, SEED = 12, 3
@@ -48,19 +48,19 @@ class StandIn:
         options: Any,
         specs: Path,
         progress: Callable[[int], None],
-        keep: Callable[[Bench, pa.Table], None],
-        workers: Spark | None = None,
+        keep: Callable[[str, pa.Table], None],
+        workers: Backend | None = None,
     ) -> Judgement:
         judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
-        for number, (bench, block) in enumerate(blocks(files, merged, BATCH)):
+        for number, (kind, classes) in enumerate(groups_of(files, merged, BATCH)):
             if number == self.dies_after:
                 raise ToolError("TLC died")
-            self.asked += len(block)
-            judged = block.drop_columns(["number"])
+            self.asked += len(classes)
+            judged = classes.drop_columns(["number"])
             for name, value in (("verdict", "accepted"), ("reason", "")):
-                judged = judged.append_column(name, pa.array([value] * len(block)))
-            keep(bench, judged.cast(JUDGED))
-            judgement.verdicts[block["number"].to_numpy()] = ACCEPTED
+                judged = judged.append_column(name, pa.array([value] * len(classes)))
+            keep(kind, judged.cast(JUDGED))
+            judgement.verdicts[classes["number"].to_numpy()] = ACCEPTED
         return judgement
 
 
