@@ -24,8 +24,8 @@ BEGIN, END = "<!-- producers otherwise -->", "<!-- end of producers -->"
 RULE: Final[dict[str, Callable[[str], str]]] = {
     "INITIALIZE": RULES.after_init_error,
     "BUMP": RULES.after_init_error,
-    "ADD_PARTITIONS": RULES.after_add_error,
-    "ADD_OFFSETS": RULES.after_add_error,
+    "ADD_PARTITIONS": lambda error: RULES.after_add_error(False, error),
+    "ADD_OFFSETS": lambda error: RULES.after_add_error(True, error),
     "PRODUCE": RULES.after_batch_error,
     "OFFSETS": RULES.after_offsets_error,
     "COMMIT": lambda error: RULES.after_end_error("Commit", error),
