@@ -67,18 +67,23 @@ def test_an_error_that_nobody_knows_ends_a_producers_use() -> None:
     assert RULES.after_add_error(False, "NO_SUCH_ERROR") == "Abortable"
 
 
-def test_one_that_is_not_authorised_may_initialise_again() -> None:
+@pytest.mark.parametrize(
+    ("status", "asked"),
+    [("Initializing", InitProducerId(1, 0, 1)), ("Bumping", BumpEpoch(1, 0, 1, 0))],
+)
+def test_one_that_is_not_authorised_may_initialise_again(
+    status: str, asked: InitProducerId | BumpEpoch
+) -> None:
     """Whether it asked for its first epoch, or for another one."""
     handlers = ClientHandlers(TransactionRules(replace(CONSTANTS, version=1)))
-    asked = {"Initializing": InitProducerId(1, 0, 1), "Bumping": BumpEpoch(1, 0, 1, 0)}
-    for status, request in asked.items():
-        row = replace(client(status, ()), status=status)
-        told = handlers.step(1, row, Refused(0, 1, request, "CLUSTER_AUTHORIZATION_FAILED"))
-        assert told is not None
-        assert told.row.status == "Off"
-        again = handlers.step(1, told.row, Initialize())
-        assert again is not None
-        assert again.row == initial_client(CONSTANTS, "Initializing")
+    told = handlers.step(
+        1, client(status, ()), Refused(0, 1, asked, "CLUSTER_AUTHORIZATION_FAILED")
+    )
+    assert told is not None
+    assert told.row.status == "Off"
+    again = handlers.step(1, told.row, Initialize())
+    assert again is not None
+    assert again.row == initial_client(CONSTANTS, "Initializing")
 
 
 def test_what_was_to_be_added_decides_over_an_error_that_nobody_expects() -> None:
