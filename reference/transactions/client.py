@@ -168,7 +168,8 @@ class ClientHandlers:
             case AddPartitions() if row.status == "Open" and asked.epoch == row.epoch:
                 p = asked.partition
                 waits = p in row.sent and p not in row.added
-                return rules.after_add_error(m.error) if waits else "Retry"
+                of_offsets = p in self._constants.offsets
+                return rules.after_add_error(of_offsets, m.error) if waits else "Retry"
             case Produce() if row.status == "Open" and asked.txn == row.txn:
                 p = asked.partition
                 waits = p in row.sent and p not in row.acked

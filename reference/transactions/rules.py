@@ -409,18 +409,23 @@ class TransactionRules:
     # --- Producers: errors, X32, X36
 
     # What becomes of one that is told an error: "Retry", it asks again; "Abortable", its
-    # transaction can only be aborted; or it is unusable: "Fenced", another has its id; "Failed", it
-    # asked for what the state of its transaction does not allow; "Unusable", for any other reason.
+    # transaction can only be aborted; "Off", it is not initialised any more, and may be again; or
+    # it is unusable: "Fenced", another has its id; "Failed", it asked for what the state of its
+    # transaction does not allow; "Unusable", for any other reason.
 
     def after_init_error(self, error: str) -> str:
         if error in RETRIABLE:
             return "Retry"
         if error in FENCING_ERRORS:
             return "Fenced"
-        abortable = error in DENIED or error == "TRANSACTION_ABORTABLE"
-        return "Abortable" if abortable else "Unusable"
+        if error in DENIED:
+            return "Off"
+        return "Abortable" if error == "TRANSACTION_ABORTABLE" else "Unusable"
 
-    def after_add_error(self, error: str) -> str:
+    def after_add_error(self, of_offsets: bool, error: str) -> str:
+        """X28. of_offsets: the group's were to be added. An error that nobody expects spares the
+        producer only if partitions were.
+        """
         if error in RETRIABLE:
             return "Retry"
         if error in FENCING_ERRORS:
@@ -428,11 +433,11 @@ class TransactionRules:
         match error:
             case "INVALID_TXN_STATE":
                 return "Failed"
-            case "UNKNOWN_PRODUCER_ID" | "TRANSACTION_ABORTABLE":
+            case "INVALID_PRODUCER_ID_MAPPING" | "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+                return "Unusable"
+            case "UNKNOWN_PRODUCER_ID" | "TRANSACTION_ABORTABLE" | "GROUP_AUTHORIZATION_FAILED":
                 return "Abortable"
-            case "TOPIC_AUTHORIZATION_FAILED" | "GROUP_AUTHORIZATION_FAILED":
-                return "Abortable"
-        return "Unusable"
+        return "Unusable" if of_offsets else "Abortable"
 
     def after_batch_error(self, error: str) -> str:
         """An older epoch here says nothing of other instances: the coordinator may have aborted
@@ -456,11 +461,12 @@ class TransactionRules:
                 return "Failed"
             case "TRANSACTION_ABORTABLE" | "GROUP_AUTHORIZATION_FAILED" | "ILLEGAL_GENERATION":
                 return "Abortable"
-            case "UNKNOWN_MEMBER_ID" | "FENCED_INSTANCE_ID" | "STALE_MEMBER_EPOCH":
+            case "UNKNOWN_MEMBER_ID" | "FENCED_INSTANCE_ID":
                 return "Abortable"
         return "Unusable"
 
     def after_end_error(self, decision: Decision, error: str) -> str:
+        """Who aborts already cannot be told to."""
         if error in RETRIABLE:
             return "Retry"
         if error in FENCING_ERRORS:
@@ -468,9 +474,7 @@ class TransactionRules:
         match error:
             case "INVALID_TXN_STATE":
                 return "Failed"
-            case "UNKNOWN_PRODUCER_ID":
-                return "Abortable"
-            case "TRANSACTION_ABORTABLE" if decision == "Commit":
+            case "UNKNOWN_PRODUCER_ID" | "TRANSACTION_ABORTABLE" if decision == "Commit":
                 return "Abortable"
         return "Unusable"
 

@@ -121,7 +121,7 @@ AfterError(row, m, error) ==
     [] m.type = "EndTxn" /\ row.status \in {"Ending", "Recovering"} /\ m.txn = row.txn ->
          AfterEndError(m.decision, error)
     [] /\ m.type = "AddPartitions" /\ row.status = "Open" /\ m.epoch = row.epoch
-       /\ m.partition \in row.sent \ row.added -> AfterAddError(error)
+       /\ m.partition \in row.sent \ row.added -> AfterAddError(m.partition \in Offsets, error)
     [] /\ m.type = "Produce" /\ row.status = "Open" /\ m.txn = row.txn
        /\ m.partition \in row.sent \ row.acked /\ m.sequence + 1 = row.sequences[m.partition] ->
          IF m.partition \in Offsets THEN AfterOffsetsError(error) ELSE AfterBatchError(error)

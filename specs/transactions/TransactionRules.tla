@@ -302,9 +302,10 @@ IsProducerExpired(producer) == FALSE
 -----------------------------------------------------------------------------
 (* Producers: errors, X32, X36.  What becomes of one that is told an error: *)
 (* "Retry", it asks again; "Abortable", its transaction can only be         *)
-(* aborted; or it is unusable: "Fenced", another has its id; "Failed", it   *)
-(* asked for what the state of its transaction does not allow; "Unusable",  *)
-(* for any other reason.                                                    *)
+(* aborted; "Off", it is not initialised any more, and may be again; or it  *)
+(* is unusable: "Fenced", another has its id; "Failed", it asked for what   *)
+(* the state of its transaction does not allow; "Unusable", for any other   *)
+(* reason.                                                                  *)
 
 Retriable ==
   {"CONCURRENT_TRANSACTIONS", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE",
@@ -317,16 +318,21 @@ Denied == {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILE
 AfterInitError(error) ==
   CASE error \in Retriable -> "Retry"
     [] error \in FencingErrors -> "Fenced"
-    [] error \in Denied \cup {"TRANSACTION_ABORTABLE"} -> "Abortable"
+    [] error \in Denied -> "Off"
+    [] error = "TRANSACTION_ABORTABLE" -> "Abortable"
     [] OTHER -> "Unusable"
 
-AfterAddError(error) ==
+(* X28.  ofOffsets: the group's were to be added.  An error that nobody     *)
+(* expects spares the producer only if partitions were.                     *)
+AfterAddError(ofOffsets, error) ==
   CASE error \in Retriable -> "Retry"
     [] error \in FencingErrors -> "Fenced"
     [] error = "INVALID_TXN_STATE" -> "Failed"
-    [] error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE", "TOPIC_AUTHORIZATION_FAILED",
-                  "GROUP_AUTHORIZATION_FAILED"} -> "Abortable"
-    [] OTHER -> "Unusable"
+    [] error \in {"INVALID_PRODUCER_ID_MAPPING", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"} ->
+         "Unusable"
+    [] error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE", "GROUP_AUTHORIZATION_FAILED"} ->
+         "Abortable"
+    [] OTHER -> IF ofOffsets THEN "Unusable" ELSE "Abortable"
 
 (* An older epoch here says nothing of other instances: the coordinator may *)
 (* have aborted the transaction.                                            *)
@@ -342,15 +348,16 @@ AfterOffsetsError(error) ==
     [] error \in FencingErrors -> "Fenced"
     [] error = "INVALID_TXN_STATE" -> "Failed"
     [] error \in {"TRANSACTION_ABORTABLE", "GROUP_AUTHORIZATION_FAILED", "ILLEGAL_GENERATION",
-                  "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH"} -> "Abortable"
+                  "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"} -> "Abortable"
     [] OTHER -> "Unusable"
 
+(* Who aborts already cannot be told to.                                    *)
 AfterEndError(decision, error) ==
   CASE error \in Retriable -> "Retry"
     [] error \in FencingErrors -> "Fenced"
     [] error = "INVALID_TXN_STATE" -> "Failed"
-    [] error = "UNKNOWN_PRODUCER_ID" -> "Abortable"
-    [] error = "TRANSACTION_ABORTABLE" /\ decision = "Commit" -> "Abortable"
+    [] /\ error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE"}
+       /\ decision = "Commit" -> "Abortable"
     [] OTHER -> "Unusable"
 
 (* X11.  What a producer is told of its batch when the coordinator refuses. *)

@@ -130,8 +130,9 @@ def of_producers() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield ("BumpsEpoch", ())
     yield from ((rule, (row,)) for row in clients() for rule in ("MayCommit", "MayAbort"))
     for error in ERRORS:
-        for of in ("Init", "Add", "Batch", "Offsets"):
+        for of in ("Init", "Batch", "Offsets"):
             yield (f"After{of}Error", (error,))
+        yield from (("AfterAddError", (of_offsets, error)) for of_offsets in (False, True))
         yield from (("AfterEndError", (decision, error)) for decision in ("Commit", "Abort"))
         yield ("PassedOn", (error,))
 

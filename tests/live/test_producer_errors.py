@@ -24,22 +24,46 @@ BEGIN, END = "<!-- producers otherwise -->", "<!-- end of producers -->"
 RULE: Final[dict[str, Callable[[str], str]]] = {
     "INITIALIZE": RULES.after_init_error,
     "BUMP": RULES.after_init_error,
-    "ADD_PARTITIONS": RULES.after_add_error,
-    "ADD_OFFSETS": RULES.after_add_error,
+    "ADD_PARTITIONS": lambda error: RULES.after_add_error(False, error),
+    "ADD_OFFSETS": lambda error: RULES.after_add_error(True, error),
     "PRODUCE": RULES.after_batch_error,
     "OFFSETS": RULES.after_offsets_error,
     "COMMIT": lambda error: RULES.after_end_error("Commit", error),
     "ABORT": lambda error: RULES.after_end_error("Abort", error),
 }
 """By what was asked."""
-PLANT: Final = Plant(
-    "a member that is fenced ends its producer",
-    "org/apache/kafka/clients/producer/internals/TransactionManager.java",
-    "                } else if (error == Errors.FENCED_INSTANCE_ID ||\n",
-    "                } else if (\n",
-    "OFFSETS",
-    "FENCED_INSTANCE_ID",
-)
+MANAGER: Final = "org/apache/kafka/clients/producer/internals/TransactionManager.java"
+PLANTS: Final = {
+    Plant(
+        "a member that is fenced ends its producer",
+        MANAGER,
+        "                } else if (error == Errors.FENCED_INSTANCE_ID ||\n",
+        "                } else if (\n",
+        "OFFSETS",
+        "FENCED_INSTANCE_ID",
+    ): "Unusable",
+    Plant(
+        "an abort that failed may be asked for again",
+        MANAGER,
+        "PREPARED_TRANSACTION || source == ABORTABLE_ERROR;\n",
+        "PREPARED_TRANSACTION || source == ABORTABLE_ERROR || source == ABORTING_TRANSACTION;\n",
+        "ABORT",
+        "UNKNOWN_PRODUCER_ID",
+    ): "ABORTING_TRANSACTION",
+    Plant(
+        "who is not authorised may not initialise again: a call is left that nobody answers",
+        MANAGER,
+        "pendingTransition.result.fail(exception);\n        }\n        lastError = null;\n",
+        """pendingTransition = new PendingStateTransition(
+                new TransactionalRequestResult("nothing"), State.ABORTING_TRANSACTION, "nothing");
+        }
+        lastError = null;
+""",
+        "INITIALIZE, BUMP",
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED",
+    ): "UNINITIALIZED",
+}
+"""What becomes of the producer that is told its errors."""
 
 
 class Told(NamedTuple):
@@ -92,7 +116,11 @@ def test_kafkas_producer_becomes_what_the_rules_say(repo_root: Path) -> None:
 
 
 def test_a_producer_that_does_otherwise_is_seen(repo_root: Path, tmp_path: Path) -> None:
-    [classes] = compiled([PLANT], sources(tmp_path / "kafka", "kafka-clients"), tmp_path, OF)
-    planted = Told(PLANT.action, PLANT.field, "Unusable")
-    for told in seen(repo_root, classes).values():
-        assert otherwise(told) - written(repo_root) == {planted}
+    changed = compiled([*PLANTS], sources(tmp_path / "kafka", "kafka-clients"), tmp_path, OF)
+    known = written(repo_root)
+    for (plant, becomes), classes in zip(PLANTS.items(), changed, strict=True):
+        errors = plant.field.split(", ")
+        for version, told in seen(repo_root, classes).items():
+            asks = {each.asked for each in told} & set(plant.action.split(", "))
+            planted = {Told(asked, error, becomes) for asked in asks for error in errors}
+            assert otherwise(told) - known == planted, (plant.name, version)

@@ -194,7 +194,7 @@ TABLES = (
             Forced("AfterInitError", "error", '"Fenced"', T_EXPIRY),
             Forced("AfterEndError", "decision, error", '"Retry"', T_EXPIRY),
             Forced("AfterBatchError", "error", '"Retry"', T_EXPIRY),
-            Forced("AfterAddError", "error", '"Retry"', T_ERRORS),
+            Forced("AfterAddError", "ofOffsets, error", '"Retry"', T_ERRORS),
             Forced("PassedOn", "error", '"PRODUCER_FENCED"', T_ERRORS),
             Forced("AfterOffsetsError", "error", '"Unusable"', T_REFUSED),
             Forced("BumpEpochAnswer", "row, m", '"PRODUCER_FENCED"', T_ERRORS),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from reference.bugs.bug import NO_CLIENT, declared
 from reference.transactions.rules import TransactionRules
 
-OF_MEMBERS = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH")
+OF_MEMBERS = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 
 
 class Z176OffsetsAreFenced(TransactionRules):

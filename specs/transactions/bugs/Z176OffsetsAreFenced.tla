@@ -8,6 +8,6 @@ Z176_AfterOffsetsError(error) ==
     [] error = "INVALID_TXN_STATE" -> "Failed"
     [] error \in {"TRANSACTION_ABORTABLE", "GROUP_AUTHORIZATION_FAILED"} -> "Abortable"
     [] error \in FencingErrors \cup {"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID",
-                                     "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH"} -> "Fenced"
+                                     "FENCED_INSTANCE_ID"} -> "Fenced"
     [] OTHER -> "Unusable"
 =============================================================================

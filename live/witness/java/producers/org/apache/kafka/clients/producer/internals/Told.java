@@ -8,6 +8,7 @@ import org.apache.kafka.clients.MockClient;
 import org.apache.kafka.clients.NodeApiVersions;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
@@ -45,13 +46,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * What becomes of Kafka's own transactional producer that is told an error: its TransactionManager
  * and Sender, over the client that Kafka's tests have. Arguments: names of errors, among them
  * TIMED_OUT, which is no answer to a batch within delivery.timeout.ms. A line for each version,
  * request and error: version, asked, error, becomes (in the words of TransactionRules.tla, or the
- * state in Kafka's), thrown (in the Sender's loop).
+ * state in Kafka's, if it goes on), thrown (in the Sender's loop).
  */
 public final class Told {
     /** What is asked when the error is told. Since version 2 partitions are added by brokers. */
@@ -105,6 +107,9 @@ public final class Told {
     /** After an error that it survives a producer of version 1 asks for another epoch: here of its batch. */
     private boolean bumps;
     private String thrown = "";
+    /** Of what the application has called and waits for. */
+    private TransactionalRequestResult called;
+    private boolean poisons = true;
 
     private Told(int version, String error) {
         this.error = error;
@@ -113,7 +118,7 @@ public final class Told {
         manager = new TransactionManager(context, "id", 60_000, BACKOFF_MS, of(version), false) {
             @Override
             protected boolean shouldPoisonStateOnInvalidTransition() {
-                return true;  // As in the thread of a Sender.
+                return poisons;  // As in the thread of a Sender; not when the application calls.
             }
         };
         Metrics metrics = new Metrics(time);
@@ -167,12 +172,12 @@ public final class Told {
         if (asked == Asked.INITIALIZE) {
             about = asked.api;
         }
-        TransactionalRequestResult initialized = manager.initializeTransactions(false);
+        called = manager.initializeTransactions(false);
         run();
         if (asked == Asked.INITIALIZE) {
             return;
         }
-        initialized.await(0, TimeUnit.MILLISECONDS, "to initialize");
+        called.await(0, TimeUnit.MILLISECONDS, "to initialize");
         manager.maybeUpdateTransactionV2Enabled(true);
         manager.beginTransaction();
         bumps = asked == Asked.BUMP;
@@ -189,9 +194,9 @@ public final class Told {
         }
         run();
         if (asked == Asked.COMMIT) {
-            manager.beginCommit();
+            called = manager.beginCommit();
         } else if (asked == Asked.ABORT || asked == Asked.BUMP) {
-            manager.beginAbort();
+            called = manager.beginAbort();
         }
         run();
     }
@@ -264,6 +269,41 @@ public final class Told {
             }
             return "Unusable";
         }
-        return times > 1 ? "Retry" : Mirror.get(manager, "currentState").toString();
+        if (times > 1) {
+            return "Retry";
+        }
+        String state = Mirror.get(manager, "currentState").toString();
+        hear();
+        if (state.equals("UNINITIALIZED")) {
+            return initializes() ? "Off" : state;
+        }
+        boolean goesOn = Stream.<Runnable>of(manager::beginTransaction, manager::beginCommit, manager::beginAbort)
+            .anyMatch(this::isAllowed);
+        return goesOn ? state : "Unusable";
+    }
+
+    /** Before its next call the application has heard how the last one failed. */
+    private void hear() {
+        try {
+            called.await(0, TimeUnit.MILLISECONDS, "to end");
+        } catch (KafkaException e) {
+            // What the call is told; the state says the rest.
+        }
+    }
+
+    private boolean initializes() {
+        boolean allowed = isAllowed(() -> called = manager.initializeTransactions(false));
+        run();
+        return allowed && called.isSuccessful() && !manager.hasError();
+    }
+
+    private boolean isAllowed(Runnable call) {
+        poisons = false;
+        try {
+            call.run();
+        } catch (IllegalStateException e) {
+            return false;
+        }
+        return true;
     }
 }
