@@ -37,10 +37,10 @@ _ROOTS = {
     "PartitionProperties": (
         *("MCPartition", "MCPartitionDeposed", "MCPartitionLife", "MCPartitionReduced"),
     ),
-    "TransactionProperties": ("MCTransactions", "MCTransactionsSwept"),
+    "TransactionProperties": ("MCTransactions", "MCTransactionsSwept", "MCTransactionProbes"),
     "GroupProperties": ("MCGroups", "MCGroupsDeleted", "MCGroupsRebalance"),
     "GroupCommitsProperties": ("MCGroupCommits",),
-    "GroupReplayProperties": ("MCGroupReplay",),
+    "GroupReplayProperties": ("MCGroupReplay", "MCGroupReplayAway"),
     "GroupOffsetsProperties": ("MCGroupOffsets",),
     "GroupMigrationProperties": ("MCGroupMigration",),
     "ClassicProperties": ("MCClassic",),

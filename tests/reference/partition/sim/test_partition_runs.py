@@ -133,7 +133,7 @@ def test_every_fault_option_belongs_to_a_kind() -> None:
     rest = set(PartitionOptions.__struct_fields__) - of_kinds
     assert rest == {
         *("replicas", "min_insync_replicas", "fetch_max_records", "hold_ms", "calm_ms"),
-        *("crashes", "slow", "aim", "watched", "appends", "faulty_ms", "stretch"),
+        *("crashes", "slow", "aim", "watched", "appends", "faulty_ms", "stretch", "begins"),
     }
 
 
