@@ -60,8 +60,8 @@ FEW: Final = 10_000
 """Classes that are not worth a second JVM, if one stands idle."""
 
 HERE: Final = 20_000
-"""So many classes have their tables made in this process: five seconds of a processor, while two
-processes take two to begin."""
+"""So many classes have their tables made in this process: at 0.06 ms each that takes as long as it
+takes processes to begin."""
 
 WAITING: Final = 200_000
 """Classes that wait for others of their kind and constants, each in some 1,300 bytes."""
