@@ -133,8 +133,11 @@ class Story:
         self._note()
 
     def again(self, operation: Operation) -> None:
-        """The same append, after it failed, while nobody knows yet."""
-        self._note()
+        """The same append, after it failed, while nobody knows yet.
+
+        No moment lies between the two: what the failed one has left on the disk, be it a part, is a
+        beginning of what the second one makes.
+        """
         self.done.append(operation)
         with suppress(ValueError, OSError):
             perform(self.broker.log, operation)
