@@ -36,8 +36,9 @@ from types import TracebackType
 from typing import Self
 
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from msgspec.structs import replace
 
-from experiments import evidence
+from experiments import evidence, group
 from experiments.group import GROUP, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOPIC, Partition
@@ -47,20 +48,11 @@ from live.cluster import Cluster
 from live.journal import HISTORY, Journal
 from live.libraries import load
 from live.members import Member
-from reference.clients.promises import Configuration
 
 FIRST, BEHIND, SECOND = "b1", "b2", "b3"
 SETTINGS = {"offsets.topic.num.partitions": "1"}
 REASONS = ("broker offsets.topic.num.partitions=1: a quick start",)
-CONFIGURATION = Configuration(
-    consumers="listen",
-    reset="earliest",
-    one_client=False,
-    goes_back=True,
-    isolation="read_uncommitted",
-    replication_factor=2,
-    min_insync_replicas=1,
-)
+CONFIGURATION = replace(group.CONFIGURATION, isolation="read_uncommitted")
 ALONE = {
     "partition_assignment_strategy": [RangePartitionAssignor],
     "isolation_level": "read_uncommitted",
