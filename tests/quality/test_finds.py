@@ -22,6 +22,10 @@ PARTS = (
 REPORT = ("Summary", "Affects", "Steps", "Expected", "Observed", "Cause", "Proposed fix")
 REPORTED = {"KAFKA-20914", "Z100"}
 """Others have reported them in the same words: there is no report of ours."""
+WITHOUT_SOURCES = {"Z211", "Z213"}
+"""New in 4.4.0, of which there are no sources: no lines of a file to name."""
+OURS = re.compile(r"\bZ\d+\b|kraftcheck|experiments|\bb\d\b|\]\(")
+"""What a reader of a report knows nothing of: our ids, verbs and scripts, brokers of a story."""
 MOST_STEPS = 12
 DATA = Path(__file__).resolve().parents[1] / "live" / "data"
 MODELS = read_manifest(SPECS / "models.toml").models
@@ -43,6 +47,9 @@ def wrong(name: str, page: str) -> list[str]:
     if name not in REPORTED:
         report = rest.partition("## Bug report\n")[2]
         found += [f"no {each} in its report" for each in REPORT if f"**{each}**" not in report]
+        found += [f"its report says {each}" for each in sorted({*OURS.findall(report)})]
+        if name not in WITHOUT_SOURCES and not re.search(r"\(4\.3\.1:\s+`\w+`\s+\d", report):
+            found.append("its report names no lines")
         if "verdict" not in rest:
             found.append("it does not say what the kit says")
     return [*found, *unproved(rest)]
@@ -88,6 +95,34 @@ def missing(names: Mapping[str, str], readme: str) -> list[str]:
     return found
 
 
+def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
+    """Cells of the table that are not what the page says."""
+    row = re.compile(r"^\| \[[^]]+\]\((.+?)\.md\) \|" + r" ([^|]*) \|" * 6 + "$", re.MULTILINE)
+    rows = {name: cells for name, *cells in row.findall(readme)}
+    for name, page in pages.items():
+        if name not in rows:
+            yield f"{name}: no row of seven cells"
+            continue
+        _, severity, _, evidence, _, _ = rows[name]
+        told = page.partition("**Severity**: ")[2].replace("\n", " ")
+        if not told.startswith(severity):
+            yield f"{name}: {severity}, where the page says {told[:40]}"
+        if bool(MODELLED.search(page)) != bool(re.search(r"\bmodel\b", evidence)):
+            yield f"{name}: a model in one of them alone"
+        yield from (
+            f"{name}: {verb} is not on the page"
+            for verb in re.findall(r"`(kraftcheck \w+)", evidence)
+            if verb not in page.replace("\n", " ")
+        )
+        seen = page.partition("**Affects**:")[2].partition("(seen)")[0]
+        live = re.search(r"live \(([^;)]*)", evidence)
+        yield from (
+            f"{name}: live on {version}, which its report does not say"
+            for version in re.findall(r"\d\.\d\.\d", live.group(1) if live else "")
+            if version not in seen and name not in REPORTED
+        )
+
+
 def test_there_are_pages() -> None:
     assert len(PAGES) > 30
 
@@ -99,6 +134,10 @@ def test_a_page_has_the_form(name: str) -> None:
 
 def test_each_is_in_the_tables() -> None:
     assert missing(PAGES, README) == []
+
+
+def test_the_table_says_what_pages_say() -> None:
+    assert list(disagreeing(PAGES, README)) == []
 
 
 def test_its_models_have_so_many_states() -> None:
@@ -120,3 +159,21 @@ def test_what_is_not_of_the_form_is_noticed() -> None:
         *("it names no model, and not why there is none", "it names no recording"),
     ]
     assert list(miscounted(README.replace("| Z68 | 9 ", "| Z68 | 8 "))) != []
+    page = PAGES["Z163"]
+    assert wrong("Z163", page + "As Z140.\n") == ["its report says Z140"]
+    assert wrong("Z163", page.replace("(4.3.1: ", "(")) == ["its report names no lines"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("**Severity**: low", "**Severity**: lost"),
+        ("kraftcheck spec check", "kraftcheck spec list"),
+        ("`kraftcheck check`", "`kraftcheck conform`"),
+        ("**Affects**: 4.4.0, 4.3.1", "**Affects**: 4.4.0"),
+    ],
+)
+def test_a_cell_that_is_not_the_page_s_is_noticed(before: str, after: str) -> None:
+    page = PAGES["Z163"]
+    assert before in page
+    assert len(list(disagreeing({"Z163": page.replace(before, after)}, README))) == 1
