@@ -16,9 +16,9 @@ where nobody leads, and what is in that directory is looked for among what someb
 
 The control: the disk fails when the link is whole again, all else is the same.
 
-All settings are Kafka's own, but for the topic's min.insync.replicas=2: with 1, the default, b2 would
-not be eligible. The disk is a loop device with ext4 that is made to fail (power.py). Needs root,
-also for network namespaces.
+All settings are Kafka's own, but for the topic's min.insync.replicas=2: with 1, the default, b2
+would not be eligible. The disk is a loop device with ext4 that is made to fail (power.py). Needs
+root, also for network namespaces.
 
 Ends with 1 if b1 leads and nobody is served though b2 is there, with 0 if b2 leads, with 3 if it
 could not be tried (an earlier heartbeat of b1 was still on its way, and came first).
