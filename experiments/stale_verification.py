@@ -93,6 +93,9 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         cluster.heal()
         time.sleep(HEARD_S)
         journal.moment("stop-partition", COORDINATOR)
+        if f"Leader: {LEADER[1:]}" not in partition.describe(NEXT):
+            # It had no answer from b1, and was fenced meanwhile.
+            partition.elect([LEADER, NEXT], asking=[NEXT])
         tell("invoke", value=[["send", KEY, third]])
         at = producer.write(by, NEXT, third)
         producer.must_end(by, NEXT, committed=True)

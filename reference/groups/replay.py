@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from reference.groups.messages import (
     LOADER_INPUTS,
+    RELEASED_EPOCH,
     UNKNOWN,
     ChangeGroupLeader,
     CleanGroupLog,
@@ -104,9 +105,7 @@ class LoaderHandlers:
         if row.state != "Loading":
             return None
         if self.rules.is_loaded(row.position, row.end_offset):
-            counts = self.rules.counts_when_loaded()
-            held = _held_by(row.members) if counts else row.held
-            return Outcome(replace(row, state="Active", held=held))
+            return Outcome(replace(row, state="Active"))
         unread = [entry for entry in row.entries if entry.offset >= row.position]
         batch = [entry for entry in unread if entry.epoch == unread[0].epoch]
         return Outcome(self._replayed(replace(row, position=batch[-1].offset + 1), batch))
@@ -192,12 +191,31 @@ class LoaderHandlers:
         if not member.known:
             return row if self.rules.ignores_orphan() else replace(row, state="Failed")
         left = NO_ENTRIES if entry.kind == "Member" else replace(member, epoch=0, assigned=())
-        return self._with(replace(row, held=_without(row.held, member)), entry, left)
+        return self._with(replace(row, held=self._without(row, entry.member)), entry, left)
+
+    def _without(self, row: GroupLoader, n: int) -> tuple[HeldPartition, ...]:
+        """All but what that member had, and nobody has taken since."""
+        had = row.members[self._place[n]]
+        away = {
+            p
+            for k, member in zip(self.rules.constants.members, row.members, strict=True)
+            for p in member.assigned
+            if k != n and member.epoch == RELEASED_EPOCH
+        }
+        return tuple(
+            [
+                each
+                for each in row.held
+                if each.partition not in had.assigned
+                or each.epoch != had.epoch
+                or not self.rules.lets_go(had.epoch, each.partition in away)
+            ]
+        )
 
     def _with_assignment(
         self, row: GroupLoader, entry: GroupEntry, member: ReadMember
     ) -> GroupLoader:
-        rest = _without(row.held, member)
+        rest = self._without(row, entry.member)
         held = {each.partition: each.epoch for each in rest}
         if not all(self.rules.may_take(held.get(p, UNKNOWN), entry.epoch) for p in entry.assigned):
             return replace(row, state="Failed")
@@ -205,19 +223,3 @@ class LoaderHandlers:
         after = ReadMember(True, member.id, entry.epoch, entry.assigned)
         now = tuple([HeldPartition(p, epoch) for p, epoch in sorted(held.items())])
         return self._with(replace(row, held=now), entry, after)
-
-
-def _held_by(members: Iterable[ReadMember]) -> tuple[HeldPartition, ...]:
-    held = [HeldPartition(p, each.epoch) for each in members for p in each.assigned]
-    return tuple(sorted(held))
-
-
-def _without(held: tuple[HeldPartition, ...], member: ReadMember) -> tuple[HeldPartition, ...]:
-    """What a member had, and nobody has taken since."""
-    return tuple(
-        [
-            each
-            for each in held
-            if each.partition not in member.assigned or each.epoch != member.epoch
-        ]
-    )

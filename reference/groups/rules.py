@@ -198,11 +198,12 @@ class GroupRules:
         """
         return held_epoch < epoch or epoch == RELEASED_EPOCH
 
-    def counts_when_loaded(self) -> bool:
-        """G50. What members have is counted anew once all is read: of two that have left for a
-        while, an entry of one may have let go what is the other's.
+    def lets_go(self, epoch: int, shared: bool) -> bool:
+        """G50. Whether a partition is free that a member had in an epoch; shared: one that has left
+        for a while seems to have it as well. All of these have one epoch, and it may be the other's
+        by now.
         """
-        return True
+        return epoch != RELEASED_EPOCH or not shared
 
     def ignores_orphan(self) -> bool:
         """G50. A tombstone may be all that is left of a key."""

@@ -40,9 +40,17 @@ HeldEpoch(held, p) ==
   IF \E each \in held : each.partition = p
   THEN (CHOOSE each \in held : each.partition = p).epoch ELSE Unknown
 
-(* What a member had, and nobody has taken since.                           *)
-Without(held, member) ==
-  {each \in held : ~(each.partition \in member.assigned /\ each.epoch = member.epoch)}
+(* Whether a member other than n that has left for a while has a partition. *)
+IsHeldAway(members, n, p) ==
+  \E k \in Members \ {n} : members[k].epoch = ReleasedEpoch /\ p \in members[k].assigned
+
+(* All but what member n had, and nobody has taken since.                   *)
+Without(row, n) ==
+  LET had == row.members[n]
+  IN {each \in row.held :
+        ~(/\ each.partition \in had.assigned
+          /\ each.epoch = had.epoch
+          /\ LetsGo(had.epoch, IsHeldAway(row.members, n, each.partition)))}
 
 FailedLoad(row) == [row EXCEPT !.state = "Failed"]
 
@@ -51,7 +59,7 @@ WithTombstone(row, entry) ==
       left == IF entry.kind = "Member" THEN NoEntries
               ELSE [member EXCEPT !.epoch = 0, !.assigned = {}]
   IN IF member.known
-     THEN [row EXCEPT !.held = Without(@, member), !.members[entry.member] = left]
+     THEN [row EXCEPT !.held = Without(row, entry.member), !.members[entry.member] = left]
      ELSE IF IgnoresOrphan THEN row ELSE FailedLoad(row)
 
 (* The epoch that an entry says: that of its batch, or that of a member     *)
@@ -59,7 +67,7 @@ WithTombstone(row, entry) ==
 EpochIn(entry) == IF "away" \in DOMAIN entry THEN ReleasedEpoch ELSE entry.epoch
 
 WithAssignment(row, entry) ==
-  LET rest == Without(row.held, row.members[entry.member])
+  LET rest == Without(row, entry.member)
       epoch == EpochIn(entry)
       taken == {[partition |-> p, epoch |-> epoch] : p \in entry.assigned}
   IN IF \E p \in entry.assigned : ~MayTake(HeldEpoch(rest, p), epoch) THEN FailedLoad(row)
@@ -169,17 +177,12 @@ Step_HandleLeaderEvent(n, row, input) ==
        [] IsOutdatedEvent(row, input.event) -> Taking(heard)
        [] OTHER -> Taking(begun)
 
-HeldBy(members) ==
-  UNION {{[partition |-> p, epoch |-> members[k].epoch] : p \in members[k].assigned} :
-           k \in Members}
-
 Step_HandleReadGroupLog(n, row, input) ==
   LET batch == NextBatch(row)
       read == [row EXCEPT !.position = batch[Len(batch)].offset + 1]
   IN CASE row.state # "Loading" -> {}
        [] IsLoaded(row.position, row.endOffset) ->
-            Taking([row EXCEPT !.state = "Active",
-                               !.held = IF CountsWhenLoaded THEN HeldBy(row.members) ELSE @])
+            Taking([row EXCEPT !.state = "Active"])
        [] OTHER -> Taking(Replayed(read, batch))
 
 Inputs_GroupWrite(n, row) ==

@@ -130,10 +130,10 @@ IsLoaded(position, endOffset) == position = endOffset
 (* for a while since he took it.                                            *)
 MayTake(heldEpoch, epoch) == heldEpoch < epoch \/ epoch = ReleasedEpoch
 
-(* G50.  What members have is counted anew once all is read: of two that    *)
-(* have left for a while, an entry of one may have let go what is the       *)
-(* other's.                                                                 *)
-CountsWhenLoaded == TRUE
+(* G50.  Whether a partition is free that a member had in an epoch; shared: *)
+(* one that has left for a while seems to have it as well.  All of these    *)
+(* have one epoch, and it may be the other's by now.                        *)
+LetsGo(epoch, shared) == epoch # ReleasedEpoch \/ ~shared
 
 (* G50.  A tombstone may be all that is left of a key.                      *)
 IgnoresOrphan == TRUE

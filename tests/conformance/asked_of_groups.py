@@ -130,9 +130,10 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
     numbers = list(itertools.product((RELEASED_EPOCH, -1, 0, 1, 2), repeat=2))
     yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
+    epochs = (RELEASED_EPOCH, 0, 1)
+    yield from (("LetsGo", each) for each in itertools.product(epochs, (False, True)))
     yield from (
         ("IgnoresOrphan", ()),
-        ("CountsWhenLoaded", ()),
         ("RecordsReplacement", ()),
         ("ForgetsWhenLoaded", ()),
     )

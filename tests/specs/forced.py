@@ -240,7 +240,7 @@ TABLES = (
             Forced("IsLoaded", "position, endOffset", "TRUE", G_REPLAY),
             Forced("MayTake", "heldEpoch, epoch", "FALSE", G_REPLAY),
             Forced("IgnoresOrphan", "", "FALSE", G_REPLAY),
-            Forced("CountsWhenLoaded", "", "FALSE", G_AWAY),
+            Forced("LetsGo", "epoch, shared", "TRUE", G_AWAY),
             Forced("Committable", "position", "0", G_TIME),
             Forced("MayHandOut", "row, p", "FALSE", G_TIME),
             Forced("ToReset", "row, rest", "{}", G_TIME),

@@ -31,5 +31,5 @@ AwaySpec == MCInit /\ [][AwayNext]_mcVars
 (* What Kafka 4.4.0 asks, of this epoch as of any (Z187).                   *)
 LargerEpoch(heldEpoch, epoch) == heldEpoch = Unknown \/ heldEpoch < epoch
 
-NotCounted == FALSE
+LetsGoAnyway(epoch, shared) == TRUE
 =============================================================================
