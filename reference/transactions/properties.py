@@ -608,22 +608,22 @@ def zombie_fenced(old: State, new: State) -> str | None:
 
 
 def guard_kept(old: State, new: State) -> str | None:
-    """A guard goes with a batch that is appended, or with a marker of a larger epoch: none takes
+    """A guard goes with a batch that is appended, or with a marker of a larger epoch: neither takes
     the guard of a later transaction.
 
-    Misses: version 1, and partitions with two replicas, as a guard goes with its leader; a guard
-    that goes with the late batch of an earlier transaction.
+    Misses: version 1, and partitions with two replicas, as a guard goes with its leader.
     """
     if new.constants.version != 2 or new.constants.replicas != 1:
         return None
     for p, row in new.partitions.items():
         before = old.partitions[p]
-        grown = row.log[len(before.log) :]
-        if before.guard == -1 or row.guard != -1 or any(e.kind == "Batch" for e in grown):
+        if before.guard == -1 or row.guard != -1:
             continue
-        if row.producer.epoch <= before.guard:
+        grown = row.log[len(before.log) :]
+        what = "batch" if any(e.kind == "Batch" for e in grown) else "marker"
+        if row.producer.epoch < before.guard + (what == "marker"):
             return (
-                f"partition {p} loses the guard of epoch {before.guard} to a marker of epoch "
+                f"partition {p} loses the guard of epoch {before.guard} to a {what} of epoch "
                 f"{row.producer.epoch}"
             )
     return None
@@ -733,6 +733,20 @@ def commit_is_whole(old: State, new: State) -> str | None:
 
 _named = of_state(state_of)
 
+def aborted_is_listed(old: State, new: State) -> str | None:
+    """What a sweep has listed as over its timeout, and aborts, is what was listed.
+
+    Misses: version 1, in which transactions share an epoch.
+    """
+    at = old.log.leader_epoch - 1
+    before, after = old.log.coordinators[at], new.log.coordinators[at]
+    acts = before.listed != -1 and after.listed == -1
+    fences = (before.pending.state, after.pending.state) == ("None", "PrepareEpochFence")
+    if not (acts and fences) or before.txn.epoch == before.listed:
+        return None
+    return f"the transaction of epoch {before.txn.epoch} is aborted, {before.listed} was listed"
+
+
 PROPERTIES: Final = (
     _named("TransactionTypeInv", transaction_type_inv, "log", "partitions", "clients", "readers"),
     _named("ProducerStateIsOfLog", producer_state_is_of_log, "partitions"),
@@ -762,4 +776,5 @@ PROPERTIES: Final = (
     _named("GuardKept", guard_kept, "partitions"),
     _named("LsoMonotonic", lso_monotonic, "partitions"),
     _named("CommitIsWhole", commit_is_whole, "clients"),
+    _named("AbortedIsListed", aborted_is_listed, "log"),
 )

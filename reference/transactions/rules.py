@@ -114,6 +114,12 @@ class TransactionRules:
         """X8. The epoch with which the coordinator aborts: nobody's."""
         return epoch + 1
 
+    def still_listed(self, row: Coordinator) -> bool:
+        """X26. What was listed as over its timeout is aborted if it is still the transaction that
+        was listed: with version 2 each has an epoch of its own (asked under the lock of its row).
+        """
+        return row.txn.epoch == row.listed
+
     def ended_epoch(self, epoch: int) -> int:
         """X19, X20. The epoch after a producer ended its transaction."""
         return epoch + 1 if self.epoch_per_transaction else epoch
@@ -368,6 +374,12 @@ class TransactionRules:
         KAFKA-18654), one of a larger epoch to one after that. Kafka 4.3.1 spares the first only.
         """
         return not (self.epoch_per_transaction and guard >= m.epoch)
+
+    def batch_clears_guard(self, guard: int, m: Produce) -> bool:
+        """X13. A batch leaves the guard alone that the batches of a later transaction wait under.
+        In Kafka 4.3.1 it takes any.
+        """
+        return not (self.epoch_per_transaction and guard > m.epoch)
 
     def is_applied_at_once(self, offsets: KeptOffsets) -> bool:
         """X30. The group has applied a marker when it is acknowledged (KAFKA-17507)."""

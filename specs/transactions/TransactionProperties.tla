@@ -319,14 +319,15 @@ ZombieFencedStep ==
 ZombieFenced == [][ZombieFencedStep]_vars
 
 (* A guard goes with a batch that is appended, or with a marker of a larger *)
-(* epoch: none takes the guard of a later transaction.  With a leader goes  *)
-(* every guard.                                                             *)
+(* epoch: neither takes the guard of a later transaction.  With a leader    *)
+(* goes every guard.                                                        *)
 GuardKeptStep ==
   Version = 2 /\ Replicas = 1 =>
     \A p \in Partitions :
-      (/\ partitions[p].guard # -1 /\ partitions'[p].guard = -1
-       /\ ~(AppendedTo(p) /\ LastIn(p).kind = "Batch")) =>
-        partitions'[p].producer.epoch > partitions[p].guard
+      partitions[p].guard # -1 /\ partitions'[p].guard = -1 =>
+        IF AppendedTo(p) /\ LastIn(p).kind = "Batch"
+        THEN partitions'[p].producer.epoch >= partitions[p].guard
+        ELSE partitions'[p].producer.epoch > partitions[p].guard
 GuardKept == [][GuardKeptStep]_vars
 
 (* X17.  No leader shows less than an earlier one has shown.                *)
@@ -343,4 +344,13 @@ CommitIsWholeStep ==
       \A p \in clients[c].sent : \E i \in Batches(p) :
         partitions[p].log[i].txn = clients[c].txn
 CommitIsWhole == [][CommitIsWholeStep]_vars
+
+(* X26.  What a sweep has listed, and aborts, is what was listed.           *)
+AbortedIsListedStep ==
+  LET before == coordinators[leaderEpoch]
+      after == coordinators'[leaderEpoch]
+  IN (/\ before.listed # -1 /\ after.listed = -1
+      /\ before.pending.state = "None" /\ after.pending.state = "PrepareEpochFence")
+     => before.txn.epoch = before.listed
+AbortedIsListed == [][AbortedIsListedStep]_vars
 =============================================================================
