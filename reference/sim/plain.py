@@ -226,9 +226,8 @@ class PlainSimulation(Circular):
         unkept = self.unkept()
         self._due = Due([e for e in self._world.properties if e.name not in unkept])
         self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
-        self._never = {
-            of for of, often in self._world.disturbances.items() if not any((*often, self._rare[of]))
-        }
+        rare, drawn_from = self._rare, self._world.disturbances.items()
+        self._never = {of for of, values in drawn_from if not any((*values, rare[of]))}
         """Inputs that come on request alone, and were not asked for."""
         self._late = getattr(options, LATE, 0)
         self._awaited = None if self._late else self._world.awaited

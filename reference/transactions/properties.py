@@ -733,6 +733,7 @@ def commit_is_whole(old: State, new: State) -> str | None:
 
 _named = of_state(state_of)
 
+
 def aborted_is_listed(old: State, new: State) -> str | None:
     """What a sweep has listed as over its timeout, and aborts, is what was listed.
 
