@@ -103,6 +103,19 @@ def outdated(verifying: Iterable[Verification]) -> tuple[Verification, ...]:
     return tuple(sorted({replace(v, guarded=False) for v in verifying}))
 
 
+def with_batch(row: PartitionLeader, m: Produce) -> PartitionLeader:
+    producer = replace(row.producer, epoch=m.epoch, sequence=m.sequence + 1, open=True)
+    others = [v for v in row.verifying if v.request != m]
+    return replace(
+        row,
+        log=(*row.log, batch_record(m)),
+        producer=producer,
+        guard=UNKNOWN,
+        verifying=outdated(others),
+        offsets=with_sent(row.offsets, m),
+    )
+
+
 def aborted_in(records: tuple[LogEntry, ...]) -> tuple[AbortedTxn, ...]:
     """X18. The index: of each aborted transaction its first batch, and its marker."""
     found, first = [], 0
@@ -144,7 +157,7 @@ class PartitionHandlers:
             return self._handled(row, row, "INVALID_PRODUCER_EPOCH", done, m)
         if not self.rules.needs_verification(row.producer, m.epoch):
             error = self.rules.batch_error(row.producer, m, False)
-            after = self._with_batch(row, m) if error == "NONE" else row
+            after = with_batch(row, m) if error == "NONE" else row
             return self._handled(row, after, error, done, m)
         if any(v.request == m and v.guarded for v in row.verifying):
             return None
@@ -152,18 +165,6 @@ class PartitionHandlers:
         verifying = tuple(sorted([*others, Verification(m, True, False)]))
         waiting = replace(row, guard=max(row.guard, m.epoch), verifying=verifying)
         return self._handled(row, waiting, "WAIT", done)
-
-    def _with_batch(self, row: PartitionLeader, m: Produce) -> PartitionLeader:
-        others = tuple([v for v in row.verifying if v.request != m])
-        clears = self.rules.batch_clears_guard(row.guard, m)
-        return replace(
-            row,
-            log=(*row.log, batch_record(m)),
-            producer=replace(row.producer, epoch=m.epoch, sequence=m.sequence + 1, open=True),
-            guard=UNKNOWN if clears else row.guard,
-            verifying=outdated(others) if clears else others,
-            offsets=with_sent(row.offsets, m),
-        )
 
     def handle_ask(self, n: int, row: PartitionLeader, input: Ask) -> Outcome | None:
         """X11b. Version 2 adds, version 1 asks whether the partition has been added."""
@@ -215,7 +216,7 @@ class PartitionHandlers:
             return self._handled(row, without, "NONE", done)
         guarded = self.rules.is_guarded(row.guard, v)
         error = self.rules.batch_error(row.producer, m, guarded)
-        after = self._with_batch(row, m) if error == "NONE" else without
+        after = with_batch(row, m) if error == "NONE" else without
         return self._handled(row, after, error, done, m)
 
     def handle_write_txn_markers(

@@ -608,22 +608,22 @@ def zombie_fenced(old: State, new: State) -> str | None:
 
 
 def guard_kept(old: State, new: State) -> str | None:
-    """A guard goes with a batch that is appended, or with a marker of a larger epoch: neither takes
+    """A guard goes with a batch that is appended, or with a marker of a larger epoch: none takes
     the guard of a later transaction.
 
-    Misses: version 1, and partitions with two replicas, as a guard goes with its leader.
+    Misses: version 1, and partitions with two replicas, as a guard goes with its leader; a guard
+    that goes with the late batch of an earlier transaction.
     """
     if new.constants.version != 2 or new.constants.replicas != 1:
         return None
     for p, row in new.partitions.items():
         before = old.partitions[p]
-        if before.guard == -1 or row.guard != -1:
-            continue
         grown = row.log[len(before.log) :]
-        what = "batch" if any(e.kind == "Batch" for e in grown) else "marker"
-        if row.producer.epoch < before.guard + (what == "marker"):
+        if before.guard == -1 or row.guard != -1 or any(e.kind == "Batch" for e in grown):
+            continue
+        if row.producer.epoch <= before.guard:
             return (
-                f"partition {p} loses the guard of epoch {before.guard} to a {what} of epoch "
+                f"partition {p} loses the guard of epoch {before.guard} to a marker of epoch "
                 f"{row.producer.epoch}"
             )
     return None

@@ -375,12 +375,6 @@ class TransactionRules:
         """
         return not (self.epoch_per_transaction and guard >= m.epoch)
 
-    def batch_clears_guard(self, guard: int, m: Produce) -> bool:
-        """X13. A batch leaves the guard alone that the batches of a later transaction wait under.
-        In Kafka 4.3.1 it takes any.
-        """
-        return not (self.epoch_per_transaction and guard > m.epoch)
-
     def is_applied_at_once(self, offsets: KeptOffsets) -> bool:
         """X30. The group has applied a marker when it is acknowledged (KAFKA-17507)."""
         return True

@@ -108,16 +108,14 @@ Taken(row, error) == {[row |-> row, error |-> error]}
 Outdated(verifying) == {[v EXCEPT !.guarded = FALSE] : v \in verifying}
 
 WithBatch(row, m) ==
-  LET others == {v \in row.verifying : v.request # m}
-      clears == BatchClearsGuard(row.guard, m)
-  IN Showing(
+  Showing(
     [row EXCEPT
        !.log = Append(@, BatchRecord(m)),
        !.producer.epoch = m.epoch,
        !.producer.sequence = m.sequence + 1,
        !.producer.open = TRUE,
-       !.guard = IF clears THEN Unknown ELSE @,
-       !.verifying = IF clears THEN Outdated(others) ELSE others,
+       !.guard = Unknown,
+       !.verifying = Outdated({v \in @ : v.request # m}),
        !.offsets = WithSent(@, m)])
 
 (* What will be refused for ever, as epochs only grow, is forgotten.        *)

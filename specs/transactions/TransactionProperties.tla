@@ -319,15 +319,14 @@ ZombieFencedStep ==
 ZombieFenced == [][ZombieFencedStep]_vars
 
 (* A guard goes with a batch that is appended, or with a marker of a larger *)
-(* epoch: neither takes the guard of a later transaction.  With a leader    *)
-(* goes every guard.                                                        *)
+(* epoch: none takes the guard of a later transaction.  With a leader goes  *)
+(* every guard.                                                             *)
 GuardKeptStep ==
   Version = 2 /\ Replicas = 1 =>
     \A p \in Partitions :
-      partitions[p].guard # -1 /\ partitions'[p].guard = -1 =>
-        IF AppendedTo(p) /\ LastIn(p).kind = "Batch"
-        THEN partitions'[p].producer.epoch >= partitions[p].guard
-        ELSE partitions'[p].producer.epoch > partitions[p].guard
+      (/\ partitions[p].guard # -1 /\ partitions'[p].guard = -1
+       /\ ~(AppendedTo(p) /\ LastIn(p).kind = "Batch")) =>
+        partitions'[p].producer.epoch > partitions[p].guard
 GuardKept == [][GuardKeptStep]_vars
 
 (* X17.  No leader shows less than an earlier one has shown.                *)

@@ -275,10 +275,6 @@ MarkerError(producer, m) ==
 (* Kafka 4.3.1 spares the first only (Z163).                                *)
 MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard >= m.epoch)
 
-(* X13.  A batch leaves the guard alone that the batches of a later         *)
-(* transaction wait under.  In Kafka 4.3.1 it takes any (Z188).             *)
-BatchClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard > m.epoch)
-
 (* X30.  The group has applied a marker when it is acknowledged             *)
 (* (KAFKA-17507).                                                           *)
 IsAppliedAtOnce(offsets) == TRUE

@@ -195,7 +195,6 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for rule in ("MarkerEpochOk", "MarkerRepeatOk", "IsCoordinatorFenced", "MarkerError"):
             yield from ((rule, (producer, m)) for m in markers)
     yield from (("MarkerClearsGuard", (guard, m)) for guard in (-1, 1, 2) for m in markers)
-    yield from (("BatchClearsGuard", (guard, m)) for guard in (-1, 1, 2) for m in batches)
     yield from of_readers()
     yield from of_producers()
 

@@ -183,7 +183,6 @@ TABLES = (
             Forced("IsCoordinatorFenced", "producer, m", "FALSE", T_ONE),
             Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
             Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
-            Forced("BatchClearsGuard", "guard, m", "FALSE", T_LATE),
             Forced("StillListed", "row", "FALSE", T_SWEPT),
             Forced("IsAppliedAtOnce", "offsets", "FALSE", T_OFFSETS),
             Forced("LastStableOffset", "row", "Len(row.log)", T_REPLICAS),
