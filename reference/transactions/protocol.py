@@ -429,6 +429,7 @@ TRANSACTIONS: Final = Protocol(
             GiveUp: (50, 200),
             Poll: (100, 300),
             ListTimedOut: (0,),
+            AbortListed: (20, 100),
         },
         awaited=_awaited,
         calm=CALM,
