@@ -67,7 +67,6 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z185": {"max_coordinators": 12, "move_classic_coordinator": 200},
     "Z180": {"members": [1, 2], "partitions": [1, 2]},
     "Z181": {"members": [1, 2], "partitions": [1, 2]},
-    "Z187": {"static": [[1, 2]], "members": [1, 2], "partitions": [1, 2]},
     "Z215": {"static": [[1, 2]], "unsubscribe": 200},
     "Z216": {"static": [[1, 2]], "unsubscribe": 200, "members": [1, 2, 3]},
     "Z217": {"growing": [2]},
