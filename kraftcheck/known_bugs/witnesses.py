@@ -49,6 +49,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z84": {"version": 2, "offsets": [12]},
     "Z87": {"version": 2, "offsets": [12], "late": 200, "doubled": 200},
     "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
+    "Z163": {"version": 2, "late": 200, "doubled": 200},
     "Z168": {"version": 2, "read_committed": [21], "read_uncommitted": [31]},
     "Z169": {"version": 2, "replicas": 2, "read_uncommitted": [31], "change_leader": 200},
     "Z172": {"ids_expire": True, "expire": 200, "initialize": 300},
@@ -57,6 +58,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z175": {"ids_expire": True, "expire": 200},
     "Z176": {"recovers": True, "offsets": [12], "give_up": 200},
     "Z177": {"version": 1, "recovers": True, "give_up": 200, "retry": 200},
+    "Z200": {"version": 2, "list_timed_out": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},

@@ -23,11 +23,13 @@ from reference.sim.interning import KnownInput
 from reference.sim.plain import options_of
 from reference.transactions.messages import (
     COORDINATOR,
+    AbortListed,
     AppendTimeout,
     ChangeLeader,
     Elect,
     Expire,
     Initialize,
+    ListTimedOut,
     LoseLeader,
     MarkersDone,
     Sweep,
@@ -50,6 +52,8 @@ METHODS: Final = {
     "HandleVerify": "TransactionCoordinator.handleVerifyPartitionsInTransaction",
     "HandleEndTxn": "TransactionCoordinator.handleEndTransaction",
     "HandleTransactionTimeout": "TransactionCoordinator.abortTimedOutTransactions",
+    "HandleListTimedOut": "TransactionStateManager.timedOutTransactions",
+    "HandleAbortListed": "TransactionCoordinator.abortTimedOutTransactions",
     "HandleFence": "TransactionCoordinator.endTransaction",
     "HandleAcknowledged": "TransactionStateManager.appendTransactionToLog, its callback",
     "HandleAppendTimeout": "TransactionStateManager.appendTransactionToLog, its callback",
@@ -83,9 +87,9 @@ class KafkaTransactions(KafkaSteered):
 
 RARE: Final = (
     *(Elect, TransactionTimeout, AppendTimeout, LoseLeader, Expire, ChangeLeader, Sweep),
-    Initialize,
+    *(Initialize, ListTimedOut, AbortListed),
 )
-"""What disturbs."""
+"""What disturbs. Kafka's sweep lists and aborts in one call, so nothing is listed here."""
 
 
 def _deliver(schedule: KafkaTransactions, stream: Stream) -> bool:

@@ -196,6 +196,12 @@ class ReplaceMember(Input, frozen=True):
     member: Node
 
 
+class RestateMember(Input, frozen=True):
+    """G19. What a static member has is written anew, as it leaves for a while or is back."""
+
+    member: Node
+
+
 class CleanGroupLog(Input, frozen=True):
     """Of each key the last entry is kept."""
 
@@ -396,7 +402,8 @@ MEMBER_INPUTS: Final = (
     *(StartReconciliation, CompleteReconciliation),
 )
 LOADER_INPUTS: Final = (
-    *(ChangeGroupLeader, LeaderEvent, GroupWrite, ReplaceMember, CleanGroupLog, ReadGroupLog),
+    *(ChangeGroupLeader, LeaderEvent, GroupWrite, ReplaceMember, RestateMember),
+    *(CleanGroupLog, ReadGroupLog),
 )
 OFFSETS_INPUTS: Final = (
     *(TakePartition, StartRevocation, FinishRevocation, AskOffsets, HearOffsets, ResetRest),

@@ -353,7 +353,7 @@ def replay_equal(state: State) -> str | None:
 
 
 def _of(entry: GroupEntry) -> tuple[int, tuple[int, ...]]:
-    return entry.epoch, entry.assigned
+    return RELEASED_EPOCH if entry.away else entry.epoch, entry.assigned
 
 
 # --- Offsets (GroupOffsetsProperties.tla)

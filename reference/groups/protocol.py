@@ -62,6 +62,7 @@ from reference.groups.messages import (
     ReplaceMember,
     ResetRest,
     RestartAsClassic,
+    RestateMember,
     SendCommit,
     SendGroupHeartbeat,
     SendTxnOffsets,
@@ -77,7 +78,7 @@ from reference.groups.messages import (
 from reference.groups.migration import MigrationHandlers
 from reference.groups.offsets import OffsetsHandlers, without_position
 from reference.groups.properties import PROPERTIES
-from reference.groups.replay import LoaderHandlers, is_to_clean
+from reference.groups.replay import LoaderHandlers, is_to_clean, known_of
 from reference.groups.rules import GroupRules
 from reference.groups.sometimes import sometimes
 from reference.groups.types import (
@@ -231,6 +232,9 @@ def _of_loader(constants: Constants, row: GroupLoader) -> Iterable[Input]:
         found += [ReplaceMember(n) for n, member in known if member.known]
     if not row.leads or row.state == "Active":
         found += _writes(constants.members, constants.partitions)
+        if constants.static:
+            static = {n for sharing in constants.static for n in sharing}
+            found += [RestateMember(n) for n in sorted(static & known_of(row.entries).keys())]
     return found
 
 

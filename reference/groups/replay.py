@@ -21,6 +21,7 @@ from reference.groups.messages import (
     LeaderEvent,
     ReadGroupLog,
     ReplaceMember,
+    RestateMember,
 )
 from reference.groups.rules import GroupRules
 from reference.groups.types import (
@@ -60,6 +61,11 @@ def known_of(entries: Iterable[GroupEntry]) -> dict[int, ReadMember]:
 
 def next_epoch(entries: tuple[GroupEntry, ...]) -> int:
     return entries[-1].epoch + 1 if entries else 1
+
+
+def epoch_in(entry: GroupEntry) -> int:
+    """The epoch that an entry says: that of its batch, or that of a member that is away."""
+    return RELEASED_EPOCH if entry.away else entry.epoch
 
 
 class LoaderHandlers:
@@ -160,6 +166,22 @@ class LoaderHandlers:
         entries = (*row.entries, entry)
         return Outcome(replace(replaced, entries=entries, end_offset=at + 1, position=at + 1))
 
+    def handle_restate_member(self, row: GroupLoader, input: RestateMember) -> Outcome | None:
+        """G19. It leaves for a while, or is back."""
+        if row.leads and (row.state != "Active" or row.events):
+            return None
+        n, at = input.member, row.end_offset
+        known = known_of(row.entries).get(n, NO_ENTRIES)
+        if not known.known:
+            return None
+        last = next(e for e in reversed(row.entries) if (e.kind, e.member) == ("Current", n))
+        epoch = next_epoch(row.entries)
+        entry = GroupEntry(at, "Current", n, True, epoch, known.assigned, not last.away)
+        written = replace(row, entries=(*row.entries, entry), end_offset=at + 1)
+        if not row.leads:
+            return Outcome(written)
+        return Outcome(replace(self._replayed(written, (entry,)), position=at + 1))
+
     def handle_clean_group_log(self, row: GroupLoader, input: CleanGroupLog) -> Outcome | None:
         if not is_to_clean(row.entries):
             return None
@@ -216,10 +238,10 @@ class LoaderHandlers:
         self, row: GroupLoader, entry: GroupEntry, member: ReadMember
     ) -> GroupLoader:
         rest = self._without(row, entry.member)
-        held = {each.partition: each.epoch for each in rest}
-        if not all(self.rules.may_take(held.get(p, UNKNOWN), entry.epoch) for p in entry.assigned):
+        held, epoch = {each.partition: each.epoch for each in rest}, epoch_in(entry)
+        if not all(self.rules.may_take(held.get(p, UNKNOWN), epoch) for p in entry.assigned):
             return replace(row, state="Failed")
-        held |= dict.fromkeys(entry.assigned, entry.epoch)
-        after = ReadMember(True, member.id, entry.epoch, entry.assigned)
-        now = tuple([HeldPartition(p, epoch) for p, epoch in sorted(held.items())])
+        held |= dict.fromkeys(entry.assigned, epoch)
+        after = ReadMember(True, member.id, epoch, entry.assigned)
+        now = tuple([HeldPartition(p, taken) for p, taken in sorted(held.items())])
         return self._with(replace(row, held=now), entry, after)

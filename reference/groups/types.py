@@ -94,8 +94,9 @@ class GroupMember(msgspec.Struct, frozen=True):
     correlation: Rank
 
 
-class GroupEntry(msgspec.Struct, frozen=True):
-    """An entry of the group's log (specs/groups/GroupReplay.tla). exists: it is no tombstone."""
+class GroupEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An entry of the group's log (specs/groups/GroupReplay.tla). exists: it is no tombstone. away:
+    the member has left for a while, and keeps what it has (G19)."""
 
     offset: int
     kind: Literal["Member", "Current"]
@@ -103,6 +104,7 @@ class GroupEntry(msgspec.Struct, frozen=True):
     exists: bool
     epoch: int
     assigned: SetOf[int]
+    away: bool = False
 
 
 class ReadMember(msgspec.Struct, frozen=True):

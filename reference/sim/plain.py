@@ -226,6 +226,9 @@ class PlainSimulation(Circular):
         unkept = self.unkept()
         self._due = Due([e for e in self._world.properties if e.name not in unkept])
         self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
+        rare, drawn_from = self._rare, self._world.disturbances.items()
+        self._never = {of for of, values in drawn_from if not any((*values, rare[of]))}
+        """Inputs that come on request alone, and were not asked for."""
         self._late = getattr(options, LATE, 0)
         self._awaited = None if self._late else self._world.awaited
         self._held: list[tuple[int, KnownInput]] = []
@@ -346,13 +349,19 @@ class PlainSimulation(Circular):
     def _own(self) -> Step | None:
         """An input that is no message: a node, then one of those that may come to it."""
         below, rare, faults = self._workload.below, self._rare, self._faults
+        never = self._never
         able = [state for state in self._states.values() if state.local]
         if not able:
             return None
         for _ in range(TRIES):
             state = able[below(len(able))]
             local = state.local
-            input = local[below(len(local))]
+            there = len(local)
+            while there and type(local[there - 1]) in never:
+                there -= 1
+            if not there:
+                continue
+            input = local[below(there)]
             often = rare.get(type(input))
             if often is not None and not chance(faults, often):
                 continue

@@ -25,6 +25,7 @@ from reference.transactions.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
     NO_CLIENT,
+    AbortListed,
     Acknowledged,
     AddPartitions,
     Allowed,
@@ -40,6 +41,7 @@ from reference.transactions.messages import (
     FindLeader,
     Initialized,
     InitProducerId,
+    ListTimedOut,
     Loaded,
     LoseLeader,
     MarkerReply,
@@ -199,9 +201,26 @@ class CoordinatorHandlers:
         self, row: Coordinators, input: TransactionTimeout
     ) -> Outcome | None:
         c = current(row)
-        if not c.active or c.txn.state != "Ongoing" or c.pending.state != "None":
+        if not c.active or not _may_time_out(c):
             return None
         return self._lifted(row, Done(fencing(c)))
+
+    def handle_list_timed_out(self, row: Coordinators, input: ListTimedOut) -> Outcome | None:
+        """Where a sweep lists many, it aborts one after the other
+        (TransactionCoordinator.abortTimedOutTransactions).
+        """
+        c = current(row)
+        if c.listed != UNKNOWN or not c.active or not _may_time_out(c):
+            return None
+        return self._lifted(row, Done(replace(c, listed=c.txn.epoch)))
+
+    def handle_abort_listed(self, row: Coordinators, input: AbortListed) -> Outcome | None:
+        c = current(row)
+        if c.listed == UNKNOWN:
+            return None
+        left = replace(c, listed=UNKNOWN)
+        aborts = self.rules.still_listed(c) and _may_time_out(c)
+        return self._lifted(row, Done(fencing(left) if aborts else left))
 
     def handle_fence(self, row: Coordinators, input: Fence) -> Outcome | None:
         """The second lock. Before version 2 the epoch is in memory at once."""
@@ -400,6 +419,10 @@ class CoordinatorHandlers:
 def _is_for_partition(m: Request) -> TypeGuard[AddPartitions | Verify]:
     """Whether a partition's leader asks."""
     return isinstance(m, Verify) or (isinstance(m, AddPartitions) and m.client == NO_CLIENT)
+
+
+def _may_time_out(c: Coordinator) -> bool:
+    return c.txn.state == "Ongoing" and c.pending.state == "None"
 
 
 def current(row: Coordinators) -> Coordinator:

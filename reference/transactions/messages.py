@@ -234,6 +234,14 @@ class TransactionTimeout(Input, frozen=True):
     """X26."""
 
 
+class ListTimedOut(Input, frozen=True):
+    """X26. A sweep lists the transaction among those that are over their timeout."""
+
+
+class AbortListed(Input, frozen=True):
+    """X26. Its turn has come."""
+
+
 class Fence(Input, frozen=True):
     """X8, the second lock."""
 
@@ -361,7 +369,7 @@ MESSAGES: Final = (
 COORDINATOR_INPUTS: Final = (
     *(InitProducerId, BumpEpoch, AddPartitions, Verify, EndTxn, MarkerReply, Acknowledged),
     *(AppendTimeout, TransactionTimeout, Fence, MarkersAgain, MarkersDone, Expire, Elect, Loaded),
-    *(LoseLeader, FindLeader),
+    *(LoseLeader, FindLeader, ListTimedOut, AbortListed),
 )
 PARTITION_INPUTS: Final = (
     *(Produce, Ask, Allowed, NotAllowed, Verified, WriteTxnMarkers, ConsumerFetch),

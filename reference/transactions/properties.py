@@ -733,6 +733,21 @@ def commit_is_whole(old: State, new: State) -> str | None:
 
 _named = of_state(state_of)
 
+
+def aborted_is_listed(old: State, new: State) -> str | None:
+    """What a sweep has listed as over its timeout, and aborts, is what was listed.
+
+    Misses: version 1, in which transactions share an epoch.
+    """
+    at = old.log.leader_epoch - 1
+    before, after = old.log.coordinators[at], new.log.coordinators[at]
+    acts = before.listed != -1 and after.listed == -1
+    fences = (before.pending.state, after.pending.state) == ("None", "PrepareEpochFence")
+    if not (acts and fences) or before.txn.epoch == before.listed:
+        return None
+    return f"the transaction of epoch {before.txn.epoch} is aborted, {before.listed} was listed"
+
+
 PROPERTIES: Final = (
     _named("TransactionTypeInv", transaction_type_inv, "log", "partitions", "clients", "readers"),
     _named("ProducerStateIsOfLog", producer_state_is_of_log, "partitions"),
@@ -762,4 +777,5 @@ PROPERTIES: Final = (
     _named("GuardKept", guard_kept, "partitions"),
     _named("LsoMonotonic", lso_monotonic, "partitions"),
     _named("CommitIsWhole", commit_is_whole, "clients"),
+    _named("AbortedIsListed", aborted_is_listed, "log"),
 )

@@ -36,6 +36,7 @@ from reference.transactions.messages import (
     PRODUCER_INPUTS,
     READER_INPUTS,
     Abort,
+    AbortListed,
     Acknowledged,
     AddPartitions,
     AppendTimeout,
@@ -53,6 +54,7 @@ from reference.transactions.messages import (
     Initialize,
     InitProducerId,
     Input,
+    ListTimedOut,
     Loaded,
     LoseLeader,
     MarkersAgain,
@@ -77,6 +79,7 @@ from reference.transactions.rules import COMPLETED, TransactionRules, prepared
 from reference.transactions.sometimes import sometimes
 from reference.transactions.story import transactions_told
 from reference.transactions.types import (
+    UNKNOWN,
     Client,
     Constants,
     Coordinators,
@@ -220,6 +223,10 @@ def _of_coordinators(constants: Constants, row: Coordinators) -> Iterable[Input]
         yield from map(Elect, row.log.tails)
     yield from map(FindLeader, row.leaderless)
     yield from (LoseLeader(p) for p in constants.partitions if p not in row.leaderless)
+    if c.listed != UNKNOWN:
+        yield AbortListed()
+    elif c.active and c.txn.state == "Ongoing" and c.pending.state == "None":
+        yield ListTimedOut()
 
 
 def _of_partition(constants: Constants, row: PartitionLeader) -> Iterable[Input]:
@@ -398,6 +405,8 @@ TRANSACTIONS: Final = Protocol(
             "read_committed": ((), (21,)),
             "read_uncommitted": ((), (31,)),
         },
+        # In a run of one transactional id nothing stands before it in a list.
+        on_request={"list_timed_out": (200,)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 500),
@@ -419,6 +428,8 @@ TRANSACTIONS: Final = Protocol(
             Expire: (50, 200),
             GiveUp: (50, 200),
             Poll: (100, 300),
+            ListTimedOut: (0,),
+            AbortListed: (20, 100),
         },
         awaited=_awaited,
         calm=CALM,

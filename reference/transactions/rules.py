@@ -114,6 +114,12 @@ class TransactionRules:
         """X8. The epoch with which the coordinator aborts: nobody's."""
         return epoch + 1
 
+    def still_listed(self, row: Coordinator) -> bool:
+        """X26. What was listed as over its timeout is aborted if it is still the transaction that
+        was listed: with version 2 each has an epoch of its own (asked under the lock of its row).
+        """
+        return row.txn.epoch == row.listed
+
     def ended_epoch(self, epoch: int) -> int:
         """X19, X20. The epoch after a producer ended its transaction."""
         return epoch + 1 if self.epoch_per_transaction else epoch

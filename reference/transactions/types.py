@@ -95,6 +95,7 @@ class PendingTxn(msgspec.Struct, frozen=True):
 class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
     """One coordinator in one epoch of the log (specs/transactions/TransactionCoordinator.tla).
     last_epoch: the epoch that the producer named when it was given its own, or UNKNOWN (KIP-360).
+    listed: that of the transaction that a sweep has listed as over its timeout, or UNKNOWN.
     """
 
     active: bool
@@ -103,6 +104,7 @@ class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: PendingTxn
     to_mark: SetOf[Node]
     last_epoch: Rank = UNKNOWN
+    listed: Rank = UNKNOWN
 
 
 class TailLog(msgspec.Struct, frozen=True):

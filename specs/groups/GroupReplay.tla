@@ -18,7 +18,8 @@
 (*                 which he took them                                       *)
 (*                                                                          *)
 (* An entry has a key, which is a kind, "Member" or "Current" (assignment), *)
-(* and a member; where nothing exists any more it is a tombstone.  A batch  *)
+(* and a member; where nothing exists any more it is a tombstone; away: the *)
+(* member has left for a while, and keeps what it has (G19).  A batch       *)
 (* is what one operation wrote, and has an epoch of its own; the id of a    *)
 (* member is that of the batch in which it joined, or replaced another.     *)
 (* Tombstones stay: a load takes no day (delete.retention.ms).              *)
@@ -63,8 +64,8 @@ WithTombstone(row, entry) ==
      ELSE IF IgnoresOrphan THEN row ELSE FailedLoad(row)
 
 (* The epoch that an entry says: that of its batch, or that of a member     *)
-(* that leaves for a while (models/MCGroupReplayAway; else nobody does).    *)
-EpochIn(entry) == IF "away" \in DOMAIN entry THEN ReleasedEpoch ELSE entry.epoch
+(* that leaves for a while.                                                 *)
+EpochIn(entry) == IF entry.away THEN ReleasedEpoch ELSE entry.epoch
 
 WithAssignment(row, entry) ==
   LET rest == Without(row, entry.member)
@@ -130,7 +131,8 @@ Step_HandleGroupWrite(n, row, input) ==
       epoch == NextEpoch(row.entries)
       entry(offset, kind, exists) ==
         [offset |-> offset, kind |-> kind, member |-> input.member, exists |-> exists,
-         epoch |-> epoch, assigned |-> IF kind = "Current" THEN input.assigned ELSE {}]
+         epoch |-> epoch, assigned |-> IF kind = "Current" THEN input.assigned ELSE {},
+         away |-> FALSE]
       at == row.endOffset
       batch == IF input.removed THEN <<entry(at, "Current", FALSE), entry(at + 1, "Member", FALSE)>>
                ELSE IF known.known THEN <<entry(at, "Current", TRUE)>>
@@ -148,13 +150,31 @@ Step_HandleGroupWrite(n, row, input) ==
 Step_HandleReplaceMember(n, row, input) ==
   LET id == NextEpoch(row.entries)
       entry == [offset |-> row.endOffset, kind |-> "Member", member |-> input.member,
-                exists |-> TRUE, epoch |-> id, assigned |-> {}]
+                exists |-> TRUE, epoch |-> id, assigned |-> {}, away |-> FALSE]
       replaced == [row EXCEPT !.members[input.member].id = id]
   IN IF ~row.leads \/ row.state # "Active" \/ row.events # {} \/ ~row.members[input.member].known
      THEN {}
      ELSE Taking(IF ~RecordsReplacement THEN replaced
                  ELSE [replaced EXCEPT !.entries = Append(@, entry), !.endOffset = @ + 1,
                                        !.position = row.endOffset + 1])
+
+(* G19.  What a member has is written anew, as it leaves for a while or is  *)
+(* back.                                                                    *)
+Step_HandleRestateMember(n, row, input) ==
+  LET known == KnownOf(row.entries, input.member)
+      last == CHOOSE i \in 1..Len(row.entries) :
+                /\ row.entries[i].kind = "Current" /\ row.entries[i].member = input.member
+                /\ IsLastOfKey(row.entries, i)
+      entry == [offset |-> row.endOffset, kind |-> "Current", member |-> input.member,
+                exists |-> TRUE, epoch |-> NextEpoch(row.entries), assigned |-> known.assigned,
+                away |-> ~row.entries[last].away]
+      written == [row EXCEPT !.entries = Append(@, entry), !.endOffset = @ + 1]
+  IN IF \/ row.leads /\ (row.state # "Active" \/ row.events # {})
+        \/ ~known.known
+     THEN {}
+     ELSE Taking(IF row.leads
+                 THEN [Replayed(written, <<entry>>) EXCEPT !.position = written.endOffset]
+                 ELSE written)
 
 Step_HandleCleanGroupLog(n, row, input) ==
   LET cleaned == LastOfKeys(row.entries)
@@ -189,5 +209,6 @@ Inputs_GroupWrite(n, row) ==
   {[type |-> "GroupWrite", member |-> k, assigned |-> a, removed |-> r] :
      k \in Members, a \in SUBSET Partitions, r \in BOOLEAN}
 Inputs_ReplaceMember(n, row) == {[type |-> "ReplaceMember", member |-> k] : k \in Members}
+Inputs_RestateMember(n, row) == {[type |-> "RestateMember", member |-> k] : k \in Members}
 Inputs_LeaderEvent(n, row) == {[type |-> "LeaderEvent", event |-> e] : e \in row.events}
 =============================================================================

@@ -13,6 +13,9 @@
 (*   lastEpoch          the epoch that the producer named when it was given *)
 (*                      its own (KIP-360), or Unknown; not in the log       *)
 (*                      (KAFKA-20357)                                       *)
+(*   listed             the epoch of the transaction that a sweep has       *)
+(*                      listed as over its timeout, or Unknown: with other  *)
+(*                      entries before it, its turn comes later             *)
 (*                                                                          *)
 (* A transition is received, appended and acknowledged.  Nothing happens    *)
 (* outside between the first two, so they are one step; the third is its    *)
@@ -37,7 +40,8 @@ InitialRecord ==
 
 NoCoordinator(n) ==
   [active |-> FALSE, coordinatorEpoch |-> n, txn |-> TxnOf(InitialRecord),
-   pending |-> NothingPending, toMark |-> {}, lastEpoch |-> Unknown]
+   pending |-> NothingPending, toMark |-> {}, lastEpoch |-> Unknown,
+   listed |-> Unknown]
 
 Outcome(row, records, sent, answers) ==
   [row |-> row, records |-> records, sent |-> sent, answers |-> answers]
@@ -109,6 +113,20 @@ Step_HandleEndTxn(row, m) ==
 Step_HandleTransactionTimeout(row) ==
   IF row.active /\ row.txn.state = "Ongoing" /\ row.pending.state = "None"
   THEN {Outcome(Fencing(row), <<>>, {}, {})} ELSE {}
+
+(* Where a sweep lists many, it aborts one after the other                  *)
+(* (TransactionCoordinator.abortTimedOutTransactions).                      *)
+Step_HandleListTimedOut(row) ==
+  IF /\ row.listed = Unknown /\ row.active
+     /\ row.txn.state = "Ongoing" /\ row.pending.state = "None"
+  THEN {Outcome([row EXCEPT !.listed = row.txn.epoch], <<>>, {}, {})} ELSE {}
+
+Step_HandleAbortListed(row) ==
+  LET left == [row EXCEPT !.listed = Unknown]
+      aborts == /\ StillListed(row)
+                /\ row.txn.state = "Ongoing" /\ row.pending.state = "None"
+  IN IF row.listed = Unknown THEN {}
+     ELSE {Outcome(IF aborts THEN Fencing(left) ELSE left, <<>>, {}, {})}
 
 (* The second lock.  Before version 2 the epoch is in memory at once.       *)
 Step_HandleFence(row) ==

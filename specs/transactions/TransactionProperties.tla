@@ -343,4 +343,13 @@ CommitIsWholeStep ==
       \A p \in clients[c].sent : \E i \in Batches(p) :
         partitions[p].log[i].txn = clients[c].txn
 CommitIsWhole == [][CommitIsWholeStep]_vars
+
+(* X26.  What a sweep has listed, and aborts, is what was listed.           *)
+AbortedIsListedStep ==
+  LET before == coordinators[leaderEpoch]
+      after == coordinators'[leaderEpoch]
+  IN (/\ before.listed # -1 /\ after.listed = -1
+      /\ before.pending.state = "None" /\ after.pending.state = "PrepareEpochFence")
+     => before.txn.epoch = before.listed
+AbortedIsListed == [][AbortedIsListedStep]_vars
 =============================================================================

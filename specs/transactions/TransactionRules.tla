@@ -71,6 +71,11 @@ InitialisedEpoch(epoch) == IF IsExhausted(epoch) THEN NextProducerId(epoch) ELSE
 (* X8.  The epoch with which the coordinator aborts: nobody's.              *)
 FencedEpoch(epoch) == epoch + 1
 
+(* X26.  What was listed as over its timeout is aborted if it is still the  *)
+(* transaction that was listed: with version 2 each has an epoch of its own *)
+(* (asked under the lock of its row).                                       *)
+StillListed(row) == row.txn.epoch = row.listed
+
 (* X19, X20.  The epoch after a producer ended its transaction.             *)
 EndedEpoch(epoch) == IF EpochPerTransaction THEN epoch + 1 ELSE epoch
 
@@ -267,7 +272,7 @@ MarkerError(producer, m) ==
 
 (* A guard of the marker's own epoch belongs to the next transaction        *)
 (* (KAFKA-18575, KAFKA-18654), one of a larger epoch to one after that.     *)
-(* Kafka 4.3.1 spares the first only (transactions-guard-lost).             *)
+(* Kafka 4.3.1 spares the first only (Z163).                                *)
 MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard >= m.epoch)
 
 (* X30.  The group has applied a marker when it is acknowledged             *)

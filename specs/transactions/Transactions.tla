@@ -189,6 +189,8 @@ Acknowledged ==
 
 AppendTimeout == Lift(leaderEpoch, Step_HandleAppendTimeout(Current))
 TransactionTimeout == Lift(leaderEpoch, Step_HandleTransactionTimeout(Current))
+ListTimedOut == Lift(leaderEpoch, Step_HandleListTimedOut(Current))
+AbortListed == Lift(leaderEpoch, Step_HandleAbortListed(Current))
 Fence == Lift(leaderEpoch, Step_HandleFence(Current))
 MarkersAgain == Lift(leaderEpoch, Step_HandleMarkersAgain(Current, leaderless))
 MarkersDone == Lift(leaderEpoch, Step_HandleMarkersDone(Current))

@@ -179,6 +179,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from (("AddPartitionsAnswer", (row, m)) for m in adds)
         yield from (("VerifyAnswer", (row, m)) for m in verifies)
         yield from of_bumps(row)
+        yield from (("StillListed", (replace(row, listed=epoch),)) for epoch in (1, 2))
         for rule in ("EndTxnAnswerV1", "EndTxnAnswerV2", "EndTxnAnswer"):
             yield from ((rule, (row, m)) for m in ends)
         for rule in ("MarkedBy", "IsMarkerReplyCurrent"):
@@ -201,7 +202,10 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 PLAIN: Final = Plain(
     PLANTED,
     "TransactionProperties",
-    ("EpochMonotonic", "ZombieFenced", "GuardKept", "LsoMonotonic", "CommitIsWhole"),
+    (
+        *("EpochMonotonic", "ZombieFenced", "GuardKept", "LsoMonotonic", "CommitIsWhole"),
+        "AbortedIsListed",
+    ),
     variables,
     questions,
     (

@@ -158,7 +158,7 @@ def test_what_is_not_of_the_form_is_noticed() -> None:
         "its story has 13 steps"
     ]
     assert missing({"Z1": "# Z1: x"}, README)[0] == "Z1: not in the table"
-    assert wrong("Z163", page.replace("guard-lost", "guard")) == ["no model transactions-guard"]
+    assert wrong("Z163", page.replace("--model Z163", "--model Z1630")) == ["no model Z1630"]
     assert wrong("Z163", page.replace("z163.zip", "z1.zip")) == ["z1.zip is not stored"]
     page = PAGES["DR"].replace("No model", "A model").replace(".zip", "")
     assert wrong("DR", page) == [

@@ -90,6 +90,7 @@ T_READERS = "transactions-readers"
 T_EXPIRY = "transactions-expiry-append-timeout"
 T_ERRORS = "transactions-errors-v1"
 T_BUMPS = "transactions-errors-v1-epochs"
+T_SWEPT = "transactions-swept"
 T_REFUSED = "reach-transactions-offsets-refused"
 G_COMMITS = "groups-commits-failover"
 G_ONE = "groups-one"
@@ -182,6 +183,7 @@ TABLES = (
             Forced("IsCoordinatorFenced", "producer, m", "FALSE", T_ONE),
             Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
             Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
+            Forced("StillListed", "row", "FALSE", T_SWEPT),
             Forced("IsAppliedAtOnce", "offsets", "FALSE", T_OFFSETS),
             Forced("LastStableOffset", "row", "Len(row.log)", T_REPLICAS),
             Forced("IsProducerExpired", "producer", "TRUE", T_ONE),

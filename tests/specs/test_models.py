@@ -26,6 +26,7 @@ _OF_OPTIONS = {"TargetIsWhole", "StaticIdentity", "KeptIsNotFetched", "ReplacedH
 """Of static members: asked by the models of that option."""
 _OF_AN_OPTION = {
     "groups-offsets-deleted": "NothingOfDeleted",
+    "transactions-swept": "AbortedIsListed",
     "voters-bootstrap": "VotersAreKnown",
     "snapshots-standby": "ControllerStateIsReplay",
 }
@@ -94,7 +95,7 @@ def complaints(specs: Path) -> list[str]:
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 23
-    assert len(properties("TransactionProperties")) == 28
+    assert len(properties("TransactionProperties")) == 29
     assert len(properties("GroupProperties")) == 18
     assert len(properties("GroupCommitsProperties")) == 5
     assert len(properties("GroupReplayProperties")) == 3

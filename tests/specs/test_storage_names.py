@@ -43,7 +43,7 @@ def test_kafka_decides_otherwise_in_the_same_rules() -> None:
 
 
 def test_a_bug_replaces_one_rule_on_both_sides() -> None:
-    for id in ("Z142", "Z143", "Z145", "Z161"):
+    for id in ("Z142", "Z143", "Z145", "Z161", "Z171"):
         chosen = dict(_CHOSEN.findall((STORAGE / f"bugs/{id}.cfg").read_text("utf-8")))
         assert [snake(each) for each in chosen] == list(bug(id).replaces)
 

@@ -135,6 +135,10 @@ Node_HandleAppendTimeout(n, row, input) ==
   Lifted(row, row.leaderEpoch, Step_HandleAppendTimeout(Current(row)), NobodyHears)
 Node_HandleTransactionTimeout(n, row, input) ==
   Lifted(row, row.leaderEpoch, Step_HandleTransactionTimeout(Current(row)), NobodyHears)
+Node_HandleListTimedOut(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleListTimedOut(Current(row)), NobodyHears)
+Node_HandleAbortListed(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleAbortListed(Current(row)), NobodyHears)
 Node_HandleFence(n, row, input) ==
   Lifted(row, row.leaderEpoch, Step_HandleFence(Current(row)), NobodyHears)
 Node_HandleMarkersAgain(n, row, input) ==

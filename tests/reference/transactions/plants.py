@@ -102,6 +102,13 @@ def _coordinator(**fields: Any) -> Rows:
     return {COORDINATOR: replace(log, coordinators=(own, *log.coordinators[1:]))}
 
 
+def _swept(listed: int) -> tuple[Rows, Rows]:
+    """A transaction of epoch 1 is aborted, as one of this epoch was listed."""
+    fence = replace(NOTHING_PENDING, state="PrepareEpochFence")
+    before, after = _coordinator(listed=listed), _coordinator(pending=fence)
+    return {**settled(), **before}, {**settled(), **after}
+
+
 def _of_epoch(epoch: int) -> Any:
     ended = EndTxn(1, COORDINATOR, 1, epoch, "Commit", 1)
     return replace(NOTHING_PENDING, state="PrepareCommit", logged=True, request=ended)
@@ -157,6 +164,7 @@ def plants() -> tuple[Plant, ...]:
         *_of_readers(),
         *_of_pending(),
         Plant("CommitIsWhole", ending, rows),
+        Plant("AbortedIsListed", *_swept(listed=0)),
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
             "TransactionTypeInv",
