@@ -32,6 +32,7 @@ from reference.kit.protocol import (
     World,
 )
 from reference.protocols import ProtocolError, kind_of_row, raised
+from reference.sim.asked_by_models import ASKED
 from reference.sim.choices import Chooser, chance
 from reference.sim.family import Circular, ClientLog, Family, Manner, brief
 from reference.sim.interning import KnownInput, KnownRow
@@ -503,9 +504,19 @@ def family_of(protocol: Protocol) -> Family:
         manner=Manner(PLAIN_LEGEND, "row", columns, heals=_world(protocol).calm is not None),
         log=ClientLog(lambda _: Configuration(), objects=lambda: (object_of(protocol),)),
         fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
-        on_request={
-            f"{name}={msgspec.json.encode(value).decode()}": {name: value}
-            for name, values in _world(protocol).on_request.items()
-            for value in values
-        },
+        on_request={_called(protocol, own): own for own in on_request(protocol)},
     )
+
+
+def on_request(protocol: Protocol) -> list[dict[str, Any]]:
+    """Constants that no run draws: what TLC's models of the protocol ask for
+    (tests/specs/asked_by_models.py), then what it has on request itself."""
+    own = _world(protocol).on_request
+    return [*ASKED.get(protocol.name, ()), *[{of: each} for of in own for each in own[of]]]
+
+
+def _called(protocol: Protocol, own: Mapping[str, Any]) -> str:
+    """By those of them that no run draws."""
+    drawn = _world(protocol).constants
+    rare = {name: value for name, value in own.items() if value not in drawn[name]}
+    return " ".join(f"{of}={msgspec.json.encode(value).decode()}" for of, value in rare.items())
