@@ -8,12 +8,13 @@ their steps; the guided one also looks for what is new and makes its next genera
 and nothing else: not the judges, which are the same for both. --ways: `plain`, `guided`, or
 `"plain x4"`, a plain campaign of which every run is four times as long.
 
-Without --bugs (then `plain` is one of the ways): how much each came to, and when it met what plain campaigns meet *reliably*, which
-is what more than half of the plain campaigns of the other seeds have met in the same time (of four
-seeds: two of the other three). Most classes of steps are of no other campaign, so that no search
-can be asked for them. A plain campaign of another seed is the measure: how many of these classes it
-meets, and after what share of the time another way has met as many. Likewise of sometimes
-conditions, which are asked when the clock stands, where nobody is guided by them.
+Without --bugs (then `plain` is one of the ways): how much each came to, and when it met what plain
+campaigns meet *reliably*, which is what more than half of the plain campaigns of the other seeds
+have met in the same time (of four seeds: two of the other three). Most classes of steps are of no
+other campaign, so that no search can be asked for them. A plain campaign of another seed is the
+measure: how many of these classes it meets, and after what share of the time another way has met as
+many. Likewise of sometimes conditions, which are asked when the clock stands, where nobody is
+guided by them.
 
 With --bugs: CPU seconds until a generation holds a run that breaks an invariant or makes no
 progress, or a step that TLC refuses. TLC is asked about steps that the correct reference, in the

@@ -60,7 +60,7 @@ def asked(protocol: Protocol) -> list[dict[str, Any]]:
         key = repr(sorted(rare.items()))
         if rare and key not in found:
             fits = [each for each in (rare, given) if _fits(protocol, each)]
-            found |= {key: each for each in fits[:1]}
+            found |= {key: fits[0]} if fits else {}
     return [*found.values()]
 
 
