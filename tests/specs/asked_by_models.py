@@ -5,8 +5,8 @@
 Whoever writes a model of a protocol says with its constants what is worth asking: a log that no
 voter was formatted with, members with names of their own. Of the models of the manifest, those of
 bugs left out, each that has a value that runs do not draw asks for it; the first of those that ask
-for the same. All of its constants are asked for together where what else runs draw does not go with
-it.
+for the same. As few of its other constants are asked for beside as there must be for it to go with what
+else runs draw.
 
 What bounds a model is nothing to ask for: constants that are called `Max...`, and nodes or members
 that are some of those that runs draw. What cannot be read without the modules, `Replicas <- Three`,
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,9 +59,17 @@ def asked(protocol: Protocol) -> list[dict[str, Any]]:
         }
         key = repr(sorted(rare.items()))
         if rare and key not in found:
-            fits = [each for each in (rare, given) if _fits(protocol, each)]
-            found |= {key: fits[0]} if fits else {}
+            fits = next((each for each in _with(rare, given) if _fits(protocol, each)), None)
+            found |= {key: fits} if fits else {}
     return [*found.values()]
+
+
+def _with(rare: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """With none of the others, with one, and so on."""
+    others = [name for name in given if name not in rare]
+    for size in range(len(others) + 1):
+        for beside in combinations(others, size):
+            yield {name: value for name, value in given.items() if name in rare or name in beside}
 
 
 def _is_within(value: Any, drawn: Any) -> bool:
