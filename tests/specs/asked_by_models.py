@@ -5,8 +5,8 @@
 Whoever writes a model of a protocol says with its constants what is worth asking: a log that no
 voter was formatted with, members with names of their own. Of the models of the manifest, those of
 bugs left out, each that has a value that runs do not draw asks for it; the first of those that ask
-for the same. As few of its other constants are asked for beside as there must be for it to go with what
-else runs draw.
+for the same. As few of its other constants are asked for beside as there must be for it to go with
+what else runs draw.
 
 What bounds a model is nothing to ask for: constants that are called `Max...`, and nodes or members
 that are some of those that runs draw. What cannot be read without the modules, `Replicas <- Three`,
