@@ -1,19 +1,20 @@
 """Guided campaigns against plain ones, at equal CPU time: what they meet, and bugs they find.
 
     python -m benchmarks.guided [--scenario S ... | --file F.toml] [--seconds N] [--seeds N]
-                                [--generation N] [--stretch N ...] [--bugs ID ...]
+                                [--generation N] [--ways WAY ...] [--bugs ID ...]
 
 All simulate some runs at a time, in one process that knows nothing yet, and find the classes of
 their steps; the guided one also looks for what is new and makes its next generation. That is timed,
-and nothing else: not the judges, which are the same for both. With --stretch, plain campaigns of
-which every run is so many times as long are a third way, and a fourth.
+and nothing else: not the judges, which are the same for both. --ways: `plain`, `guided`, or
+`"plain x4"`, a plain campaign of which every run is four times as long.
 
-Without --bugs: how much each came to, and when it met what plain campaigns meet *reliably*, which
-is what more than half of the plain campaigns of the other seeds have met in the same time (of four
-seeds: two of the other three). Most classes of steps are of no other campaign, so that no search
-can be asked for them. A plain campaign of another seed is the measure: how many of these classes it
-meets, and after what share of the time another way has met as many. Likewise of sometimes
-conditions, which are asked when the clock stands, where nobody is guided by them.
+Without --bugs (then `plain` is one of the ways): how much each came to, and when it met what plain
+campaigns meet *reliably*, which is what more than half of the plain campaigns of the other seeds
+have met in the same time (of four seeds: two of the other three). Most classes of steps are of no
+other campaign, so that no search can be asked for them. A plain campaign of another seed is the
+measure: how many of these classes it meets, and after what share of the time another way has met as
+many. Likewise of sometimes conditions, which are asked when the clock stands, where nobody is
+guided by them.
 
 With --bugs: CPU seconds until a generation holds a run that breaks an invariant or makes no
 progress, or a step that TLC refuses. TLC is asked about steps that the correct reference, in the
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import re
 import sys
 import tempfile
 import time
@@ -69,9 +71,20 @@ PLAIN, GUIDED = "plain", "guided"
 SCENARIOS = ("quorum", "partition", "cluster", "transactions")
 
 
-def stretched(times: int) -> str:
-    """A plain campaign of which every run is so many times as long."""
-    return f"{PLAIN} x{times}"
+_WAY: Final = re.compile(rf"{GUIDED}|{PLAIN}(?: x([1-9]\d*))?")
+
+
+def way_of(text: str) -> str:
+    """Raises ValueError: it is none."""
+    if not _WAY.fullmatch(text):
+        raise ValueError(text)
+    return text
+
+
+def _times(way: str) -> int:
+    """How many times as long its runs are."""
+    told = _WAY.fullmatch(way)
+    return int(told[1] or 1) if told else 1
 
 
 class Generation(NamedTuple):
@@ -90,8 +103,7 @@ def generations(campaign: Campaign, way: str) -> Iterator[Generation]:
     distinct.forget()
     guided, size, corpus = way == GUIDED, campaign.guided, Corpus(campaign, "")
     options, spent, first = dict(campaign.options), 0.0, 0
-    if way not in (PLAIN, GUIDED):
-        times = int(way.removeprefix(stretched(0)[:-1]))
+    if (times := _times(way)) > 1:
         options[STRETCH] = times
         size = max(1, size // times)
     while True:
@@ -335,10 +347,12 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--generation", type=int, default=GENERATION)
-    parser.add_argument("--stretch", type=int, nargs="*", default=[], metavar="N")
+    parser.add_argument("--ways", type=way_of, nargs="+", default=[PLAIN, GUIDED], metavar="WAY")
     parser.add_argument("--bugs", nargs="*", metavar="ID", help="all of the scenario, if none")
     asked = parser.parse_args(arguments)
-    ways = (PLAIN, *map(stretched, asked.stretch), GUIDED)
+    ways = asked.ways
+    if asked.bugs is None and PLAIN not in ways:
+        parser.error("--ways: what others meet is held against what plain campaigns do")
     for scenario in [""] if asked.file else asked.scenario:
         campaign = campaign_of(scenario, asked.file, asked.generation)
         print(f"--- {campaign.scenario}")

@@ -381,11 +381,7 @@ GROUPS: Final = Protocol(
             "growing": ((),),
         },
         # A move is soon spent on a log in which everything is committed.
-        on_request={
-            "static": (((1, 2),), ((1,), (2,)), ((1,),)),
-            "growing": ((2,),),
-            "max_coordinators": (12,),
-        },
+        on_request={"max_coordinators": (12,)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 600),

@@ -262,10 +262,10 @@ class World:
     """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
 
     constants: by field, the values to draw from, the simplest first. on_request: by field, or by
-    option of a disturbance, values that no run draws: whoever wants them asks for them, and the
-    chaos machine does. local: all inputs that are no messages and may come to a node in this row,
-    those last that come on request alone (disturbances of 0, always). properties: asked after every
-    step. moves: so many a run has, to draw from.
+    option of a disturbance, values that no run draws, beside those that TLC's models have: whoever
+    wants them asks for them, and the chaos machine does. local: all inputs that are no messages and
+    may come to a node in this row, those last that come on request alone (disturbances of 0,
+    always). properties: asked after every step. moves: so many a run has, to draw from.
 
     Where rows do not tell enough, history: what a run's past is after a step, of the constants and
     the rows before (with the past so far) and after; properties find it under HISTORY. unpromised:

@@ -167,7 +167,6 @@ REASSIGNMENT: Final = Protocol(
             "second_rack": ((),),
             "leader_notes": (False,),
         },
-        on_request={"second_rack": ((3,), (1, 3)), "leader_notes": (True,)},
         local=_local,
         properties=PROPERTIES,
         moves=(200, 400),

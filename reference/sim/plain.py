@@ -32,6 +32,7 @@ from reference.kit.protocol import (
     World,
 )
 from reference.protocols import ProtocolError, kind_of_row, raised
+from reference.sim.asked_by_models import ASKED
 from reference.sim.choices import Chooser, chance
 from reference.sim.family import Circular, ClientLog, Family, Manner, brief
 from reference.sim.interning import KnownInput, KnownRow
@@ -63,6 +64,15 @@ moves deliver one that was held back, which would be lost or doubled elsewhere. 
 sooner where nothing else is under way: what is late must outlast a change of who coordinates, or
 the next transaction.
 """
+
+
+AWAY: Final = "away"
+"""The option of a run in which nodes are away for a while, one at a time: so many of a thousand
+moves begin with one of them leaving. Nothing comes to it, and it does nothing; what is sent to it
+waits, and what would be heard at once it does not hear. No run draws it (`Family.on_request`)."""
+AWAY_MOVES: Final = 150
+"""So long: enough for the others to elect somebody and go on."""
+OFTEN_AWAY: Final = 10
 
 
 STRICT: Final = "strict"
@@ -107,8 +117,10 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     world = _world(protocol)
     fields = {field.name: field for field in msgspec.structs.fields(protocol.constants)}
     own = [(name, fields[name].type, values[0]) for name, values in world.constants.items()]
-    general: list[tuple[str, type, Any]] = [("moves", int, world.moves[0]), ("watched", bool, True)]
+    general: list[tuple[str, Any, Any]] = [("moves", int, world.moves[0]), ("watched", bool, True)]
     general.append((STRETCH, int, 1))
+    # What is not asked for is not told, so that runs are recorded as ever.
+    general.append((AWAY, int | msgspec.UnsetType, msgspec.UNSET))
     general += [(name, int, values[0]) for name, values in FATES.items()]
     disturbances = _disturbances(world)
     general += [(name, int, values[0]) for name, values in disturbances.items()]
@@ -120,7 +132,7 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
         f"{protocol.name}_options", [*own, *general], frozen=True, kw_only=True
     )
     kinds = {name: (name,) for name in ("lost", "doubled", *disturbances, *late)}
-    shares = (*FATES, *disturbances, *late)
+    shares = (*FATES, *disturbances, *late, AWAY)
     return OptionSet(kind, kinds, positive=("moves", STRETCH), shares=shares)
 
 
@@ -230,6 +242,10 @@ class PlainSimulation(Circular):
         self._never = {of for of, values in drawn_from if not any((*values, rare[of]))}
         """Inputs that come on request alone, and were not asked for."""
         self._late = getattr(options, LATE, 0)
+        self._leaves: int = options.away or 0
+        self._away: int | None = None
+        self._back = 0
+        """At this move whoever is away is there again."""
         self._awaited = None if self._late else self._world.awaited
         self._held: list[tuple[int, KnownInput]] = []
         try:
@@ -258,7 +274,7 @@ class PlainSimulation(Circular):
             step = self._moved()
             if not self._goes_on(step):
                 return
-        self._options = replace(self._options, lost=0)
+        self._options, self._away = replace(self._options, lost=0), None
         self.verdict = self.progress() or self.verdict
 
     def _goes_on(self, step: Step | None) -> bool:
@@ -312,6 +328,23 @@ class PlainSimulation(Circular):
     # --- Moves
 
     def _moved(self) -> Step | None:
+        if not self._leaves:
+            return self._drawn()
+        if self._moves >= self._back:
+            self._away = None
+            if chance(self._faults, self._leaves):
+                self._away = self._machine.nodes[self._faults.below(len(self._machine.nodes))]
+                self._back = self._moves + AWAY_MOVES
+        on_their_way = self._held, self._under_way
+        waiting = [[each for each in some if each[0] == self._away] for some in on_their_way]
+        for some in on_their_way:
+            some[:] = [each for each in some if each[0] != self._away]
+        step = self._drawn()
+        for some, first in zip(on_their_way, waiting, strict=True):
+            some[:0] = first
+        return step
+
+    def _drawn(self) -> Step | None:
         if self._held and chance(self._network, self._late):
             return self._delivered(self._held)
         if self._under_way and chance(self._network, self._options.delivered):
@@ -350,7 +383,7 @@ class PlainSimulation(Circular):
         """An input that is no message: a node, then one of those that may come to it."""
         below, rare, faults = self._workload.below, self._rare, self._faults
         never = self._never
-        able = [state for state in self._states.values() if state.local]
+        able = [each for each in self._states.values() if each.local and each.node != self._away]
         if not able:
             return None
         for _ in range(TRIES):
@@ -413,7 +446,8 @@ class PlainSimulation(Circular):
 
     def _hear(self, time: int, node: int, message: KnownInput) -> bool:
         """What is heard at once. Whether the run goes on."""
-        step = self._step(node, message) if self._states[node].running else None
+        hears = self._states[node].running and node != self._away
+        step = self._step(node, message) if hears else None
         return self.verdict != STOPPED and (step is None or self._take(time, step))
 
     def _holds_after(self, step: Step) -> bool:
@@ -511,10 +545,27 @@ def family_of(protocol: Protocol) -> Family:
         simulation=lambda _, *given: PlainSimulation(*given),
         manner=Manner(PLAIN_LEGEND, "row", columns, heals=_world(protocol).calm is not None),
         log=ClientLog(lambda _: Configuration(), objects=lambda: (object_of(protocol),)),
-        fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
+        fixed=(_simplest(protocol),),
         on_request={
-            f"{name}={msgspec.json.encode(value).decode()}": {name: value}
-            for name, values in _world(protocol).on_request.items()
-            for value in values
+            **{_called(protocol, own): own for own in on_request(protocol)},
+            **({AWAY: {**_simplest(protocol), AWAY: OFTEN_AWAY}} if protocol.messages else {}),
         },
     )
+
+
+def _simplest(protocol: Protocol) -> dict[str, Any]:
+    return {name: values[0] for name, values in _world(protocol).constants.items()}
+
+
+def on_request(protocol: Protocol) -> list[dict[str, Any]]:
+    """Constants that no run draws: what TLC's models of the protocol ask for
+    (tests/specs/asked_by_models.py), then what it has on request itself."""
+    own = _world(protocol).on_request
+    return [*ASKED.get(protocol.name, ()), *[{of: each} for of in own for each in own[of]]]
+
+
+def _called(protocol: Protocol, own: Mapping[str, Any]) -> str:
+    """By those of them that no run draws."""
+    drawn = _world(protocol).constants
+    rare = {name: value for name, value in own.items() if value not in drawn.get(name, ())}
+    return " ".join(f"{of}={msgspec.json.encode(value).decode()}" for of, value in rare.items())

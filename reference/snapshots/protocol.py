@@ -65,7 +65,6 @@ SNAPSHOTS: Final = Protocol(
             "fetch_max_records": (2, 1),
             "state_machines": (False,),
         },
-        on_request={"state_machines": (True,)},
         local=_local,
         properties=PROPERTIES,
         moves=(400, 800),

@@ -131,11 +131,6 @@ VOTERS: Final = Protocol(
             "listeners_change": (False,),
             "unformatted": ((),),
         },
-        on_request={
-            "kraft_version": (0,),
-            "auto_join": (True,),
-            "listeners_change": (True,),
-        },
         local=_local,
         properties=PROPERTIES,
         moves=(400, 800),

@@ -16,7 +16,7 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from reference.kit.protocol import Protocol
 from reference.sim.interning import KnownInput
-from reference.sim.plain import LATE
+from reference.sim.plain import LATE, on_request
 from reference.steered.plain import PlainSchedule, begun
 from tests.stateful import reached
 from tests.stateful.gifts import SteeredMachine
@@ -62,9 +62,9 @@ class PlainMachine(SteeredMachine):
         world = self.protocol.world
         assert world is not None
         setting: dict[str, Any] = {
-            name: data.draw(by_position((*values, *world.on_request.get(name, ()))), name)
-            for name, values in world.constants.items()
+            name: data.draw(by_position(values), name) for name, values in world.constants.items()
         }
+        setting |= data.draw(by_position([{}, *on_request(self.protocol)]), "on request")
         if world.awaited is not None and data.draw(st.booleans(), LATE):
             setting[LATE] = 1
         circles = circles_of(self.protocol)

@@ -1,0 +1,65 @@
+"""What guided campaigns ask for is what TLC's models have, and does what nothing drawn does."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reference.protocols import PROTOCOLS
+from reference.runner.run import simulate_run
+from reference.runner.scenarios import family
+from reference.sim.asked_by_models import ASKED
+from specs import SPECS
+from tests.specs import asked_by_models
+from tests.specs.asked_by_models import WRITTEN, asked, written
+from traces.jobs.guidance import of_a_seed
+from traces.store import Campaign
+
+BY_NAME = {each.name: each for each in PROTOCOLS}
+
+
+def test_it_is_what_the_models_have() -> None:
+    assert WRITTEN.read_text("utf-8") == written()
+    assert all(family(name).on_request for name in ASKED)
+
+
+def test_a_model_that_asks_for_more_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(SPECS, tmp_path / "specs")
+    monkeypatch.setattr(asked_by_models, "SPECS", tmp_path / "specs")
+    cfg = tmp_path / "specs/voters/models/voters-one.cfg"
+    text = cfg.read_text("utf-8")
+    cfg.write_text(text.replace("FetchMaxRecords = 1", "FetchMaxRecords = 3"), "utf-8")
+    assert text != cfg.read_text("utf-8")
+    assert {"fetch_max_records": 3} in asked(BY_NAME["voters"])
+    assert WRITTEN.read_text("utf-8") != written()
+
+
+def test_as_much_is_asked_for_as_goes_with_what_is_drawn() -> None:
+    """Who was formatted without a set is no first voter."""
+    assert {"first_voters": (1, 2), "unformatted": (3,)} in ASKED["voters"]
+    assert {"kraft_version": 0} in ASKED["voters"]
+
+
+@pytest.mark.parametrize("name", sorted(ASKED))
+def test_bounds_of_models_are_not_asked_for(name: str) -> None:
+    world = BY_NAME[name].world
+    assert world is not None
+    for own in ASKED[name]:
+        assert not [of for of in own if of.startswith("max_")]
+        assert any(value not in world.constants[of] for of, value in own.items())
+
+
+def test_a_way_of_several_constants_finds_what_none_of_one_does() -> None:
+    """Z201: a leader that writes no bootstrap set leaves out who was formatted without it."""
+    ways = of_a_seed(Campaign(scenario="voters", seed=1, runs=0, bug="Z201", guided=32))
+    told = {how: _violated(own) for how, own in ways.items()}
+    assert told.pop("fresh unformatted=[3]") == {"VotersAreKnown"}
+    assert set().union(*told.values()) == set()
+
+
+def _violated(own: dict[str, Any]) -> set[str]:
+    runs = [simulate_run("voters", 1, run, "Z201", own) for run in range(3)]
+    return {each.invariant for run in runs for each in run.result.violations}
