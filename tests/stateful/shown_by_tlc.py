@@ -45,7 +45,7 @@ SHOWN: Final = """\\
 _FOOT = '"""\n'
 
 
-class _Told(PartitionSchedule):
+class Told(PartitionSchedule):
     """Tells every move that is made, as a beginning has it."""
 
     def __init__(self, options: PartitionOptions) -> None:
@@ -95,7 +95,7 @@ class _Told(PartitionSchedule):
 
 def told(script: Script) -> list[str]:
     """The moves of a counterexample, as far as the correct rules allow them."""
-    schedule = _Told(msgspec.convert(dict(script.options), PartitionOptions))
+    schedule = Told(msgspec.convert(dict(script.options), PartitionOptions))
     for words in script.moves:
         try:
             if not make(schedule, words):
