@@ -24,10 +24,11 @@ from reference.partition.messages import (
     ProduceRequest,
 )
 from reference.partition.sim import beginnings
-from reference.partition.sim.begun import FIRST_CLIENT
+from reference.partition.sim.begun import FIRST_CLIENT, comes_once
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.partition.types import UNDEFINED
+from reference.sim.begun import Mail
 from reference.sim.interning import KnownInput
 from reference.steered.failures import Failure
 from reference.steered.scripts import Script, read
@@ -50,15 +51,12 @@ class Told(PartitionSchedule):
 
     def __init__(self, options: PartitionOptions) -> None:
         self.told: list[str] = []
-        self._numbers: dict[KnownInput, int] = {}
-        self._sent = 0
+        self._mail = Mail(comes_once)
         super().__init__(options)
         self.told.clear()
 
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
-        for _, message in sent:
-            self._numbers[message] = self._sent
-            self._sent += 1
+        self._mail.post(node, sent)
         super().travel(node, sent)
 
     def drop(self, message: KnownInput) -> None:
@@ -81,7 +79,9 @@ class Told(PartitionSchedule):
             if isinstance(input, ProduceRequest) and input.producer != UNDEFINED:
                 input = replace(input, producer=input.producer + FIRST_CLIENT)
         elif isinstance(input, MESSAGES):
-            return f"hears {self._numbers[known]} {known.kind}"
+            number = self._mail.number(node, known)
+            self._mail.arrive(number)
+            return f"hears {number} {known.kind}"
         else:
             alike = [each for each in self._states[node].wants if each.kind == known.kind]
             if known in alike:

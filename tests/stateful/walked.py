@@ -2,11 +2,11 @@
 
     python -m tests.stateful.walked       # writes reference/partition/sim/walked.py; TLC, a minute
 
-A graph has for each state what is possible in the model; a run has less. There a broker does only
-what it wants (a clock is no reason to think that somebody who has everything is behind), and what
-travels to or from the controller comes once, where a graph's network is a set from which nothing
-goes. So walks are of what a run can make of a graph: its edges that are so, from states that know
-what has come already. They take an edge of each class of local steps that is left, in few moves
+A graph has for each state what is possible in the model, whose network is a set from which nothing
+goes. In a run a broker does only what it wants, and what travels to or from the controller comes
+once and in order; a request may be given up and sent again, so that it comes more often. Walks are
+of what a run can make of a graph: its edges that are so, from states that know what is on its way.
+They take an edge of each class of local steps that is left, in few moves
 (tla_utils/covering_classes.py).
 """
 
@@ -18,9 +18,14 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.partition.messages import CONTROLLER, MESSAGES, MetadataUpdate
+from reference.partition.messages import (
+    CONTROLLER,
+    MESSAGES,
+    ControllerRequestTimeout,
+    MetadataUpdate,
+)
 from reference.partition.sim import beginnings
-from reference.partition.sim.begun import UNCAUSED
+from reference.partition.sim.begun import UNCAUSED, comes_once
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.types import INITIAL_OFFSET
@@ -54,11 +59,9 @@ class Playable(NamedTuple):
     start: int = 0
 
 
-def playable(
-    matcher: Matcher, may: Callable[[Step], bool], once: Callable[[Any], bool]
-) -> Playable:
-    """may: whether a node of a run would take this step. once: whether a message comes once only.
-    A state is one of the graph's, with what has come of the messages that come once."""
+def playable(matcher: Matcher, may: Callable[[Step], bool]) -> Playable:
+    """may: whether a node of a run would take this step. A state is one of the graph's, with what
+    is on its way of what comes once and in order."""
     moves = matcher.moves
     leaving: list[list[int]] = [[] for _ in matcher.states]
     can = [may(step) for step in moves.steps]
@@ -66,23 +69,37 @@ def playable(
         if target != ABSENT and can[moves.step[move]]:
             leaving[source].append(move)
     found = Playable(0, [], [], [])
-    first = (matcher.dump.initial[0], frozenset[Any]())
+    first = (matcher.dump.initial[0], tuple[Any, ...]())
     number, front = {first: 0}, [first]
-    for state, come in front:
+    for state, coming in front:
         for move in leaving[state]:
             step = moves.steps[moves.step[move]]
-            if step.input in come:
+            after = _on_its_way(coming, step)
+            if after is None:
                 continue
-            after = come | {step.input} if once(step.input) else come
-            after -= {*step.result.sent}
             to = (moves.target[move], after)
             if to not in number:
                 number[to] = len(number)
                 front.append(to)
-            found.source.append(number[state, come])
+            found.source.append(number[state, coming])
             found.target.append(number[to])
             found.move.append(move)
     return found._replace(states=len(number))
+
+
+def _on_its_way(coming: tuple[Any, ...], step: Step) -> tuple[Any, ...] | None:
+    """What comes once and in order, after this step; None: the step's input does not come."""
+    input = step.input
+    if _comes_once(input):
+        if input not in coming:
+            return None
+        link = input.source, input.destination
+        at = coming.index(input)
+        overtaken = [m for m in coming[:at] if (m.source, m.destination) == link]
+        gone = overtaken if input.destination == CONTROLLER else [*overtaken, input]
+        coming = tuple([m for m in coming if m not in gone])
+    sent = [m for m in step.result.sent if _comes_once(m)]
+    return (*[m for m in coming if m not in sent], *sent)
 
 
 class Walks(NamedTuple):
@@ -101,7 +118,7 @@ def walks_of(model: CoverModel) -> Walks:
     matcher.explore()
     assert not matcher.mismatches, f"{model.name} is not the reference's: see kraftcheck cover"
     constants = matcher.composition.constants
-    there = playable(matcher, _wanted(constants), _comes_once)
+    there = playable(matcher, _wanted(constants))
     keys = keys_of(matcher, constants)
     steps = matcher.moves.step
     classes: dict[bytes, list[int]] = {}
@@ -148,7 +165,11 @@ def _wanted(constants: Any) -> Callable[[Step], bool]:
 
 
 def _comes_once(input: Any) -> bool:
-    return isinstance(input, MESSAGES) and min(input.source, input.destination) < 0
+    """Whether it is a message between a broker and the controller."""
+    if not isinstance(input, MESSAGES):
+        return False
+    ends = input.source, input.destination
+    return comes_once(*ends) and all(end >= 0 or end == CONTROLLER for end in ends)
 
 
 def told(options: dict[str, Any], walk: Sequence[Step]) -> list[str]:
@@ -156,9 +177,25 @@ def told(options: dict[str, Any], walk: Sequence[Step]) -> list[str]:
     schedule = Told(msgspec.convert(options, PartitionOptions))
     for node in schedule.brokers:
         schedule.do(node, MetadataUpdate(INITIAL_OFFSET, schedule.metadata))
-    for step in walk:
+    for at, step in enumerate(walk):
         schedule.do(step.node, step.input)
+        for request in step.result.sent:
+            if _comes_once(request) and request.destination == CONTROLLER:
+                # Given up and sent again, as often as it comes in this walk.
+                for _ in range(_comings(request, walk[at + 1 :]) - 1):
+                    schedule.do(step.node, ControllerRequestTimeout(request))
+                    schedule.do(step.node, step.input)
     return schedule.told
+
+
+def _comings(request: Any, rest: Sequence[Step]) -> int:
+    """How often a request comes before it is sent anew."""
+    count = 0
+    for step in rest:
+        if request in step.result.sent:
+            break
+        count += step.input == request
+    return count
 
 
 def written() -> str:

@@ -57,6 +57,11 @@ _OF: Final[dict[str, type[Any]]] = {
 }
 
 
+def comes_once(source: int, destination: int) -> bool:
+    """What is from a client or the controller, or to them, comes once and in order (network.py)."""
+    return min(source, destination) < 0
+
+
 def _input(node: int, kind: str, *given: str) -> Input:
     fields: dict[str, Any] = dict.fromkeys(_OF[kind].__struct_fields__, UNDEFINED)
     if _OF[kind] in CLIENT_REQUESTS:
@@ -86,8 +91,7 @@ class BegunSimulation(PartitionSimulation):
     def begin(self) -> None:
         super().begin()
         name, moves = cast(tuple[str, int], self._options.begins)
-        # What comes from a client or the controller, or goes there, comes once (network.py).
-        mail = self._mail = Mail(lambda source, destination: min(source, destination) < 0)
+        mail = self._mail = Mail(comes_once)
         stream = self._chooser.stream(stream_of_option("begins"))
         begin_with(BEGINNINGS[name].moves[:moves], self._make, self._possible, stream)
         self._mail = None
