@@ -81,14 +81,13 @@ class Mail:
         link = self._sent[number][:2]
         self._latest[link] = max(number, self._latest.get(link, -1))
 
-    def number(self, destination: int, message: KnownInput) -> int:
-        """Of the copy of a message that comes next, if it may: one that has not come, or again.
-        Raises ValueError: none may."""
+    def number(self, destination: int, message: KnownInput) -> int | None:
+        """Of the copy of a message that may come next: one that has not come, or again."""
         for again in (False, True):
             for number in self.deliverable(again):
                 if self.of(number) == (destination, message):
                     return number
-        raise ValueError(f"{message.kind} does not come to {destination}")
+        return None
 
     def deliverable(self, again: bool) -> Iterator[int]:
         """Those that may come, for the first time or `again`."""

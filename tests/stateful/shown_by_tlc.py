@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from reference.partition.messages import (
     CLIENT_REQUESTS,
+    CLIENTS,
     MESSAGES,
     Election,
     Input,
@@ -59,6 +60,11 @@ class Told(PartitionSchedule):
         self._mail.post(node, sent)
         super().travel(node, sent)
 
+    def send(self, request: ProduceRequest) -> None:
+        """A producer of the run has this for the leader."""
+        self.told.append(f"{CLIENTS} sends {request.producer}")
+        self._mail.post(CLIENTS, ((request.destination, self._intern(request)),))
+
     def drop(self, message: KnownInput) -> None:
         raise ValueError("a beginning has no way to lose a message")
 
@@ -74,14 +80,16 @@ class Told(PartitionSchedule):
         input: Any = known.value
         if isinstance(input, MetadataUpdate):
             return f"reads {len(input.records)}"
+        number = self._mail.number(node, known)
+        if number is not None:
+            self._mail.arrive(number)
+            return f"hears {number} {known.kind}"
         if isinstance(input, CLIENT_REQUESTS):
             input = replace(input, client=input.client + FIRST_CLIENT)
             if isinstance(input, ProduceRequest) and input.producer != UNDEFINED:
                 input = replace(input, producer=input.producer + FIRST_CLIENT)
         elif isinstance(input, MESSAGES):
-            number = self._mail.number(node, known)
-            self._mail.arrive(number)
-            return f"hears {number} {known.kind}"
+            raise ValueError(f"{known.kind} does not come to {node}")
         else:
             alike = [each for each in self._states[node].wants if each.kind == known.kind]
             if known in alike:

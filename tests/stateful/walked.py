@@ -18,11 +18,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from reference.partition.cover.composition import Clients
 from reference.partition.messages import (
     CONTROLLER,
     MESSAGES,
     ControllerRequestTimeout,
     MetadataUpdate,
+    ProduceRequest,
 )
 from reference.partition.sim import beginnings
 from reference.partition.sim.begun import UNCAUSED, comes_once
@@ -128,6 +130,10 @@ def walks_of(model: CoverModel) -> Walks:
         there.states, there.source, there.target, there.start, list(classes.values())
     )
     options = dict(zip(beginnings.OF, _options(constants), strict=True))
+    if "HandleProduceRequest" in matcher.composition.moves:
+        clients = dumped.composition.clients
+        assert clients == Clients(acks_all=True, idempotent=True), "as producers of runs are"
+        options |= {"acks": "all", "idempotence": True, "batch_records": 1}
     edges = sum(keys[step] in classes for step in steps)
     return Walks(
         options,
@@ -178,6 +184,8 @@ def told(options: dict[str, Any], walk: Sequence[Step]) -> list[str]:
     for node in schedule.brokers:
         schedule.do(node, MetadataUpdate(INITIAL_OFFSET, schedule.metadata))
     for at, step in enumerate(walk):
+        if isinstance(step.input, ProduceRequest):
+            schedule.send(step.input)
         schedule.do(step.node, step.input)
         for request in step.result.sent:
             if _comes_once(request) and request.destination == CONTROLLER:

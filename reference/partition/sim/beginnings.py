@@ -7,6 +7,7 @@ controller, clients) that takes them:
     1 hears 5 ReplicaFetchRequest    the message of that type that was sent as the sixth arrives
     2 reads 1                        so many batches of metadata that it has not read
     0 does SendReplicaFetch 0        the first of what it wants of that kind
+    -1 sends 0                       a producer of the run, the first, has a record for the leader
     1 elects PREFERRED               an election before which this broker is listed first
     0 takes BrokerCrash keep=0       an input that nothing causes: of a client, a crash, an end of
                                      a session; fields that are -1 are left out

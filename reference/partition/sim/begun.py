@@ -1,8 +1,8 @@
 """Moves with which a run of a partition begins (reference/sim/begun.py, beginnings.py beside it).
 
 What a broker wants and has not done when they are made, and what it has not read, it does and reads
-from then on in its own time. Clients of the beginning are others than those of the run, and hear no
-answer: nobody knows what became of what they appended.
+from then on in its own time. Clients of a counterexample are others than those of the run, and hear
+no answer: nobody knows what became of what they appended.
 
 Law of this file: what a node does it wanted, and what it reads was written.
 """
@@ -96,14 +96,19 @@ class BegunSimulation(PartitionSimulation):
         begin_with(BEGINNINGS[name].moves[:moves], self._make, self._possible, stream)
         self._mail = None
         for source, sent in mail.left():
-            if sent[0][0] != CLIENTS:
-                self.network.send(self.now, source, sent)
+            self.network.send(self.now, source, sent)
 
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
         if self._mail is None:
             super().travel(node, sent)
         else:
             self._mail.post(node, sent)
+
+    def send(self, request: Input, node: int) -> None:
+        if self._mail is None:
+            super().send(request, node)
+        else:
+            self._mail.post(CLIENTS, ((node, self._intern(request)),))
 
     def clients_receive(self, message: Any) -> None:
         if message.request.client < FIRST_CLIENT:
@@ -122,6 +127,9 @@ class BegunSimulation(PartitionSimulation):
                 offset = self.row(at).image.offset
                 records = self.metadata[offset - INITIAL_OFFSET :][: int(what)]
                 return bool(records) and self._takes(at, MetadataUpdate(offset, records))
+            case "sends":
+                self.clients.producers[int(what)].send(0)
+                return True
             case "elects":
                 return self._elects(at, ElectLeaders(cast(Any, what)))
             case "does":
@@ -176,6 +184,7 @@ class BegunSimulation(PartitionSimulation):
         if self.over:
             return Possible((), ())
         usual, rare = [*self._heard(False)], [*self._heard(True)]
+        usual += [partial(producing.send, 0) for producing in self.clients.producers.values()]
         for node in self.brokers:
             state, row = self._states[node], self.row(node)
             if not state.running:
@@ -187,8 +196,6 @@ class BegunSimulation(PartitionSimulation):
             for want in state.wants:
                 late = want.kind.endswith("Timeout")
                 (rare if late else usual).append(partial(self.take, node, want))
-            if row.role == "Leader":
-                usual.append(partial(self._produce, node))
             rare.append(partial(self._trouble.crash, node))
             rare.append(partial(self.give, CONTROLLER, SessionTimeout(node)))
             rare.append(partial(self._elects, node, ElectLeaders("PREFERRED")))
@@ -200,10 +207,3 @@ class BegunSimulation(PartitionSimulation):
             node, message = self._mail.of(number)
             if node != CLIENTS and self.is_running(node):
                 yield partial(self._hears, node, str(number), message.kind)
-
-    def _produce(self, node: int) -> None:
-        value = self.clients.values + 1
-        acks = ACKS[self._options.acks]
-        self._make(
-            f"{node} takes ProduceRequest client={FIRST_CLIENT + value} acks={acks} values=[{value}]"
-        )

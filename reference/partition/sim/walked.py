@@ -606,39 +606,36 @@ partition-three-isr-84 partition-three-isr {"elr":true,"fetch_max_records":2,"mi
 0 hears 4 ReplicaFetchRequest; 2 does SendReplicaFetch 0; 0 hears 6 ReplicaFetchRequest
 0 hears 3 AlterPartitionResponse
 
-partition-three-record-0 partition-three-record {"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
-0 reads 1; 1 reads 1; 2 reads 1
-0 takes ProduceRequest client=100 values=[1] producer=100 producer_epoch=0 sequence=0
-1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
-1 hears 1 ReplicaFetchResponse; 1 hears 2 ReplicaFetchResponse; 1 does SendReplicaFetch 0
-1 hears 1 ReplicaFetchResponse; 0 hears 3 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
-1 hears 4 ReplicaFetchResponse; 1 hears 4 ReplicaFetchResponse; 0 hears 3 ReplicaFetchRequest
-0 hears 3 ReplicaFetchRequest; 2 does SendReplicaFetch 0; 0 hears 8 ReplicaFetchRequest
-0 hears 0 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest; 0 hears 3 ReplicaFetchRequest
-0 hears 8 ReplicaFetchRequest; 0 hears 3 ReplicaFetchRequest; 2 hears 9 ReplicaFetchResponse
-2 does SendReplicaFetch 0; 0 hears 15 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
-0 hears 0 ReplicaFetchRequest; 0 hears 8 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
-0 hears 3 ReplicaFetchRequest; 0 hears 3 ReplicaFetchRequest; 0 hears 15 ReplicaFetchRequest
-0 hears 3 ReplicaFetchRequest; 1 hears 18 ReplicaFetchResponse; 1 hears 22 ReplicaFetchResponse
-2 hears 20 ReplicaFetchResponse; 2 hears 24 ReplicaFetchResponse; 2 does SendReplicaFetch 0
-2 hears 17 ReplicaFetchResponse
+partition-three-record-0 partition-three-record {"acks":"all","batch_records":1,"elr":true,"fetch_max_records":2,"idempotence":true,"min_insync_replicas":2,"replicas":3,"unclean":false}
+0 reads 1; 1 reads 1; 2 reads 1; -3 sends 0; 0 hears 0 ProduceRequest; 1 does SendReplicaFetch 0
+0 hears 1 ReplicaFetchRequest; 0 hears 1 ReplicaFetchRequest; 1 hears 2 ReplicaFetchResponse
+1 hears 3 ReplicaFetchResponse; 1 does SendReplicaFetch 0; 1 hears 2 ReplicaFetchResponse
+0 hears 4 ReplicaFetchRequest; 0 hears 1 ReplicaFetchRequest; 1 hears 5 ReplicaFetchResponse
+1 hears 5 ReplicaFetchResponse; 0 hears 4 ReplicaFetchRequest; 0 hears 4 ReplicaFetchRequest
+2 does SendReplicaFetch 0; 0 hears 9 ReplicaFetchRequest; 0 hears 1 ReplicaFetchRequest
+0 hears 1 ReplicaFetchRequest; 0 hears 4 ReplicaFetchRequest; 0 hears 9 ReplicaFetchRequest
+0 hears 4 ReplicaFetchRequest; 2 hears 10 ReplicaFetchResponse; 2 does SendReplicaFetch 0
+0 hears 16 ReplicaFetchRequest; 0 hears 1 ReplicaFetchRequest; 0 hears 1 ReplicaFetchRequest
+0 hears 9 ReplicaFetchRequest; 0 hears 1 ReplicaFetchRequest; 0 hears 4 ReplicaFetchRequest
+0 hears 4 ReplicaFetchRequest; 0 hears 16 ReplicaFetchRequest; 0 hears 4 ReplicaFetchRequest
+1 hears 19 ReplicaFetchResponse; 1 hears 23 ReplicaFetchResponse; 2 hears 21 ReplicaFetchResponse
+2 hears 25 ReplicaFetchResponse; 2 does SendReplicaFetch 0; 2 hears 18 ReplicaFetchResponse
 
-partition-three-record-1 partition-three-record {"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+partition-three-record-1 partition-three-record {"acks":"all","batch_records":1,"elr":true,"fetch_max_records":2,"idempotence":true,"min_insync_replicas":2,"replicas":3,"unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
 0 hears 0 ReplicaFetchRequest; 1 hears 1 ReplicaFetchResponse; 1 hears 2 ReplicaFetchResponse
-0 takes ProduceRequest client=100 values=[1] producer=100 producer_epoch=0 sequence=0
-2 does SendReplicaFetch 0; 0 hears 3 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
-1 does SendReplicaFetch 0; 1 hears 5 ReplicaFetchResponse; 1 does SendReplicaFetch 0
-1 hears 1 ReplicaFetchResponse
+-3 sends 0; 0 hears 3 ProduceRequest; 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest
+0 hears 0 ReplicaFetchRequest; 1 does SendReplicaFetch 0; 1 hears 6 ReplicaFetchResponse
+1 does SendReplicaFetch 0; 1 hears 1 ReplicaFetchResponse
 
-partition-three-record-2 partition-three-record {"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+partition-three-record-2 partition-three-record {"acks":"all","batch_records":1,"elr":true,"fetch_max_records":2,"idempotence":true,"min_insync_replicas":2,"replicas":3,"unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
-2 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
-0 takes ProduceRequest client=100 values=[1] producer=100 producer_epoch=0 sequence=0
-0 hears 0 ReplicaFetchRequest; 0 hears 2 ReplicaFetchRequest; 1 hears 5 ReplicaFetchResponse
-2 hears 6 ReplicaFetchResponse; 1 does SendReplicaFetch 0; 0 hears 7 ReplicaFetchRequest
-2 does SendReplicaFetch 0; 0 hears 9 ReplicaFetchRequest; 0 hears 7 ReplicaFetchRequest
-1 hears 12 ReplicaFetchResponse; 1 does SendReplicaFetch 0; 1 hears 12 ReplicaFetchResponse
+2 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest; -3 sends 0
+0 hears 5 ProduceRequest; 0 hears 0 ReplicaFetchRequest; 0 hears 2 ReplicaFetchRequest
+1 hears 6 ReplicaFetchResponse; 2 hears 7 ReplicaFetchResponse; 1 does SendReplicaFetch 0
+0 hears 8 ReplicaFetchRequest; 2 does SendReplicaFetch 0; 0 hears 10 ReplicaFetchRequest
+0 hears 8 ReplicaFetchRequest; 1 hears 13 ReplicaFetchResponse; 1 does SendReplicaFetch 0
+1 hears 13 ReplicaFetchResponse
 
 partition-three-crash-0 partition-three-crash {"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 1
