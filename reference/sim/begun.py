@@ -5,9 +5,9 @@ shortest way there. So fuzzers begin with inputs that once led somewhere (Zalews
 here with moves that led somewhere in a model, and go on as any run does. A protocol of which runs
 may begin so has them as data (`Beginning`), and says what its moves are and which there are.
 
-All of it happens in the first moment of the run, in order: the moves of the beginning, and then
-some more that are drawn among those that there are. What was sent and has not arrived when it is
-over is on its way then.
+All of it happens in the first moment of the run, in order: the moves of the beginning, and then so
+many as are asked for, drawn among those that there are. What was sent and has not arrived when it
+is over is on its way then.
 
 Law of this file: nothing happens that could not have happened to the nodes of this run. What a node
 hears was sent to it, and comes once and in order where the network has it so; at the first move
@@ -24,8 +24,8 @@ import msgspec
 from reference.sim.choices import Stream, pick
 from reference.sim.interning import KnownInput
 
-MORE: Final = (0, 12, 24, 48)
-"""So many moves are drawn after those of a beginning."""
+AT_ONCE: Final = {"faulty_ms": 1}
+"""All is healed as soon as a run has begun: it is short."""
 RARE: Final = 4
 """One of so many of them is none that is usual."""
 
@@ -44,8 +44,8 @@ def read(text: str) -> dict[str, Beginning]:
     between."""
     found = {}
     for each in text.strip().split("\n\n"):
-        head, *lines = each.splitlines()
-        name, of, options = head.split(" ", 2)
+        name, of, rest = each.split(maxsplit=2)
+        options, *lines = rest.splitlines()
         moves = tuple([move for line in lines for move in line.split("; ")])
         found[name] = Beginning(of, msgspec.json.decode(options), moves)
     return found
@@ -112,13 +112,14 @@ class Possible(NamedTuple):
 def begin_with(
     moves: Sequence[str],
     make: Callable[[str], bool],
+    more: int,
     possible: Callable[[], Possible],
     stream: Stream,
 ) -> None:
-    """The moves of a beginning, and those that are drawn after them. make: whether there was such a
-    move; then it was made. possible: what there is; nothing: the run is over."""
+    """The moves of a beginning, and so many more. make: whether there was such a move; then it was
+    made. possible: what there is; nothing: the run is over."""
     all(map(make, moves))  # up to the first that there is not
-    for _ in range(pick(stream, MORE)):
+    for _ in range(more):
         usual, rare = possible()
         if not usual and not rare:
             break

@@ -162,7 +162,9 @@ def _wanted(constants: Any) -> Callable[[Step], bool]:
     intern = machine.interner
 
     def wanted(step: Step) -> bool:
-        if step.node == CONTROLLER or isinstance(step.input, (*MESSAGES, *UNCAUSED, MetadataUpdate)):
+        if step.node == CONTROLLER or isinstance(
+            step.input, (*MESSAGES, *UNCAUSED, MetadataUpdate)
+        ):
             return True
         state = machine.state(step.node, intern.row(step.before))
         return intern.input(step.input) in state.wants
@@ -217,7 +219,8 @@ def lines_of(model: CoverModel) -> Iterator[str]:
     found = walks_of(model)
     options = msgspec.json.encode(found.options, order="sorted").decode()
     for number, moves in enumerate(found.walks):
-        yield f"{model.name}-{number} {model.name} {options}"
+        yield f"{model.name}-{number} {model.name}"
+        yield options
         yield from _wrapped(moves)
         yield ""
 

@@ -21,31 +21,34 @@ from typing import Any, Final
 
 from reference.partition.sim.shown_by_tlc import SHOWN
 from reference.partition.sim.walked import WALKED
-from reference.sim.begun import read
+from reference.sim.begun import AT_ONCE, read
 
 OF: Final = ("replicas", "min_insync_replicas", "elr", "unclean", "fetch_max_records")
 """The options of a run that are its constants."""
 LEFT_OUT: Final = 12
 """So many moves at the end of a counterexample are left out at most."""
+MORE: Final = (12, 24, 48)
+"""So many moves are drawn after those of a counterexample."""
 COUNTEREXAMPLES: Final = read(SHOWN)
 WALKS: Final = read(WALKED)
 BEGINNINGS: Final = {**COUNTEREXAMPLES, **WALKS}
 
 
 def beginnings() -> dict[str, tuple[dict[str, Any], ...]]:
-    """By what is shown, the options of runs that begin so, one for each number of moves."""
+    """By what counterexamples show, the options of runs that begin so: for each number of moves one
+    that goes on as any other, and those that make some more at once and are short."""
     found: dict[str, tuple[dict[str, Any], ...]] = {}
     for name, shown in COUNTEREXAMPLES.items():
-        ends = range(max(1, len(shown.moves) - LEFT_OUT), len(shown.moves) + 1)
-        own = tuple([{**shown.options, "begins": [name, end]} for end in ends])
-        found[shown.of] = found.get(shown.of, ()) + own
+        for end in range(max(1, len(shown.moves) - LEFT_OUT), len(shown.moves) + 1):
+            own = [{**shown.options, "begins": [name, end, 0]}]
+            own += [{**shown.options, **AT_ONCE, "begins": [name, end, more]} for more in MORE]
+            found[shown.of] = (*found.get(shown.of, ()), *own)
     return found
 
 
-def walks() -> dict[str, tuple[dict[str, Any], ...]]:
-    """By graph, the options of runs that begin with its walks."""
-    found: dict[str, tuple[dict[str, Any], ...]] = {}
-    for name, walk in WALKS.items():
-        own = {**walk.options, "begins": [name, len(walk.moves)]}
-        found[walk.of] = (*found.get(walk.of, ()), own)
-    return found
+def walks() -> tuple[dict[str, Any], ...]:
+    """The options of runs that make a walk each, and are short."""
+    return tuple(
+        {**walk.options, **AT_ONCE, "begins": [name, len(walk.moves), 0]}
+        for name, walk in WALKS.items()
+    )

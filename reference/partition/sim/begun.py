@@ -34,7 +34,7 @@ from reference.partition.messages import (
 )
 from reference.partition.sim.beginnings import BEGINNINGS
 from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.options import ACKS, PartitionOptions
+from reference.partition.sim.options import PartitionOptions
 from reference.partition.sim.scenario import PartitionScenario
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED
@@ -90,10 +90,10 @@ class BegunSimulation(PartitionSimulation):
 
     def begin(self) -> None:
         super().begin()
-        name, moves = cast(tuple[str, int], self._options.begins)
+        name, moves, more = cast(tuple[str, int, int], self._options.begins)
         mail = self._mail = Mail(comes_once)
         stream = self._chooser.stream(stream_of_option("begins"))
-        begin_with(BEGINNINGS[name].moves[:moves], self._make, self._possible, stream)
+        begin_with(BEGINNINGS[name].moves[:moves], self._make, more, self._possible, stream)
         self._mail = None
         for source, sent in mail.left():
             self.network.send(self.now, source, sent)

@@ -98,8 +98,9 @@ class PartitionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How long trouble may go on; 0: as long as the scenario says."""
     stretch: int = 1
     """Load and trouble last so many times as long as that."""
-    begins: tuple[str, int] | msgspec.UnsetType = msgspec.UNSET
-    """With so many moves of a counterexample of TLC, or of a walk (beginnings.py)."""
+    begins: tuple[str, int, int] | msgspec.UnsetType = msgspec.UNSET
+    """With so many moves of a counterexample of TLC, or of a walk (beginnings.py), and so many more
+    that are drawn."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {
