@@ -275,7 +275,8 @@ class Corpus:
         # Nothing is known yet, and most of what is wrong plain runs find at once.
         walks = self._walks[first : first + campaign.guided]
         others = campaign.guided - len(walks)
-        ways = self._ways(others) if number > self._first else [FRESH] * others
+        known = owned and number > self._first
+        ways = self._ways(others) if known else [FRESH] * others
         made = [self._made(run, how, lot) for run, how in enumerate(ways, first + len(walks))]
         return Generation(
             recorded_with=self._recorded_with,
