@@ -14,9 +14,9 @@ from reference.partition.messages import (
     RegisterBrokerRequest,
     RegisterBrokerResponse,
     SendRegistration,
-    UNDEFINED,
 )
 from reference.partition.sim.beginnings import walks
+from reference.partition.types import UNDEFINED
 from reference.runner.run import simulate_genomes
 from reference.sim.genomes import Genome
 from tests.stateful import walked
