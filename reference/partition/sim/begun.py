@@ -9,7 +9,7 @@ Law of this file: what a node does it wanted, and what it reads was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final, cast
 
@@ -43,7 +43,7 @@ from reference.sim.choices import Chooser, stream_of_option
 from reference.sim.interning import KnownInput
 from reference.sim.recorder import Recorder
 
-UNCAUSED: Final = (
+UNCAUSED: Final[tuple[type[Any], ...]] = (
     *CLIENT_REQUESTS,
     *(BrokerCrash, BrokerRestart, ControlledShutdown),
     *(SessionTimeout, ElectLeaders, ControllerFailover),
@@ -183,7 +183,8 @@ class BegunSimulation(PartitionSimulation):
     def _possible(self) -> Possible:
         if self.over:
             return Possible((), ())
-        usual, rare = [*self._heard(False)], [*self._heard(True)]
+        usual: list[Callable[[], object]] = [*self._heard(False)]
+        rare: list[Callable[[], object]] = [*self._heard(True)]
         usual += [partial(producing.send, 0) for producing in self.clients.producers.values()]
         for node in self.brokers:
             state, row = self._states[node], self.row(node)
@@ -201,7 +202,7 @@ class BegunSimulation(PartitionSimulation):
             rare.append(partial(self._elects, node, ElectLeaders("PREFERRED")))
         return Possible(usual, rare)
 
-    def _heard(self, again: bool) -> Iterator[partial[object]]:
+    def _heard(self, again: bool) -> Iterator[Callable[[], object]]:
         assert self._mail is not None
         for number in self._mail.deliverable(again):
             node, message = self._mail.of(number)
