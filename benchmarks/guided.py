@@ -228,13 +228,13 @@ def compare(campaign: Campaign, ways: Sequence[str], seconds: float, seeds: int)
             ends = [float(np.interp(seconds, *_line(met.points, field))) for met in own]
             print(f"{way:<9} {field:<10} {spread(ends, ',.0f')}")
     edges = edges_of(campaign.scenario)
-    ends = [met.edges(seconds, edges) for met in found[PLAIN]]
+    counts = [met.edges(seconds, edges) for met in found[PLAIN]]
     for way, own in found.items():
         seen = [met.edges(seconds, edges) for met in own]
         of_plain = [
-            met.time_to_edges(sum_of, edges) for met, sum_of in zip(found[PLAIN], ends, strict=True)
+            met.time_to_edges(count, edges) for met, count in zip(found[PLAIN], counts, strict=True)
         ]
-        times = [met.time_to_edges(sum_of, edges) for met, sum_of in zip(own, ends, strict=True)]
+        times = [met.time_to_edges(count, edges) for met, count in zip(own, counts, strict=True)]
         shares = [
             taken / of if taken and of else None for taken, of in zip(times, of_plain, strict=True)
         ]

@@ -60,7 +60,7 @@ class Told(PartitionSchedule):
         self._mail.post(node, sent)
         super().travel(node, sent)
 
-    def send(self, request: ProduceRequest) -> None:
+    def has_to_send(self, request: ProduceRequest) -> None:
         """A producer of the run has this for the leader."""
         self.told.append(f"{CLIENTS} sends {request.producer}")
         self._mail.post(CLIENTS, ((request.destination, self._intern(request)),))

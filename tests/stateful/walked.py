@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.partition.cover.composition import Clients
+from reference.partition.cover.composition import Clients, PartitionComposition
 from reference.partition.messages import (
     CONTROLLER,
     MESSAGES,
@@ -131,8 +131,10 @@ def walks_of(model: CoverModel) -> Walks:
     )
     options = dict(zip(beginnings.OF, _options(constants), strict=True))
     if "HandleProduceRequest" in matcher.composition.moves:
-        clients = dumped.composition.clients
-        assert clients == Clients(acks_all=True, idempotent=True), "as producers of runs are"
+        assert isinstance(dumped.composition, PartitionComposition)
+        assert dumped.composition.clients == Clients(acks_all=True, idempotent=True), (
+            "as producers of runs are"
+        )
         options |= {"acks": "all", "idempotence": True, "batch_records": 1}
     edges = sum(keys[step] in classes for step in steps)
     return Walks(
@@ -187,7 +189,7 @@ def told(options: dict[str, Any], walk: Sequence[Step]) -> list[str]:
         schedule.do(node, MetadataUpdate(INITIAL_OFFSET, schedule.metadata))
     for at, step in enumerate(walk):
         if isinstance(step.input, ProduceRequest):
-            schedule.send(step.input)
+            schedule.has_to_send(step.input)
         schedule.do(step.node, step.input)
         for request in step.result.sent:
             if _comes_once(request) and request.destination == CONTROLLER:
