@@ -161,6 +161,19 @@ class Met(NamedTuple):
     def after(self, seconds: float, kind: str) -> set[Any]:
         return {thing for thing, at in self.first[kind].items() if at <= seconds}
 
+    def edges(self, seconds: float, of: Mapping[int, int]) -> int:
+        """Of a graph, of whose edges so many are of each class."""
+        return sum(of.get(number, 0) for number in self.after(seconds, CLASSES))
+
+    def time_to_edges(self, count: int, of: Mapping[int, int]) -> float | None:
+        """The CPU seconds after which so many edges were met; None: not at the end."""
+        met = 0
+        for at, number in sorted((at, n) for n, at in self.first[CLASSES].items() if n in of):
+            met += of[number]
+            if met >= count:
+                return at
+        return None
+
     def reaches(self, count: int, of: Set[Any], kind: str) -> float | None:
         """The CPU seconds after which so many of these were met; None: not at the end."""
         met = sorted(at for thing, at in self.first[kind].items() if thing in of)
@@ -227,9 +240,20 @@ def compare(campaign: Campaign, ways: Sequence[str], seconds: float, seeds: int)
             ends = [float(np.interp(seconds, *_line(met.points, field))) for met in own]
             print(f"{way:<9} {field:<10} {spread(ends, ',.0f')}")
     edges = edges_of(campaign.scenario)
+    counts = [met.edges(seconds, edges) for met in found[PLAIN]]
     for way, own in found.items():
-        seen = [sum(edges.get(number, 0) for number in met.after(seconds, CLASSES)) for met in own]
-        print(f"{way:<9} edges       {spread(seen, ',.0f')} of {sum(edges.values()):,}")
+        seen = [met.edges(seconds, edges) for met in own]
+        of_plain = [
+            met.time_to_edges(count, edges) for met, count in zip(found[PLAIN], counts, strict=True)
+        ]
+        times = [met.time_to_edges(count, edges) for met, count in zip(own, counts, strict=True)]
+        shares = [
+            taken / of if taken and of else None for taken, of in zip(times, of_plain, strict=True)
+        ]
+        print(
+            f"{way:<9} edges       {spread(seen, ',.0f')} of {sum(edges.values()):,}, "
+            f"CPU time to as many as plain {spread(shares, '.3f')}"
+        )
     for kind in (CLASSES, CONDITIONS):
         plain = [met.after(seconds, kind) for met in found[PLAIN]]
         shared = [len(one & other) / len(one) for one, other in permutations(plain, 2)]

@@ -106,7 +106,7 @@ class Family(NamedTuple):
     the slow way. taken_by: the names of the protocols of runs for which these options are
     requested, the first of them that of the run, or of a cluster's quorum; unsaid, the scenario's.
     beginnings: by what it leads to, a bug or a goal, options of runs that begin in the middle of
-    something.
+    something. walks: options of short runs that, together, take the steps of the models' graphs.
     """
 
     scenario: Any
@@ -123,6 +123,7 @@ class Family(NamedTuple):
     unpromised: Callable[[Any], tuple[int, str, str] | None] | None = None
     taken_by: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
     beginnings: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+    walks: Sequence[Mapping[str, Any]] = ()
 
 
 def who(node: int) -> str:

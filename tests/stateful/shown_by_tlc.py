@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from reference.partition.messages import (
     CLIENT_REQUESTS,
+    CLIENTS,
     MESSAGES,
     Election,
     Input,
@@ -24,10 +25,11 @@ from reference.partition.messages import (
     ProduceRequest,
 )
 from reference.partition.sim import beginnings
-from reference.partition.sim.begun import FIRST_CLIENT
+from reference.partition.sim.begun import FIRST_CLIENT, comes_once
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.partition.types import UNDEFINED
+from reference.sim.begun import Mail
 from reference.sim.interning import KnownInput
 from reference.steered.failures import Failure
 from reference.steered.scripts import Script, read
@@ -45,21 +47,23 @@ SHOWN: Final = """\\
 _FOOT = '"""\n'
 
 
-class _Told(PartitionSchedule):
+class Told(PartitionSchedule):
     """Tells every move that is made, as a beginning has it."""
 
     def __init__(self, options: PartitionOptions) -> None:
         self.told: list[str] = []
-        self._numbers: dict[KnownInput, int] = {}
-        self._sent = 0
+        self._mail = Mail(comes_once)
         super().__init__(options)
         self.told.clear()
 
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
-        for _, message in sent:
-            self._numbers[message] = self._sent
-            self._sent += 1
+        self._mail.post(node, sent)
         super().travel(node, sent)
+
+    def has_to_send(self, request: ProduceRequest) -> None:
+        """A producer of the run has this for the leader."""
+        self.told.append(f"{CLIENTS} sends {request.producer}")
+        self._mail.post(CLIENTS, ((request.destination, self._intern(request)),))
 
     def drop(self, message: KnownInput) -> None:
         raise ValueError("a beginning has no way to lose a message")
@@ -76,12 +80,16 @@ class _Told(PartitionSchedule):
         input: Any = known.value
         if isinstance(input, MetadataUpdate):
             return f"reads {len(input.records)}"
+        number = self._mail.number(node, known)
+        if number is not None:
+            self._mail.arrive(number)
+            return f"hears {number} {known.kind}"
         if isinstance(input, CLIENT_REQUESTS):
             input = replace(input, client=input.client + FIRST_CLIENT)
             if isinstance(input, ProduceRequest) and input.producer != UNDEFINED:
                 input = replace(input, producer=input.producer + FIRST_CLIENT)
         elif isinstance(input, MESSAGES):
-            return f"hears {self._numbers[known]} {known.kind}"
+            raise ValueError(f"{known.kind} does not come to {node}")
         else:
             alike = [each for each in self._states[node].wants if each.kind == known.kind]
             if known in alike:
@@ -95,7 +103,7 @@ class _Told(PartitionSchedule):
 
 def told(script: Script) -> list[str]:
     """The moves of a counterexample, as far as the correct rules allow them."""
-    schedule = _Told(msgspec.convert(dict(script.options), PartitionOptions))
+    schedule = Told(msgspec.convert(dict(script.options), PartitionOptions))
     for words in script.moves:
         try:
             if not make(schedule, words):

@@ -19,8 +19,9 @@ generation is put into the corpus in the order of its runs.
   Fischer: Finite-time Analysis of the Multiarmed Bandit Problem, Machine Learning 47, 2002, theorem
   1 and section 4); what was long ago fades (Garivier, Moulines: On Upper-Confidence Bound Policies
   for Switching Bandit Problems, ALT 2011), since all ways bring less as time goes.
-* The first generation is that of a plain campaign, and so are half of the steps of all others: no
-  way was found that meets what plain runs are likely to meet sooner than they do.
+* Before all else come, once each, the walks that take the steps of the models' graphs: short runs.
+* The next generation is plain, and so are half of the steps of all others: no way was found that
+  meets what plain runs are likely to meet sooner than they do.
 
 Nothing here knows of a protocol, a bug or a verdict: a run that breaks something is kept as any
 other is.
@@ -64,6 +65,8 @@ GUIDED: Final = "guided"
 BEGUN: Final = "begin"
 """How runs come about that are made of their seed and begin in the middle of something: a way for
 each thing to which that leads."""
+WALK: Final = "walk"
+"""How runs come about that walk through a graph, each once and early."""
 GENERATION_VERSION: Final = 3
 FADES: Final = (9, 10)
 """What a way has brought counts so much less with each generation."""
@@ -102,18 +105,27 @@ def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
 def beginnings_of(campaign: Campaign) -> dict[str, Sequence[Mapping[str, Any]]]:
     """By way of making a run that begins in the middle of something, options of such runs. None
     leads to the bug that the campaign has, or changes what it fixes."""
-    fixed = campaign.options
-    return {
-        f"{BEGUN} {of}": begins
+    found = {
+        f"{BEGUN} {of}": [own for own in begins if _agrees(campaign, own)]
         for of, begins in family(campaign.scenario).beginnings.items()
         if of != campaign.bug
-        and all(fixed.get(name, value) == value for name, value in begins[0].items())
     }
+    return {how: own for how, own in found.items() if own}
+
+
+def walks_of(campaign: Campaign) -> list[Mapping[str, Any]]:
+    """Options of runs that walk through the models' graphs; none that changes what is fixed."""
+    return [own for own in family(campaign.scenario).walks if _agrees(campaign, own)]
+
+
+def _agrees(campaign: Campaign, own: Mapping[str, Any]) -> bool:
+    return all(campaign.options.get(name, value) == value for name, value in own.items())
 
 
 def ways_of(campaign: Campaign) -> tuple[str, ...]:
-    """The ways to make runs: of a seed, or of kept ones."""
-    return (*MUTATIONS, *of_a_seed(campaign), *beginnings_of(campaign))
+    """The ways to make runs: of a seed, of kept ones, and the walks."""
+    walks = [WALK] if walks_of(campaign) else []
+    return (*MUTATIONS, *of_a_seed(campaign), *beginnings_of(campaign), *walks)
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,7 +236,10 @@ class Corpus:
         """Of runs that own anything, the choices, and the options that were not drawn."""
         self._of_a_seed = of_a_seed(campaign)
         self._beginnings = beginnings_of(campaign)
-        self.brought = {way: Brought() for way in ways_of(campaign)}
+        self._walks = walks_of(campaign)
+        self._first = -(-len(self._walks) // campaign.guided)
+        """The generation that has the first runs without their walks."""
+        self.brought = {way: Brought() for way in ways_of(campaign) if way != WALK}
         """By way of making runs, fading."""
 
     def take(self, generation: Generation, met: pa.Table, genomes: pa.Table) -> None:
@@ -239,13 +254,15 @@ class Corpus:
         kept, of = FADES
         brought = {way: [each * kept // of for each in was] for way, was in self.brought.items()}
         owners = set(self._owner.values())
+        # In the first generation all is new, whichever way runs are made.
+        counts = generation.first_run > self._first * self._campaign.guided
         for each in genomes.to_pylist():
             made = generation.runs[each["run"] - generation.first_run]
             if each["run"] in owners:
                 self._kept[each["run"]] = each["choices"], made.options
-            # In the first generation all is new, whichever way runs are made.
-            for at, more in enumerate((worth[each["run"]], each["steps"], 1)):
-                brought[made.how][at] += _RUN * more * bool(generation.first_run)
+            if counts:
+                for at, more in enumerate((worth[each["run"]], each["steps"], 1)):
+                    brought[made.how][at] += _RUN * more
         self.brought = {way: Brought(*each) for way, each in brought.items()}
 
     def generation(self, number: int) -> Generation:
@@ -256,12 +273,16 @@ class Corpus:
         weights = np.array([_WHOLE // self._met[thing] for thing in owned], dtype=np.int64)
         lot = _Lot([self._owner[thing] for thing in owned], np.cumsum(weights))
         # Nothing is known yet, and most of what is wrong plain runs find at once.
-        ways = self._ways(campaign.guided) if owned else [FRESH] * campaign.guided
+        walks = self._walks[first : first + campaign.guided]
+        others = campaign.guided - len(walks)
+        known = owned and number > self._first
+        ways = self._ways(others) if known else [FRESH] * others
+        made = [self._made(run, how, lot) for run, how in enumerate(ways, first + len(walks))]
         return Generation(
             recorded_with=self._recorded_with,
             scenario=campaign.scenario,
             first_run=first,
-            runs=tuple([self._made(run, how, lot) for run, how in enumerate(ways, first)]),
+            runs=(*[Made(WALK, options=dict(own)) for own in walks], *made),
         )
 
     def _ways(self, runs: int) -> Iterator[str]:

@@ -173,6 +173,8 @@ def draw(
         for name, value in requested.items()
         if name not in shapes and not name.startswith(OF_QUORUM)
     }
+    if "begins" in of_data:
+        raise ValueError("option refused: begins is of runs of a partition alone")
     if "watched" in of_data:
         of_quorum["watched"] = of_data["watched"]
     shape = SHAPES.draw(chooser, palettes["shape"], of_shape)

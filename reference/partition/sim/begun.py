@@ -1,20 +1,16 @@
-"""A run that begins in the middle of something: with the first moves of a counterexample of TLC.
+"""Moves with which a run of a partition begins (reference/sim/begun.py, beginnings.py beside it).
 
-A run of a seed seldom gets to where a protocol is in the middle of something rare; TLC goes the
-shortest way there. So fuzzers begin with inputs that once led somewhere (Zalewski, "AFL", 2013);
-here with what a model checker found (beginnings.py), and go on as any run does.
+What a broker wants and has not done when they are made, and what it has not read, it does and reads
+from then on in its own time. Clients of a counterexample are others than those of the run, and hear
+no answer: nobody knows what became of what they appended.
 
-All of it happens in the first moment of the run, in order. What was sent and has not arrived when
-it is over is on its way then; what a broker wants, and what it has not read, it does and reads from
-then on in its own time. Clients of the beginning are others than those of the run, and hear no
-answer: nobody knows what became of what they appended.
-
-Law of this file: nothing happens that could not have happened to the nodes of this run. What a node
-hears was sent to it, what it does it wanted; at the first move that is not so the beginning ends.
+Law of this file: what a node does it wanted, and what it reads was written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
@@ -27,28 +23,43 @@ from reference.partition.messages import (
     CONTROLLER,
     CONTROLLER_INPUTS,
     BrokerCrash,
+    BrokerRestart,
+    ControlledShutdown,
+    ControllerFailover,
     ElectLeaders,
     Input,
     MetadataUpdate,
     ProduceRequest,
+    SessionTimeout,
 )
-from reference.partition.sim.beginnings import COUNTEREXAMPLES
+from reference.partition.sim.beginnings import BEGINNINGS
 from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.network import FETCHES
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.sim.scenario import PartitionScenario
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED
-from reference.sim.choices import Chooser
+from reference.sim.begun import Mail, Possible, begin_with
+from reference.sim.choices import Chooser, stream_of_option
 from reference.sim.interning import KnownInput
 from reference.sim.recorder import Recorder
 
+UNCAUSED: Final[tuple[type[Any], ...]] = (
+    *CLIENT_REQUESTS,
+    *(BrokerCrash, BrokerRestart, ControlledShutdown),
+    *(SessionTimeout, ElectLeaders, ControllerFailover),
+)
+"""What no message and no activity of a node's own causes."""
 FIRST_CLIENT: Final = 100
 """Clients of a beginning count from here, and so do producers."""
 
 _OF: Final[dict[str, type[Any]]] = {
     each.__name__: each for each in (*BROKER_INPUTS, *CONTROLLER_INPUTS)
 }
+
+
+def comes_once(source: int, destination: int) -> bool:
+    """What is from a client or the controller, or to them, comes once and in order (network.py)."""
+    return min(source, destination) < 0
 
 
 def _input(node: int, kind: str, *given: str) -> Input:
@@ -74,35 +85,40 @@ class BegunSimulation(PartitionSimulation):
     ) -> None:
         super().__init__(scenario, options, chooser, memo, recorder)
         self._memo = memo
-        self._sent: list[tuple[int, int, KnownInput]] | None = None
-        """While it begins, what was sent, in order; None afterwards."""
-        self._arrived: set[int] = set()
-        """Numbers of what has arrived."""
+        self._mail: Mail | None = None
+        """While it begins; None afterwards."""
 
     def begin(self) -> None:
         super().begin()
-        name, moves = cast(tuple[str, int], self._options.begins)
-        self._sent = []
-        for words in COUNTEREXAMPLES[name].moves[:moves]:
-            if self.over or not self._make(*words.split(" ", 2)):
-                break
-        sent, self._sent = self._sent, None
-        for number, (source, destination, message) in enumerate(sent):
-            if number not in self._arrived and destination != CLIENTS:
-                self.network.send(self.now, source, ((destination, message),))
+        name, moves, more = cast(tuple[str, int, int], self._options.begins)
+        mail = self._mail = Mail(comes_once)
+        stream = self._chooser.stream(stream_of_option("begins"))
+        begin_with(BEGINNINGS[name].moves[:moves], self._make, more, self._possible, stream)
+        self._mail = None
+        for source, sent in mail.left():
+            self.network.send(self.now, source, sent)
 
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
-        if self._sent is None:
+        if self._mail is None:
             super().travel(node, sent)
         else:
-            self._sent += [(node, *each) for each in sent]
+            self._mail.post(node, sent)
+
+    def send(self, request: Input, node: int) -> None:
+        if self._mail is None:
+            super().send(request, node)
+        else:
+            self._mail.post(CLIENTS, ((node, self._intern(request)),))
 
     def clients_receive(self, message: Any) -> None:
         if message.request.client < FIRST_CLIENT:
             super().clients_receive(message)
 
-    def _make(self, node: str, kind: str, what: str) -> bool:
+    def _make(self, words: str) -> bool:
         """Whether there is such a move; then it has been made. (beginnings.py says which.)"""
+        if self.over:
+            return False
+        node, kind, what = words.split(" ", 2)
         at = int(node)
         match kind:
             case "hears":
@@ -111,6 +127,9 @@ class BegunSimulation(PartitionSimulation):
                 offset = self.row(at).image.offset
                 records = self.metadata[offset - INITIAL_OFFSET :][: int(what)]
                 return bool(records) and self._takes(at, MetadataUpdate(offset, records))
+            case "sends":
+                self.clients.producers[int(what)].send(0)
+                return True
             case "elects":
                 return self._elects(at, ElectLeaders(cast(Any, what)))
             case "does":
@@ -118,17 +137,18 @@ class BegunSimulation(PartitionSimulation):
                 wants = [want for want in self._states[at].wants if want.kind == wanted]
                 return int(number) < len(wants) and self.take(at, wants[int(number)]) is not None
             case _:
-                return self._takes(at, _input(at, *what.split()))
+                input = _input(at, *what.split())
+                return isinstance(input, UNCAUSED) and self._takes(at, input)
 
     def _hears(self, node: int, number: str, kind: str) -> bool:
-        assert self._sent is not None
-        if int(number) >= len(self._sent):
+        mail, at = self._mail, int(number)
+        assert mail is not None
+        if not mail.may_arrive(at):
             return False
-        _, destination, message = self._sent[int(number)]
-        again = int(number) in self._arrived and kind not in FETCHES
-        if again or (destination, message.kind) != (node, kind):
+        destination, message = mail.of(at)
+        if (destination, message.kind) != (node, kind):
             return False
-        self._arrived.add(int(number))
+        mail.arrive(at)
         if node == CLIENTS:
             return True
         return self.is_running(node) and self.take(node, message) is not None
@@ -157,3 +177,34 @@ class BegunSimulation(PartitionSimulation):
         known = self._states[CONTROLLER].known
         self._states[CONTROLLER] = self._machine.state(CONTROLLER, known)
         return made
+
+    # --- What else may happen at once
+
+    def _possible(self) -> Possible:
+        if self.over:
+            return Possible((), ())
+        usual: list[Callable[[], object]] = [*self._heard(False)]
+        rare: list[Callable[[], object]] = [*self._heard(True)]
+        usual += [partial(producing.send, 0) for producing in self.clients.producers.values()]
+        for node in self.brokers:
+            state, row = self._states[node], self.row(node)
+            if not state.running:
+                rare.append(partial(self.give, node, BrokerRestart()))
+                continue
+            unread = len(self.metadata) - (row.image.offset - INITIAL_OFFSET)
+            for count in {1, unread} if unread else ():
+                usual.append(partial(self._make, f"{node} reads {count}"))
+            for want in state.wants:
+                late = want.kind.endswith("Timeout")
+                (rare if late else usual).append(partial(self.take, node, want))
+            rare.append(partial(self._trouble.crash, node))
+            rare.append(partial(self.give, CONTROLLER, SessionTimeout(node)))
+            rare.append(partial(self._elects, node, ElectLeaders("PREFERRED")))
+        return Possible(usual, rare)
+
+    def _heard(self, again: bool) -> Iterator[Callable[[], object]]:
+        assert self._mail is not None
+        for number in self._mail.deliverable(again):
+            node, message = self._mail.of(number)
+            if node != CLIENTS and self.is_running(node):
+                yield partial(self._hears, node, str(number), message.kind)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.partition.sim.beginnings import beginnings
+from reference.partition.sim.beginnings import beginnings, walks
 from reference.partition.sim.begun import BegunSimulation
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.network import FETCHES, WITH_CONTROLLER
@@ -113,5 +113,6 @@ FAMILY: Final = Family(
     first_look=60,
     on_request=SUFFERS,
     beginnings=beginnings(),
+    walks=walks(),
     unpromised=first_violation,
 )

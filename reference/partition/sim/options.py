@@ -13,7 +13,7 @@ import msgspec
 
 from reference.clients.promises import Configuration, Envelope, Promise, promised
 from reference.partition.messages import CONTROLLER
-from reference.partition.sim.beginnings import COUNTEREXAMPLES
+from reference.partition.sim.beginnings import BEGINNINGS
 from reference.partition.types import PartitionConstants
 from reference.sim.choices import Stream, pick
 from reference.sim.network import Partition
@@ -98,8 +98,9 @@ class PartitionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How long trouble may go on; 0: as long as the scenario says."""
     stretch: int = 1
     """Load and trouble last so many times as long as that."""
-    begins: tuple[str, int] | msgspec.UnsetType = msgspec.UNSET
-    """With so many moves of a counterexample of TLC (beginnings.py)."""
+    begins: tuple[str, int, int] | msgspec.UnsetType = msgspec.UNSET
+    """With so many moves of a counterexample of TLC, or of a walk (beginnings.py), and so many more
+    that are drawn."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -161,9 +162,9 @@ class _PartitionOptions(OptionSet[PartitionOptions]):
             return "INVALID_CONFIG: idempotence needs acks=all"
         if options.replicas > 7:
             return f"{options.replicas} replicas are more than 7"
-        if options.begins is not msgspec.UNSET and options.begins[0] not in COUNTEREXAMPLES:
-            known = ", ".join(COUNTEREXAMPLES)
-            return f"there is no counterexample {options.begins[0]!r:.40}; there are {known}"
+        if options.begins is not msgspec.UNSET and options.begins[0] not in BEGINNINGS:
+            known = ", ".join(BEGINNINGS)
+            return f"there is no beginning {options.begins[0]!r:.40}; there are {known}"
         return ""
 
 

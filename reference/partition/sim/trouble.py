@@ -24,6 +24,7 @@ from reference.partition.messages import (
 from reference.partition.sim.losses import Losses
 from reference.partition.sim.machine import APPENDED, PROPOSED
 from reference.partition.sim.options import (
+    OUTAGE_MS,
     Election,
     Episode,
     Failover,
@@ -127,6 +128,10 @@ class Trouble(Episodes):
                 world.give(CONTROLLER, ElectLeaders(episode.election))
             case Failover():
                 world.give(CONTROLLER, ControllerFailover())
+
+    def crash(self, node: int) -> None:
+        """A broker crashes now, and starts again after a while, if it has not by then."""
+        self._begin(Outage((node,), (pick(self._stream, OUTAGE_MS),)))
 
     def _shut_down(self, episode: Shutdown) -> None:
         if self._world.row(episode.node).status == "Running":

@@ -36,6 +36,7 @@ from traces.jobs.campaigns import Options, run_campaign
 from traces.jobs.columns import Part
 from traces.jobs.guidance import (
     BEGUN,
+    WALK,
     Corpus,
     Generation,
     beginnings_of,
@@ -43,6 +44,7 @@ from traces.jobs.guidance import (
     genomes_table,
     of_a_seed,
     read_generation,
+    walks_of,
     ways_of,
 )
 from traces.jobs.novelty import MET, SOMETIMES, conditions_of
@@ -216,8 +218,37 @@ def test_runs_begin_in_the_middle_of_something_but_not_of_what_is_sought() -> No
     assert known.keys() - beginnings_of(sought).keys() == {f"{BEGUN} Z38"}
     fixed = msgspec.structs.replace(plain, options={"replicas": 3})
     assert {o["replicas"] for of in beginnings_of(fixed).values() for o in of} == {3}
+    assert len(walks_of(fixed)) == len(walks_of(plain)) > 100
     other = msgspec.structs.replace(plain, options={"replicas": 4})
-    assert not beginnings_of(other)
+    assert not beginnings_of(other) and not walks_of(other)
+    longer = msgspec.structs.replace(plain, options={"faulty_ms": 500})
+    assert not walks_of(longer)
+    assert all(not o["begins"][2] for of in beginnings_of(longer).values() for o in of)
+
+
+def test_walks_come_first_and_once() -> None:
+    """Then what is plain; nothing of what they bring says which way pays."""
+    size = 50
+    campaign = Campaign(scenario="partition", seed=1, runs=0, guided=size)
+    count = len(walks_of(campaign))
+    _, made, _ = simulate_genomes("partition", 1, 0, [Genome((), 1)])
+    corpus = Corpus(campaign, "this")
+    hows: list[str] = []
+    options = []
+    for number in range(6):
+        generation = corpus.generation(number)
+        first = generation.first_run
+        hows += [each.how for each in generation.runs]
+        options += [each.options for each in generation.runs if each.how == WALK]
+        met = met_by({run: [run] for run in range(first, first + size)})
+        corpus.take(generation, met, genomes_table(first, [40] * size, made * size))
+        if hows.count(FRESH) <= size:
+            assert not any(corpus.brought.values()) or not any(corpus.brought[FRESH])
+    assert hows[:count] == [WALK] * count and WALK not in hows[count:]
+    assert options == walks_of(campaign)
+    plain = -count % size + size
+    assert hows[count : count + plain] == [FRESH] * plain
+    assert {*hows[count + plain :]} > {FRESH, *MUTATIONS}
 
 
 def test_a_run_that_begins_so_is_one_of_a_generation() -> None:
@@ -227,10 +258,12 @@ def test_a_run_that_begins_so_is_one_of_a_generation() -> None:
     found = []
     for _ in range(2):
         corpus = Corpus(campaign, "this")
-        first = corpus.generation(0)
-        met = met_by({run: [run] for run in range(64)})
-        corpus.take(first, met, genomes_table(0, [40] * 64, made * 64))
-        found.append(corpus.generation(1))
+        for number in range(3):
+            earlier = corpus.generation(number)
+            first = earlier.first_run
+            met = met_by({run: [run] for run in range(first, first + 64)})
+            corpus.take(earlier, met, genomes_table(first, [40] * 64, made * 64))
+        found.append(corpus.generation(3))
     assert found[0] == found[1]
     begun = [each for each in found[0].runs if each.how.startswith(BEGUN)]
     assert begun and not any(each.parents or each.choices for each in begun)
@@ -389,6 +422,9 @@ def test_reliable_is_what_more_than_half_of_others_have_met() -> None:
     assert reliable([{1, 2, 3}, {2, 3, 4}, {3, 5}]) == {2, 3}
     assert reliable([{1, 2}, {2, 3}]) == {2}
     met = Met([], {CLASSES: {7: 3.0, 8: 1.0, 9: 2.0}})
+    assert met.edges(2.0, {7: 5, 8: 2, 1: 9}) == 2
+    assert met.time_to_edges(3, {7: 5, 8: 2, 1: 9}) == 3.0
+    assert met.time_to_edges(8, {7: 5, 8: 2, 1: 9}) is None
     assert met.after(2.0, CLASSES) == {8, 9}
     assert met.reaches(2, {7, 8, 10}, CLASSES) == 3.0
     assert met.reaches(3, {7, 8, 10}, CLASSES) is None

@@ -8,16 +8,25 @@ from typing import Any
 import msgspec
 import pytest
 
+from reference.partition.messages import CONTROLLER
 from reference.partition.sim import beginnings as read, begun
-from reference.partition.sim.beginnings import COUNTEREXAMPLES, Counterexample, beginnings
+from reference.partition.sim.beginnings import (
+    BEGINNINGS,
+    COUNTEREXAMPLES,
+    WALKS,
+    beginnings,
+    walks,
+)
 from reference.partition.sim.begun import BegunSimulation
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.sim.options import PartitionOptions, promise_of
 from reference.partition.sim.scenario import PARTITION
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.runner.run import simulate_genomes, simulate_run
+from reference.sim.begun import Beginning, Mail
 from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser
 from reference.sim.genomes import Genome
+from reference.sim.interning import KnownInput
 from reference.sim.recorder import Recorder
 from reference.steered.scripts import Script, read as read_script
 from tests.stateful import shown_by_tlc
@@ -35,8 +44,8 @@ def script_of(name: str) -> Script:
     return read_script((KEPT / f"tlc-{name}.moves").read_text("utf-8"))[0]
 
 
-def begin(name: str, moves: int, bug: str | None = None) -> BegunSimulation:
-    options = PartitionOptions(**COUNTEREXAMPLES[name].options, begins=(name, moves))
+def begin(name: str, moves: int, bug: str | None = None, more: int = 0) -> BegunSimulation:
+    options = PartitionOptions(**BEGINNINGS[name].options, begins=(name, moves, more))
     chooser, memo = SeededChooser(1), PartitionMemo(bug)
     simulation = BegunSimulation(PARTITION, options, chooser, memo, Recorder(0))
     simulation.begin()
@@ -67,7 +76,8 @@ def test_a_run_begins_where_a_schedule_of_the_same_moves_ends(name: str) -> None
 
 
 def test_what_is_not_possible_ends_a_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message that was never sent, or was another one, or to another; a want that nobody has."""
+    """A message that was never sent, or was another one, or to another; a want that nobody has, or
+    that is taken though nobody has it."""
     whole = COUNTEREXAMPLES["Z28"]
     at = next(n for n, words in enumerate(whole.moves) if "hears" in words)
     node, _, number, kind = whole.moves[at].split()
@@ -77,10 +87,11 @@ def test_what_is_not_possible_ends_a_beginning(monkeypatch: pytest.MonkeyPatch) 
         f"{int(node) + 1} hears {number} {kind}",
         f"{node} does SendAlterPartition 0",
         f"{node} does SendReplicaFetch 3",
+        f"{node} takes SendAlterPartition",
     ):
         moves = (*whole.moves[:at], planted, *whole.moves[at + 1 :])
-        changed = {"Z28": Counterexample("Z28", whole.options, moves)}
-        monkeypatch.setattr(begun, "COUNTEREXAMPLES", {**COUNTEREXAMPLES, **changed})
+        changed = {"Z28": Beginning("Z28", whole.options, moves)}
+        monkeypatch.setattr(begun, "BEGINNINGS", {**COUNTEREXAMPLES, **changed})
         assert begin("Z28", len(moves)).handler_calls == 1 + at, planted
     monkeypatch.undo()
     assert begin("Z28", len(whole.moves)).handler_calls == 1 + len(whole.moves)
@@ -97,7 +108,9 @@ def test_what_is_on_its_way_arrives() -> None:
 
 
 def parts() -> tuple[list[Genome], Any]:
-    genomes = [Genome((), 7, own) for of in beginnings().values() for own in of]
+    """Of each counterexample some, with each number of drawn moves; and the walks."""
+    some = [own for of in beginnings().values() for own in of[::9]]
+    genomes = [Genome((), 7, own) for own in (*some, *walks())]
     tables, _, _ = simulate_genomes("partition", 1, 0, genomes)
     return genomes, tables
 
@@ -133,13 +146,62 @@ def test_a_run_finds_what_no_plain_one_does() -> None:
 
 
 def test_an_unknown_counterexample_is_named() -> None:
-    with pytest.raises(ValueError, match="there is no counterexample 'Z999'; there are Z23"):
-        simulate_run("partition", 1, 0, options={"begins": ["Z999", 3]})
+    with pytest.raises(ValueError, match="there is no beginning 'Z999'; there are Z23"):
+        simulate_run("partition", 1, 0, options={"begins": ["Z999", 3, 0]})
+    with pytest.raises(ValueError, match="begins is of runs of a partition alone"):
+        simulate_run("cluster", 1, 0, options={"begins": ["Z38", 3, 0]})
 
 
 def test_ends_are_the_last_ones() -> None:
     for of, own in beginnings().items():
         for each in own:
-            name, moves = each["begins"]
+            name, moves, more = each["begins"]
             shown = COUNTEREXAMPLES[name]
+            assert ("faulty_ms" in each) == bool(more)
             assert shown.of == of and len(shown.moves) - read.LEFT_OUT <= moves > 0
+
+
+# -- Walks
+
+
+def mails(monkeypatch: pytest.MonkeyPatch) -> list[Mail]:
+    """Those of the runs that follow."""
+    made: list[Mail] = []
+
+    class Kept(Mail):
+        def __init__(self, once: Any) -> None:
+            super().__init__(once)
+            made.append(self)
+
+    monkeypatch.setattr(begun, "Mail", Kept)
+    return made
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_run_makes_a_walk_to_its_end(name: str) -> None:
+    """With the first election before it; a producer that sends takes no step."""
+    moves = WALKS[name].moves
+    sends = sum(" sends " in move for move in moves)
+    assert begin(name, len(moves)).handler_calls == 1 + len(moves) - sends
+
+
+def test_what_comes_once_comes_once_and_in_order() -> None:
+    """To the controller and from it; between brokers a message may come again."""
+    mail = Mail(begun.comes_once)
+    first, second = KnownInput(1, b"", "One"), KnownInput(2, b"", "Two")
+    mail.post(0, ((CONTROLLER, first), (1, first)))
+    mail.post(0, ((CONTROLLER, second),))
+    mail.arrive(1)
+    assert mail.may_arrive(0) and mail.may_arrive(1)
+    mail.arrive(2)
+    assert not mail.may_arrive(0) and not mail.may_arrive(2)
+    assert [*mail.deliverable(False)] == [] and [*mail.deliverable(True)] == [1]
+
+
+def test_moves_are_drawn_after_a_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a seed the same; what the mail does not have is not heard."""
+    made = mails(monkeypatch)
+    whole = len(COUNTEREXAMPLES["Z38"].moves)
+    plain, one, again = (begin("Z38", whole, more=more) for more in (0, 48, 48))
+    assert one.handler_calls == again.handler_calls > plain.handler_calls + 24
+    assert len({len([*mail.left()]) for mail in made[1:]}) == 1
