@@ -55,6 +55,7 @@ METHODS: Final = {
     "HandleAppendTimeout": "TransactionStateManager.appendTransactionToLog, its callback",
     "HandleMarkersAgain": "TransactionMarkerRequestCompletionHandler.onComplete, disconnected",
     "HandleMarkerReply": "TransactionMarkerRequestCompletionHandler.onComplete",
+    "HandleMarkerRefused": "TransactionMarkerRequestCompletionHandler.onComplete, an error",
     "HandleMarkersDone": "TransactionMarkerChannelManager.maybeWriteTxnCompletion",
     "HandleExpire": "TransactionStateManager.removeExpiredTransactionalIds",
     "HandleElect": "TransactionCoordinator.onResignation, onElection",

@@ -46,6 +46,7 @@ def _constants(texts: Mapping[str, str]) -> Constants:
             tuple(sorted(map(int, settings.members(name))))
             for name in ("ReadCommitted", "ReadUncommitted")
         ],
+        texts.get("MaxRefused", "0") != "0",
     )
 
 

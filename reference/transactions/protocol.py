@@ -55,6 +55,7 @@ from reference.transactions.messages import (
     Input,
     Loaded,
     LoseLeader,
+    MarkerRefused,
     MarkersAgain,
     MarkersDone,
     Message,
@@ -216,6 +217,8 @@ def _of_coordinators(constants: Constants, row: Coordinators) -> Iterable[Input]
         yield TransactionTimeout()
     if constants.ids_expire and c.active and c.pending.state == "None" and c.txn.state != "Dead":
         yield Expire()
+    if constants.markers_refused:
+        yield from map(MarkerRefused, c.to_mark)
     if row.leader_epoch < constants.max_coordinators:
         yield from map(Elect, row.log.tails)
     yield from map(FindLeader, row.leaderless)
@@ -397,7 +400,9 @@ TRANSACTIONS: Final = Protocol(
             "ids_expire": (False, True),
             "read_committed": ((), (21,)),
             "read_uncommitted": ((), (31,)),
+            "markers_refused": (False,),
         },
+        on_request={"markers_refused": (True,)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 500),

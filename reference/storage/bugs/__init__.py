@@ -19,5 +19,6 @@ SEEDS: Final = {
     "Z154": 4,
     "Z161": 6,
     "Z162": 3,
+    "Z178": 6,
 }
 """Of histories by chance that show the bug in the first STATES of the states that crashes leave."""
