@@ -175,8 +175,10 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     ]
     batches = [Produce(1, 11, 1, 11, e, 1, s) for e in (0, 1, 2, 3) for s in (0, 1, 2)]
     for row in rows_of_coordinators():
-        of_row = ("InitProducerIdAnswer", "IsEndPending", "IsCompletionSeen", "MayExpire")
-        of_row = (*of_row, "IsTakenBack")
+        of_row = (
+            *("InitProducerIdAnswer", "IsEndPending", "IsCompletionSeen", "MayExpire"),
+            "IsTakenBack",
+        )
         yield from ((rule, (row,)) for rule in of_row)
         yield from (("AddPartitionsAnswer", (row, m)) for m in adds)
         yield from (("VerifyAnswer", (row, m)) for m in verifies)
