@@ -87,7 +87,7 @@ T_EPOCHS = "transactions-epochs-one"
 T_REPLICAS = "transactions-replicas"
 T_OFFSETS = "transactions-offsets-v1"
 T_READERS = "transactions-readers"
-T_REFUSED = "transactions-refused"
+T_MARKERS = "transactions-refused"
 T_EXPIRY = "transactions-expiry-append-timeout"
 T_ERRORS = "transactions-errors-v1"
 T_BUMPS = "transactions-errors-v1-epochs"
@@ -172,7 +172,7 @@ TABLES = (
             Forced("MarkerDestination", "hasLeader", '"Later"', T_LEADERLESS),
             Forced("MarkedBy", "row, m", "{}", T_ONE),
             Forced("IsMarkerReplyCurrent", "row, m", "FALSE", T_ONE),
-            Forced("RetriesRefusedMarker", "", "FALSE", T_REFUSED),
+            Forced("RetriesRefusedMarker", "", "FALSE", T_MARKERS),
             Forced("IsCompletionSeen", "row", "FALSE", T_ONE),
             Forced("HasSequence", "partition", "FALSE", T_OFFSETS),
             Forced("IsDuplicateBatch", "producer, m", "TRUE", T_ONE),
