@@ -50,6 +50,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z87": {"version": 2, "offsets": [12], "late": 200, "doubled": 200},
     "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
     "Z163": {"version": 2, "late": 200, "doubled": 200},
+    "Z165": {"markers_refused": True},
     "Z168": {"version": 2, "read_committed": [21], "read_uncommitted": [31]},
     "Z169": {"version": 2, "replicas": 2, "read_uncommitted": [31], "change_leader": 200},
     "Z172": {"ids_expire": True, "expire": 200, "initialize": 300},

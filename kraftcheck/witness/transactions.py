@@ -59,6 +59,7 @@ METHODS: Final = {
     "HandleAppendTimeout": "TransactionStateManager.appendTransactionToLog, its callback",
     "HandleMarkersAgain": "TransactionMarkerRequestCompletionHandler.onComplete, disconnected",
     "HandleMarkerReply": "TransactionMarkerRequestCompletionHandler.onComplete",
+    "HandleMarkerRefused": "TransactionMarkerRequestCompletionHandler.onComplete, an error",
     "HandleMarkersDone": "TransactionMarkerChannelManager.maybeWriteTxnCompletion",
     "HandleExpire": "TransactionStateManager.removeExpiredTransactionalIds",
     "HandleElect": "TransactionCoordinator.onResignation, onElection",
@@ -183,6 +184,8 @@ class _Coordinators:
         if made.max_epoch != LAST_EPOCH and made.max_epoch not in EARLY_END:
             early = f"{EARLY_END[0]} to {EARLY_END[-1]}"
             raise msgspec.ValidationError(f"max_epoch: Kafka's is {LAST_EPOCH}; or say {early}")
+        if made.markers_refused:
+            raise msgspec.ValidationError("markers_refused: Kafka's host refuses none")
         return made
 
     def constants(self, setting: Any) -> Constants:

@@ -44,6 +44,7 @@ from reference.transactions.messages import (
     ListTimedOut,
     Loaded,
     LoseLeader,
+    MarkerRefused,
     MarkerReply,
     MarkersAgain,
     MarkersDone,
@@ -270,8 +271,8 @@ class CoordinatorHandlers:
         c = current(row)
         if not c.pending.logged:
             return None
-        again = c.pending.state in COMPLETED
-        pending = replace(c.pending, logged=False) if again else NOTHING_PENDING
+        again = replace(c.pending, logged=False)
+        pending = NOTHING_PENDING if self.rules.is_taken_back(c) else again
         return self._lifted(row, Done(replace(c, pending=pending)))
 
     def handle_markers_again(self, row: Coordinators, input: MarkersAgain) -> Outcome | None:
@@ -289,6 +290,18 @@ class CoordinatorHandlers:
         marked = self.rules.marked_by(c, marker)
         left = tuple([p for p in c.to_mark if p not in marked])
         return self._lifted(row, Done(replace(c, to_mark=left)))
+
+    def handle_marker_refused(self, row: Coordinators, input: MarkerRefused) -> Outcome | None:
+        """X22. Where that is the end of it, nobody waits for the partition, and nobody completes
+        what is decided.
+        """
+        c = current(row)
+        if input.partition not in c.to_mark:
+            return None
+        if self.rules.retries_refused_marker():
+            return Outcome(row)
+        left = tuple([p for p in c.to_mark if p != input.partition])
+        return self._lifted(row, Done(replace(c, to_mark=left, pending=NOTHING_PENDING)))
 
     def handle_markers_done(self, row: Coordinators, input: MarkersDone) -> Outcome | None:
         c = current(row)

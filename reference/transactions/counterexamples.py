@@ -42,10 +42,9 @@ def _constants(texts: Mapping[str, str]) -> Constants:
         tuple([FIRST_PARTITION + names.index(each) for each in settings.members("Offsets")]),
         texts["Recovers"] == "TRUE",
         texts["IdsExpire"] == "TRUE",
-        *[
-            tuple(sorted(map(int, settings.members(name))))
-            for name in ("ReadCommitted", "ReadUncommitted")
-        ],
+        tuple(sorted(map(int, settings.members("ReadCommitted")))),
+        tuple(sorted(map(int, settings.members("ReadUncommitted")))),
+        texts.get("MaxRefused", "0") != "0",
     )
 
 

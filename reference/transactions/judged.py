@@ -74,5 +74,6 @@ UNMENTIONED: Final[Mapping[str, Any]] = {
     "ids_expire": False,
     "read_committed": (21,),
     "read_uncommitted": (31,),
+    "markers_refused": False,
 }
 """The constants under which steps are judged to which they do not matter."""

@@ -250,6 +250,12 @@ class MarkersAgain(Input, frozen=True):
     """X22. Those that nobody has acknowledged."""
 
 
+class MarkerRefused(Input, frozen=True):
+    """X22. A partition answers its marker with an error that is none of an epoch."""
+
+    partition: Node
+
+
 class MarkersDone(Input, frozen=True):
     """X25."""
 
@@ -369,7 +375,7 @@ MESSAGES: Final = (
 COORDINATOR_INPUTS: Final = (
     *(InitProducerId, BumpEpoch, AddPartitions, Verify, EndTxn, MarkerReply, Acknowledged),
     *(AppendTimeout, TransactionTimeout, Fence, MarkersAgain, MarkersDone, Expire, Elect, Loaded),
-    *(LoseLeader, FindLeader, ListTimedOut, AbortListed),
+    *(LoseLeader, FindLeader, ListTimedOut, AbortListed, MarkerRefused),
 )
 PARTITION_INPUTS: Final = (
     *(Produce, Ask, Allowed, NotAllowed, Verified, WriteTxnMarkers, ConsumerFetch),

@@ -57,6 +57,7 @@ from reference.transactions.messages import (
     ListTimedOut,
     Loaded,
     LoseLeader,
+    MarkerRefused,
     MarkersAgain,
     MarkersDone,
     Message,
@@ -219,6 +220,8 @@ def _of_coordinators(constants: Constants, row: Coordinators) -> Iterable[Input]
         yield TransactionTimeout()
     if constants.ids_expire and c.active and c.pending.state == "None" and c.txn.state != "Dead":
         yield Expire()
+    if constants.markers_refused:
+        yield from map(MarkerRefused, c.to_mark)
     if row.leader_epoch < constants.max_coordinators:
         yield from map(Elect, row.log.tails)
     yield from map(FindLeader, row.leaderless)
@@ -404,9 +407,10 @@ TRANSACTIONS: Final = Protocol(
             "ids_expire": (False, True),
             "read_committed": ((), (21,)),
             "read_uncommitted": ((), (31,)),
+            "markers_refused": (False,),
         },
         # In a run of one transactional id nothing stands before it in a list.
-        on_request={"list_timed_out": (200,)},
+        on_request={"list_timed_out": (200,), "markers_refused": (True,)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 500),

@@ -98,6 +98,12 @@ class TransactionRules:
         """X4. A log that could not be read to its end is acted on by nobody (KAFKA-9307)."""
         return True
 
+    def is_taken_back(self, row: Coordinator) -> bool:
+        """X3. Whether a transition is taken back whose record could not be written. Complete is
+        written again.
+        """
+        return row.pending.state not in COMPLETED
+
     def is_exhausted(self, epoch: int) -> bool:
         """X7. When a producer id has no epoch left to be given."""
         return epoch % self.epochs_of_id >= self.constants.max_epoch
@@ -297,6 +303,13 @@ class TransactionRules:
             and row.txn.state == prepared(m.decision)
             and m.epoch == row.txn.epoch
         )
+
+    def retries_refused_marker(self) -> bool:
+        """X22. Whether a marker is sent again that was refused for what is none of the epochs'
+        business, say its size. Kafka 4.3.1 throws where it does not expect the error, and nobody
+        looks again.
+        """
+        return True
 
     def is_completion_seen(self, row: Coordinator) -> bool:
         """X25. Whether somebody looks, once the last marker is acknowledged (KAFKA-9777)."""

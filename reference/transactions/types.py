@@ -51,6 +51,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     written. offsets: the partitions that keep the offsets of groups, of which there may be fewer.
     ids_expire: whether the transactional id is forgotten when nobody uses it (X27).
     read_committed, read_uncommitted: the nodes of consumers, by their isolation level.
+    markers_refused: whether partitions refuse markers for more than an epoch (X22).
     """
 
     partitions: SetOf[int]
@@ -65,6 +66,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
     ids_expire: bool = False
     read_committed: SetOf[int] = ()
     read_uncommitted: SetOf[int] = ()
+    markers_refused: bool = False
 
 
 # --- The transaction log and its coordinators

@@ -54,6 +54,12 @@ CutSynced == TRUE
 EpochsCutAtOnce == TRUE
 
 -----------------------------------------------------------------------------
+(* Log start: D9.                                                           *)
+
+(* Whether a risen log start is durable before it is told.                  *)
+LogStartDurable == TRUE
+
+-----------------------------------------------------------------------------
 (* Recovery: D17, D18.                                                      *)
 
 (* latest: the epoch that is known last, -1 if none is.                     *)

@@ -176,10 +176,9 @@ Step_HandleAcknowledged(row, leaderless) ==
 (* X3.  The append was not acknowledged in time: the old state stays, and   *)
 (* the record stays in the log.  A Complete record is written again.        *)
 Step_HandleAppendTimeout(row) ==
-  CASE ~row.pending.logged -> {}
-    [] row.pending.state \in Completed ->
-         {Outcome([row EXCEPT !.pending.logged = FALSE], <<>>, {}, {})}
-    [] OTHER -> {Outcome([row EXCEPT !.pending = NothingPending], <<>>, {}, {})}
+  IF ~row.pending.logged THEN {}
+  ELSE {Outcome([row EXCEPT !.pending = IF IsTakenBack(row) THEN NothingPending
+                                        ELSE [@ EXCEPT !.logged = FALSE]], <<>>, {}, {})}
 
 Step_HandleMarkersAgain(row, leaderless) ==
   IF row.toMark = {} THEN {} ELSE {Outcome(row, <<>>, MarkersOf(row, leaderless), {})}
@@ -187,6 +186,15 @@ Step_HandleMarkersAgain(row, leaderless) ==
 Step_HandleMarkerReply(row, m) ==
   IF row.active /\ IsMarkerReplyCurrent(row, m)
   THEN {Outcome([row EXCEPT !.toMark = @ \ MarkedBy(row, m)], <<>>, {}, {})} ELSE {}
+
+(* X22.  A partition has refused its marker, and not for an epoch.  Where   *)
+(* that is the end of it, nobody waits for the partition, and nobody        *)
+(* completes what is decided.                                               *)
+Step_HandleMarkerRefused(row, partition) ==
+  IF partition \notin row.toMark THEN {}
+  ELSE {Outcome(IF RetriesRefusedMarker THEN row
+                ELSE [row EXCEPT !.toMark = @ \ {partition}, !.pending = NothingPending],
+                <<>>, {}, {})}
 
 Step_HandleMarkersDone(row) ==
   IF /\ row.pending.state \in Completed /\ ~row.pending.logged /\ row.toMark = {}

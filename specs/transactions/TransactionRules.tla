@@ -59,6 +59,10 @@ ActsOnCommittedOnly == TRUE
 (* (KAFKA-9307).                                                            *)
 ReadsWholeLog == TRUE
 
+(* X3.  Whether a transition is taken back whose record could not be        *)
+(* written.  Complete is written again.                                     *)
+IsTakenBack(row) == row.pending.state \notin Completed
+
 (* X7.  When a producer id has no epoch left to be given.                   *)
 IsExhausted(epoch) == epoch % EpochsOfId >= MaxEpoch
 
@@ -212,6 +216,11 @@ MarkedBy(row, m) == {m.partition}
 IsMarkerReplyCurrent(row, m) ==
   /\ m.coordinatorEpoch = row.coordinatorEpoch
   /\ row.txn.state = Prepared(m.decision) /\ m.epoch = row.txn.epoch
+
+(* X22.  Whether a marker is sent again that was refused for what is none   *)
+(* of the epochs' business, say its size.  Kafka 4.3.1 throws where it does *)
+(* not expect the error, and nobody looks again (Z165).                     *)
+RetriesRefusedMarker == TRUE
 
 (* X25.  Whether somebody looks, once the last marker is acknowledged       *)
 (* (KAFKA-9777).                                                            *)

@@ -241,6 +241,16 @@ HandleMarker(m) ==
           /\ network' = Remaining(network, after)
           /\ UNCHANGED <<leaderEpoch, log, leaderless, clients>>
 
+(* The marker of the transaction at hand is refused, and comes no more by   *)
+(* itself.                                                                  *)
+RefuseMarker(m) ==
+  /\ m.type = "WriteTxnMarkers" /\ m.partition \notin leaderless
+  /\ m = Marker(Current, Current.txn, m.partition)
+  /\ \E outcome \in Step_HandleMarkerRefused(Current, m.partition) :
+       coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
+  /\ network' = network \ {m}
+  /\ UNCHANGED <<leaderEpoch, log, partitions, leaderless, clients>>
+
 LiftPartition(p, outcomes) ==
   \E outcome \in outcomes :
     /\ partitions' = [partitions EXCEPT ![p] = outcome.row]

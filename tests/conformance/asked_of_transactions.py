@@ -163,6 +163,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield from (("HasSequence", (p,)) for p in TWO.partitions)
     yield ("IsAppliedAtOnce", (INITIAL_OFFSETS,))
     yield from (("MarkerDestination", (has,)) for has in (False, True))
+    yield ("RetriesRefusedMarker", ())
     adds = [AddPartitions(1, 0, 1, p, e, 0) for p in (11, 12) for e in (1, 2)]
     verifies = [Verify(11, 0, p, e, 0) for p in (11, 12) for e in (1, 2)]
     ends = [EndTxn(1, 0, 1, e, d, 1) for e in (0, 1, 2) for d in ("Commit", "Abort")]
@@ -174,7 +175,10 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     ]
     batches = [Produce(1, 11, 1, 11, e, 1, s) for e in (0, 1, 2, 3) for s in (0, 1, 2)]
     for row in rows_of_coordinators():
-        of_row = ("InitProducerIdAnswer", "IsEndPending", "IsCompletionSeen", "MayExpire")
+        of_row = (
+            *("InitProducerIdAnswer", "IsEndPending", "IsCompletionSeen", "MayExpire"),
+            "IsTakenBack",
+        )
         yield from ((rule, (row,)) for rule in of_row)
         yield from (("AddPartitionsAnswer", (row, m)) for m in adds)
         yield from (("VerifyAnswer", (row, m)) for m in verifies)
@@ -213,4 +217,5 @@ PLAIN: Final = Plain(
         *(TWO, replace(TWO, max_epoch=1)),
     ),
     ("Z73", {"MarkerEpochOk", "MarkerError"}),
+    ("MarkersRefused",),
 )

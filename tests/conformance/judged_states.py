@@ -44,6 +44,8 @@ class Plain(NamedTuple):
     questions: Callable[[], Iterator[tuple[str, tuple[Any, ...]]]]
     settings: tuple[Any, ...]
     replaced: tuple[str, set[str]]
+    beside: tuple[str, ...] = ()
+    """Constants that no property and no rule mentions."""
 
 
 def answers(
@@ -52,8 +54,11 @@ def answers(
     asked: Asked,
     pairs: Sequence[tuple[Variables, Variables]],
     specs: Path,
+    beside: Sequence[str] = (),
 ) -> list[dict[str, bool]]:
-    """For each pair of states, which properties of the module hold there."""
+    """For each pair of states, which properties of the module hold there. beside: constants that it
+    does not declare.
+    """
     rows = [
         {f"{name}{at}": value for at, state in enumerate(pair) for name, value in state.items()}
         for pair in pairs
@@ -62,9 +67,10 @@ def answers(
     variables = list(pairs[0][0])
     first = " ".join(f"/\\ {name} = SB_s.{name}0" for name in variables)
     second = " ".join(f"/\\ {name}' = SB_s.{name}1" for name in variables)
+    declared = "".join(f"CONSTANT {name}\n" for name in beside)
     text = (
         f"---- MODULE Judged ----\nEXTENDS {module}, TLC\n"
-        f"{constant_definitions(constants)}{batch.definitions(batch.row_of_step)}\n"
+        f"{declared}{constant_definitions(constants)}{batch.definitions(batch.row_of_step)}\n"
         "VARIABLES SB_id, SB_after\n"
         f"SB_Init == /\\ SB_id \\in 1..{len(rows)} /\\ SB_after = FALSE\n"
         f"  /\\ LET SB_s == SB_step(SB_id) IN {first}\n"

@@ -79,7 +79,7 @@ def test_every_property_says_the_same_in_both(of: Plain, specs_dir: Path) -> Non
         {name: f"{name}Step" for name in of.steps},
     )
     states = [(of.variables(before), of.variables(after)) for before, after in pairs]
-    told = answers(of.module, planted.constants, asked, states, specs_dir)
+    told = answers(of.module, planted.constants, asked, states, specs_dir, of.beside)
     seen: set[tuple[str, bool]] = set()
     for (before, after), said in zip(pairs, told, strict=True):
         violated = planted.violated(before, after)
@@ -126,7 +126,8 @@ def disagreements(of: Plain, rules: Any, most: int, specs_dir: Path) -> set[str]
         own = f"{rule}({call})" if arguments else rule
         asked[rule] = f'({free}.rule = "{rule}" => {own} = {free}.said)'
     pairs = [(state(*each), state(*each)) for each in some]
-    told = answers(of.module, rules.constants, Asked(asked, {}), pairs, specs_dir)
+    asking = Asked(asked, {})
+    told = answers(of.module, rules.constants, asking, pairs, specs_dir, of.beside)
     return {name for said in told for name, agrees in said.items() if not agrees}
 
 

@@ -481,6 +481,7 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
     [
         (("--set", "version=3"), "--set: Invalid enum value 3"),
         (("--set", "max_epoch=32765"), "--set: max_epoch: Kafka's is 32766; or say 1 to 1000"),
+        (("--set", "markers_refused=true"), "--set: markers_refused: Kafka's host refuses none"),
         (("--set", "brokers=1"), "--set brokers: there is no such option"),
         (("--set", "version"), "--set 'version': say OPTION=VALUE"),
         (("--kafka", "3.9.1"), "no hashes are known of Apache Kafka 3.9.1"),

@@ -160,8 +160,8 @@ def test_what_is_not_of_the_form_is_noticed() -> None:
     assert missing({"Z1": "# Z1: x"}, README)[0] == "Z1: not in the table"
     assert wrong("Z163", page.replace("--model Z163", "--model Z1630")) == ["no model Z1630"]
     assert wrong("Z163", page.replace("z163.zip", "z1.zip")) == ["z1.zip is not stored"]
-    page = PAGES["DR"].replace("No model", "A model").replace(".zip", "")
-    assert wrong("DR", page) == [
+    page = PAGES["Z211"].replace("No model", "A model").replace(".zip", "")
+    assert wrong("Z211", page) == [
         *("it names no model, and not why there is none", "it names no recording"),
     ]
     assert list(miscounted(README.replace("| Z68 | 9 ", "| Z68 | 8 "))) != []

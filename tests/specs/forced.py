@@ -87,6 +87,7 @@ T_EPOCHS = "transactions-epochs-one"
 T_REPLICAS = "transactions-replicas"
 T_OFFSETS = "transactions-offsets-v1"
 T_READERS = "transactions-readers"
+T_MARKERS = "transactions-refused"
 T_EXPIRY = "transactions-expiry-append-timeout"
 T_ERRORS = "transactions-errors-v1"
 T_BUMPS = "transactions-errors-v1-epochs"
@@ -153,6 +154,7 @@ TABLES = (
             Forced("EpochPerTransaction", "", "FALSE", T_LEADERLESS),
             Forced("ActsOnCommittedOnly", "", "FALSE", T_ONE),
             Forced("ReadsWholeLog", "", "FALSE", T_ONE),
+            Forced("IsTakenBack", "row", "FALSE", T_EXPIRY),
             Forced("IsExhausted", "epoch", "TRUE", T_INSTANCES),
             Forced("NextProducerId", "epoch", "0", T_EPOCHS),
             Forced("InitialisedEpoch", "epoch", "epoch", T_INSTANCES),
@@ -171,6 +173,7 @@ TABLES = (
             Forced("MarkerDestination", "hasLeader", '"Later"', T_LEADERLESS),
             Forced("MarkedBy", "row, m", "{}", T_ONE),
             Forced("IsMarkerReplyCurrent", "row, m", "FALSE", T_ONE),
+            Forced("RetriesRefusedMarker", "", "FALSE", T_MARKERS),
             Forced("IsCompletionSeen", "row", "FALSE", T_ONE),
             Forced("HasSequence", "partition", "FALSE", T_OFFSETS),
             Forced("IsDuplicateBatch", "producer, m", "TRUE", T_ONE),

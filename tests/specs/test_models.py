@@ -52,7 +52,7 @@ _ROOTS = {
     "MovingProperties": ("MCMoving", "MCMovingLife"),
     "DirectoryProperties": ("MCDirectories",),
     "CompactionProperties": ("MCCompaction",),
-    "StorageProperties": ("MCStorage",),
+    "StorageProperties": ("MCStorage", "MCStorageDeletes"),
 }
 
 
@@ -74,6 +74,7 @@ def complaints(specs: Path) -> list[str]:
     liveness = (
         "MCPartitionLiveness",
         "MCTransactionsLiveness",
+        "MCTransactionsRefused",
         "MCGroupsLiveness",
         "MCGroupMigrationLiveness",
         "MCClassicLiveness",
@@ -84,6 +85,7 @@ def complaints(specs: Path) -> list[str]:
     required["MCPartitionTail"] = ["TailsOfCandidates", "DeposedIsNotElected", "TailLogRefined"]
     refined = ["OutcomesBegin", "OutcomesRefined", "PendingIsLocal"]
     required["MCTransactionOutcomes"] = refined
+    required["MCStorageDeletes"] += ["DeletedStaysDeleted", "HwWithinLog"]
     required["MCMovingReads"] = ["ReadsAreCommitted"]
     cleaned = ["ElectableHasCommitted", "KeptIsReplayed", "CleansCommitted", "OffsetsStay"]
     required["MCCompactionEpochs"] = cleaned  # nobody loads there

@@ -20,5 +20,6 @@ SEEDS: Final = {
     "Z161": 6,
     "Z162": 3,
     "Z171": 1,
+    "Z178": 6,
 }
 """Of histories by chance that show the bug in the first STATES of the states that crashes leave."""

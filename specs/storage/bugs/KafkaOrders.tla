@@ -12,6 +12,7 @@ Kafka_RecoveryPointFirst == FALSE
 Kafka_CutInOrder(bases) == bases
 Kafka_CutSynced == FALSE
 Kafka_EpochsCutAtOnce == FALSE
+Kafka_LogStartDurable == FALSE
 Kafka_Fits(batch, before) == TRUE
 Kafka_Joins(base, end, filled, rises) == TRUE
 Kafka_TrimsBeforeSync == FALSE

@@ -14,8 +14,7 @@ Wanted(name, Action) == name \notin Unfair /\ Action /\ HistoryNext
 
 DeliverMarker == \E m \in network : Free(HandleMarker(m))
 
-LiveSpec ==
-  /\ MCSpec
+Fairness ==
   /\ WF_mcVars(Wanted("Acknowledged", Free(Acknowledged)))
   /\ WF_mcVars(Wanted("Fence", Free(Fence)))
   /\ WF_mcVars(Wanted("Loaded", Free(Loaded)))
@@ -25,6 +24,8 @@ LiveSpec ==
   /\ WF_mcVars(Wanted("Replicate", \E p \in Partitions : Free(Replicate(p))))
   /\ WF_mcVars(Wanted("FindLeader", \E p \in Partitions : Free(FindLeader(p))))
   /\ WF_mcVars(Wanted("Timeout", Paid("timeouts", MaxTimeouts, TransactionTimeout)))
+
+LiveSpec == MCSpec /\ Fairness
 
 (* What is open in a partition is decided in the end, so that readers of    *)
 (* committed data get past it.                                              *)

@@ -15,7 +15,9 @@
 EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TransactionReader,
         LoadedLog, TLC
 
-CONSTANTS Clients, MaxCoordinators
+CONSTANTS
+  Clients, MaxCoordinators,
+  MarkersRefused   \* whether partitions refuse markers for more than an epoch
 
 CoordinatorNode == 0
 NoClient == 0     \* of a request that a partition's leader makes
@@ -143,6 +145,9 @@ Node_HandleFence(n, row, input) ==
   Lifted(row, row.leaderEpoch, Step_HandleFence(Current(row)), NobodyHears)
 Node_HandleMarkersAgain(n, row, input) ==
   Lifted(row, row.leaderEpoch, Step_HandleMarkersAgain(Current(row), row.leaderless), NobodyHears)
+Node_HandleMarkerRefused(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleMarkerRefused(Current(row), input.partition),
+         NobodyHears)
 Node_HandleMarkersDone(n, row, input) ==
   Lifted(row, row.leaderEpoch, Step_HandleMarkersDone(Current(row)), NobodyHears)
 
@@ -170,6 +175,8 @@ Node_HandleFindLeader(n, row, input) ==
   IF input.partition \notin row.leaderless THEN Disabled
   ELSE Result([row EXCEPT !.leaderless = @ \ {input.partition}], {})
 
+Inputs_MarkerRefused(n, row) ==
+  IF MarkersRefused THEN {[type |-> "MarkerRefused", partition |-> p] : p \in Partitions} ELSE {}
 Inputs_LoseLeader(n, row) == {[type |-> "LoseLeader", partition |-> p] : p \in Partitions}
 Inputs_FindLeader(n, row) == {[type |-> "FindLeader", partition |-> p] : p \in Partitions}
 

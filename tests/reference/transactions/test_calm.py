@@ -16,15 +16,15 @@ from traces.jobs.steered import broken_promise
 (TRANSACTIONS,) = parts_of("transactions")
 
 
-def disturbed(number: int, bug: str | None) -> PlainSchedule:
+def disturbed(number: int, bug: str | None, refused: bool = False) -> PlainSchedule:
     """A run of moves drawn by chance, messages lost, doubled and late, under whatever constants. No
     id is forgotten: a tombstone that was given up, and elected, is an older epoch
-    (transactions-older-epoch).
+    (transactions-older-epoch). refused: whether partitions refuse markers.
     """
     draw, world = random.Random(number), TRANSACTIONS.world
     assert world is not None
     setting = {name: draw.choice(values) for name, values in world.constants.items()}
-    setting["ids_expire"] = False
+    setting |= {"ids_expire": False, "markers_refused": refused}
     schedule = begun(TRANSACTIONS, {**setting, "late": draw.choice((0, 1))}, bug)
     for _ in range(draw.choice((20, 60, 150))):
         own, mail, held = schedule.own(), schedule.mail(), schedule.held()
@@ -39,13 +39,14 @@ def disturbed(number: int, bug: str | None) -> PlainSchedule:
     return schedule
 
 
-def test_without_a_bug_everything_ends() -> None:
-    assert {disturbed(number, None).progress() for number in range(300)} == {""}
+@pytest.mark.parametrize("refused", [False, True])
+def test_without_a_bug_everything_ends(refused: bool) -> None:
+    assert {disturbed(number, None, refused).progress() for number in range(300)} == {""}
 
 
-@pytest.mark.parametrize("bug", ["Z74", "Z85"])
-def test_what_never_completes_is_told(bug: str) -> None:
-    said = {disturbed(number, bug).progress() for number in range(150)}
+@pytest.mark.parametrize(("bug", "refused"), [("Z74", False), ("Z85", False), ("Z165", True)])
+def test_what_never_completes_is_told(bug: str, refused: bool) -> None:
+    said = {disturbed(number, bug, refused).progress() for number in range(150)}
     assert {*said} - {""} <= {f"the transaction stays in Prepare{d}" for d in ("Commit", "Abort")}
     assert len(said) > 1
 
