@@ -122,6 +122,23 @@ def simulate_genomes(
     return recorder.tables(), made, decided
 
 
+@_collecting_rarely()
+def execute_run(
+    scenario: str,
+    seed: int,
+    run: int,
+    bug: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> None:
+    """One run of a campaign alone, each step anew, for whoever watches it: nothing is told of it.
+
+    Raises as `simulate_part` does.
+    """
+    found, own = family(scenario), run_seed(seed, run)
+    memo = found.memo(bug, False)
+    simulate(found, SeededChooser(own), memo, Recorder(run), run, own, options or {}).take_apart()
+
+
 def simulate_run(
     scenario: str,
     seed: int,

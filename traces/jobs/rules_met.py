@@ -16,7 +16,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from reference.runner.run import simulate_part
+from reference.runner.run import execute_run
 from reference.runner.watching import rules_of, watched
 from traces.jobs.coverage import FEATURES
 from traces.jobs.novelty import RULE
@@ -33,15 +33,8 @@ def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
     for run in range(first_run, min(first_run + runs, WATCHED_RUNS)):
         met: set[str] = set()
         with watched(rules_of(campaign.scenario, campaign.options), met.add):
-            simulate_part(
-                campaign.scenario,
-                campaign.seed,
-                run,
-                1,
-                bug=campaign.bug,
-                options=dict(campaign.options) or None,
-                memo=False,
-            )
+            options = dict(campaign.options) or None
+            execute_run(campaign.scenario, campaign.seed, run, campaign.bug, options)
         for name in met:
             found.setdefault(name, []).append(run)
     rows = [
