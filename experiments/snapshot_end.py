@@ -7,11 +7,15 @@ takes that offset for the last one that it has. If it leads and is deposed befor
 committed, it goes back to where it thinks it was, and lacks the record at that offset.
 
 1. Three controllers. X, which does not lead, stands still, while the others make snapshots, and
-   what X lacks of the metadata log is removed.
+   what X lacks of the metadata log is removed. (It is not stopped: who starts is registered by a
+   record. Before 4.0, without PreVote, who goes on is elected or has another one elected, which is
+   a record as well, so that it cannot be tried so.)
 2. X goes on, and loads the last snapshot, which ends where the log does.
 3. A topic is deleted: one record, at that offset.
 4. Leaders stand still one after the other, until X leads; then X, so that it is deposed.
 5. The same, until X leads again. The topic, which is not there, is to be made anew.
+6. Who is told that it is there has it deleted: X writes its deletion once more, which nobody can
+   replay. Controllers that end are started again.
 
 The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
 
@@ -27,6 +31,7 @@ from __future__ import annotations
 
 import re
 import time
+from concurrent.futures import TimeoutError as Late
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +46,7 @@ from confluent_kafka.cimpl import NewTopic
 from experiments import evidence
 from experiments.controllers import METADATA, VOTERS, Quorum
 from experiments.left_in_snapshot import REASONS, SHORT, await_that
+from experiments.removed_leader import created
 from experiments.tools import TOPIC, Partition
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
@@ -51,9 +57,13 @@ SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
 SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
 ACTIVE = "Becoming the active controller at epoch"
-REST_S, HEARD_S, ROUNDS = 8.0, 4.0, 12
+REFUSED = "TOPIC_ALREADY_EXISTS"
+FAULT = re.compile(r"Encountered (\S.* fault: .*)")
+"""As a node says it, and ends if it is fatal (ProcessTerminatingFaultHandler)."""
+REST_S, HEARD_S, ROUNDS, ENDS_S = 8.0, 4.0, 12, 20.0
 """Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard
-who leads; how often one is had to stand still until X leads."""
+who leads; how often one is had to stand still until X leads; within which one ends, or ends again
+once it is started."""
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -99,13 +109,37 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         told = make(admin, GONE)
     except KafkaException as error:
         told = error.args[0].name()
-    behind = told_of(cluster, leader, int(last.partition("-")[0]))
+    say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
+    if told == REFUSED:
+        deleted_again(cluster, admin)
+    behind = told_of(cluster, x, int(last.partition("-")[0]))
     for name in VOTERS:
         cluster.keep_logs(name, METADATA[:-2], folder / name)
-    say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
     if not control and not behind[0].startswith('{"type":"REMOVE_TOPIC'):
         raise ClusterError("something was committed between the snapshot and the deletion")
-    return GONE not in topics and told == "TOPIC_ALREADY_EXISTS"
+    return GONE not in topics and told == REFUSED
+
+
+def deleted_again(cluster: Cluster, admin: AdminClient) -> None:
+    """Prints what comes of it, if who is told that the topic is there has it deleted."""
+    [deleting] = admin.delete_topics([GONE], request_timeout=ENDS_S).values()
+    try:
+        deleting.result(2 * ENDS_S)
+        told = "done"
+    except KafkaException as error:
+        told = error.args[0].name()
+    except Late:
+        told = "no answer"
+    say(f"{GONE} is deleted once more: {told}")
+    for start in (True, False):
+        time.sleep(ENDS_S)
+        ended = [name for name in VOTERS if not cluster.is_running(name)]
+        say(f"of the controllers, {len(ended)} of {len(VOTERS)} have ended")
+        for name in ended:
+            say(f"{name}: {'; '.join(dict.fromkeys(FAULT.findall(cluster.log(name))))[:300]}")
+            if start:
+                cluster.start(name, wait=False)
+    say(f"another topic is asked for: {created(cluster, 'another')}")
 
 
 def snapshot(cluster: Cluster, name: str) -> str:
