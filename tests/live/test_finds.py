@@ -236,11 +236,17 @@ def test_a_quorum_in_which_nobody_can_be_elected_is_named(
     assert ("is no voter by its own log" in told) is (code == 1)
 
 
-def test_what_a_controller_forgets_is_on_no_disk(tmp_path: Path) -> None:
-    """Z128: its metadata log is right."""
-    with zipfile.ZipFile(DATA / "z128.zip") as archive:
+@pytest.mark.parametrize(("name", "code"), [("z128", 0), ("z128-again", 1)])
+def test_what_a_controller_forgets_is_on_disk_once_it_writes(
+    name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Z128: its metadata log is right, until it deletes what it does not know to be deleted."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
         archive.extractall(tmp_path)
-    assert disks.run([tmp_path / "c1"], (), Screen(quiet=True)) == 0
+    assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
+    told = capsys.readouterr().out
+    assert ("ControllerStateIsReplay" in told) is (code == 1)
+    assert told.count('"violated"') == 2 * code  # the verdict, and that
 
 
 @pytest.mark.parametrize(("more", "code"), [(0, 1), (96, 0)])
