@@ -1,6 +1,6 @@
 """Z128 on a real cluster: a controller that has led for a moment forgets a record.
 
-    .venv/bin/python -m experiments.snapshot_end [--control] [--repeat N]
+    .venv/bin/python -m experiments.snapshot_end [--how shrink] [--control] [--repeat N]
 
 A snapshot ends with the record before the offset that names it. A standby controller that loads one
 takes that offset for the last one that it has. If it leads and is deposed before anything else is
@@ -17,14 +17,18 @@ committed, it goes back to where it thinks it was, and lacks the record at that 
 6. Who is told that it is there has it deleted: X writes its deletion once more, which nobody can
    replay. Controllers that end are started again.
 
+With `--how shrink` the record is that b2, which stands still, leaves the ISR of t-0, where two are
+left. Ten records are acknowledged without b2. Once X leads again, the leader b1 is stopped by
+SIGTERM, and b2 goes on: for X it is in the ISR.
+
 The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
 
-Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=60000 (nine seconds by
+Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=600000 (nine seconds by
 default: no broker is fenced meanwhile), and the settings by which the metadata log is cut within
 two minutes and not a week.
 
-Ends with 1 if the topic is refused as one that is there, with 0 if it is made, with 3 if it could
-not be tried.
+Ends with 1 if the topic is refused as one that is there, or records that were acknowledged are
+lost; with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
@@ -48,14 +52,23 @@ from experiments.controllers import METADATA, VOTERS, Quorum
 from experiments.left_in_snapshot import REASONS, SHORT, await_that
 from experiments.removed_leader import created
 from experiments.tools import TOPIC, Partition
+from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
+from live.facts import Move
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
 
 GONE = "gone"
+LEADER, LATE, OTHER = "b1", "b2", "b3"
+DELETION, SHRINK = "deletion", "shrink"
+BEHIND = {DELETION: "REMOVE_TOPIC_RECORD", SHRINK: "PARTITION_CHANGE_RECORD"}
+"""By what is tried, the record behind the snapshot."""
+RECORDS = 10
 IDLE = {"metadata.max.idle.interval.ms": "0"}
-SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
+SETTINGS = {**SHORT, "broker.session.timeout.ms": "600000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
-SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
+SESSION = "broker.session.timeout.ms=600000: no broker is fenced while leaders stand still"
 ACTIVE = "Becoming the active controller at epoch"
 REFUSED = "TOPIC_ALREADY_EXISTS"
 FAULT = re.compile(r"Encountered (\S.* fault: .*)")
@@ -66,12 +79,33 @@ who leads; how often one is had to stand still until X leads; within which one e
 once it is started."""
 
 
-def run(cluster: Cluster, folder: Path, control: bool) -> bool:
-    """Whether a topic that is not there is refused as one that is."""
+def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
+    """Whether a topic that is not there is refused as one that is, or records are lost."""
     quorum = Quorum(cluster)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
-    for name in (TOPIC, GONE):
-        make(admin, name)
+    partition = Partition(cluster, LEADER, LEADER, (LEADER, LATE, OTHER))
+    if how == SHRINK:
+        partition.create(asking=LEADER)
+    else:
+        for name in (TOPIC, GONE):
+            make(admin, name)
+    x, last = left_behind(cluster, quorum, admin, control)
+    if how == SHRINK:
+        found = shrunk(cluster, folder, quorum, x, partition)
+    else:
+        found = deleted(cluster, quorum, x, admin)
+    behind = told_of(cluster, x, int(last.partition("-")[0]))
+    for name in VOTERS:
+        cluster.keep_logs(name, METADATA[:-2], folder / name)
+    if not control and not behind[0].startswith(f'{{"type":"{BEHIND[how]}'):
+        raise ClusterError("something was committed between the snapshot and what was to be")
+    return found
+
+
+def left_behind(
+    cluster: Cluster, quorum: Quorum, admin: AdminClient, control: bool
+) -> tuple[str, str]:
+    """Steps 1 and 2: who has loaded a snapshot, and which."""
     leader = quorum.leader(VOTERS)
     x = next(name for name in VOTERS if name != leader)
     cluster.pause(x)
@@ -93,10 +127,12 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     if control:
         loaded = "Successfully loaded snapshot"
     await_that(lambda: loaded in cluster.log(x), 60, f"{x} loads {last}")
-    [deleting] = admin.delete_topics([GONE]).values()
-    deleting.result(30)
-    time.sleep(2)
-    say(f"{x} has loaded {last}; the topic is deleted")
+    say(f"{x} has loaded {last}")
+    return x, last
+
+
+def forgets(cluster: Cluster, quorum: Quorum, x: str) -> None:
+    """Steps 4 and 5: X leads, is deposed, and leads again."""
     led(cluster, quorum, x)
     cluster.pause(x)
     quorum.leader([name for name in VOTERS if name != x], above=quorum.epoch(x))
@@ -104,6 +140,15 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     time.sleep(HEARD_S)
     say(f"{x} has led, and was deposed")
     led(cluster, quorum, x)
+
+
+def deleted(cluster: Cluster, quorum: Quorum, x: str, admin: AdminClient) -> bool:
+    """Whether the topic that X forgets to be deleted is refused."""
+    [deleting] = admin.delete_topics([GONE]).values()
+    deleting.result(30)
+    time.sleep(2)
+    say("the topic is deleted")
+    forgets(cluster, quorum, x)
     topics = sorted(admin.list_topics(timeout=30).topics)
     try:
         told = make(admin, GONE)
@@ -112,12 +157,37 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
     if told == REFUSED:
         deleted_again(cluster, admin)
-    behind = told_of(cluster, x, int(last.partition("-")[0]))
-    for name in VOTERS:
-        cluster.keep_logs(name, METADATA[:-2], folder / name)
-    if not control and not behind[0].startswith('{"type":"REMOVE_TOPIC'):
-        raise ClusterError("something was committed between the snapshot and the deletion")
     return GONE not in topics and told == REFUSED
+
+
+def shrunk(cluster: Cluster, folder: Path, quorum: Quorum, x: str, partition: Partition) -> bool:
+    """Whether records are lost that were acknowledged without the broker that X takes for one of
+    the ISR."""
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        greet(setting, {})
+        journal.moment("start-pause", LATE)
+        cluster.pause(LATE)
+        partition.say(partition.await_isr((LEADER, OTHER), asking=LEADER)[-40:])
+        greet(setting, {}, RECORDS)
+        partition.say(f"{RECORDS} records are acknowledged")
+        forgets(cluster, quorum, x)
+        journal.moment("start-stop", LEADER)
+        cluster.stop(LEADER)
+        cluster.resume(LATE)
+        journal.moment("stop-pause", LATE)
+        time.sleep(HEARD_S)
+        partition.say(f"{LEADER} is stopped: {partition.describe(OTHER)[-60:]}")
+        read_all(setting, {})
+    evidence.write(
+        cluster,
+        folder,
+        Configuration(one_client=False, min_insync_replicas=2),
+        moves=[Move(0, 0, 1, 2, unclean=False)],
+    )
+    values = partition.read(OTHER)
+    say(f"acknowledged: {RECORDS + 1}; Kafka's consumer reads {len(values)}")
+    return len(values) < RECORDS + 1
 
 
 def deleted_again(cluster: Cluster, admin: AdminClient) -> None:
@@ -210,16 +280,17 @@ def say(what: str) -> None:
 
 
 @evidence.options("snapshot_end", control="Something is written every half second.")
-def main(control: bool, **how: Any) -> None:
+@click.option("--how", type=click.Choice(list(BEHIND)), default=DELETION, show_default=True)
+def main(how: str, control: bool, **common: Any) -> None:
     """Try whether a controller that has led for a moment forgets a record."""
     evidence.settle(
-        partial(run, control=control),
+        partial(run, how=how, control=control),
         "apart",
         SETTINGS if control else {**SETTINGS, **IDLE},
         (*REASONS, SESSION) if control else (*REASONS, SESSION, IDLE_IS),
-        shown="a topic that is not there is refused as one that is",
-        otherwise="it is made",
-        **how,
+        shown="a record of the metadata is forgotten",
+        otherwise="it is known",
+        **common,
     )
 
 
