@@ -73,6 +73,7 @@ ACTIVE = "Becoming the active controller at epoch"
 REFUSED = "TOPIC_ALREADY_EXISTS"
 FAULT = re.compile(r"Encountered (\S.* fault: .*)")
 """As a node says it, and ends if it is fatal (ProcessTerminatingFaultHandler)."""
+SHRUNK = re.compile(r"Shrinking ISR from [\d,]+ to ([\d,]+)")
 REST_S, HEARD_S, ROUNDS, ENDS_S = 8.0, 4.0, 12, 20.0
 """Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard
 who leads; how often one is had to stand still until X leads; within which one ends, or ends again
@@ -168,9 +169,11 @@ def shrunk(cluster: Cluster, folder: Path, quorum: Quorum, x: str, partition: Pa
         greet(setting, {})
         journal.moment("start-pause", LATE)
         cluster.pause(LATE)
-        partition.say(partition.await_isr((LEADER, OTHER), asking=LEADER)[-40:])
-        greet(setting, {}, RECORDS)
-        partition.say(f"{RECORDS} records are acknowledged")
+        greet(setting, {}, RECORDS)  # the first waits until b2 is out
+        left = SHRUNK.findall(cluster.log(LEADER))
+        partition.say(f"{RECORDS} records are acknowledged; ISR {' '.join(left)}")
+        if len(left) != 1:
+            raise ClusterError(f"{LATE} did not leave the ISR")
         forgets(cluster, quorum, x)
         journal.moment("start-stop", LEADER)
         cluster.stop(LEADER)
