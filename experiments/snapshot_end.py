@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import re
 import time
-from concurrent.futures import TimeoutError as Late
+from concurrent.futures import ThreadPoolExecutor, TimeoutError as Late
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ ACTIVE = "Becoming the active controller at epoch"
 REFUSED = "TOPIC_ALREADY_EXISTS"
 FAULT = re.compile(r"Encountered (\S.* fault: .*)")
 """As a node says it, and ends if it is fatal (ProcessTerminatingFaultHandler)."""
+HANDED = "Stopped fetchers as part of controlled shutdown"
 SHRUNK = re.compile(r"Shrinking ISR from [\d,]+ to ([\d,]+)")
 REST_S, HEARD_S, ROUNDS, ENDS_S = 8.0, 4.0, 12, 20.0
 """Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard
@@ -176,8 +177,11 @@ def shrunk(cluster: Cluster, folder: Path, quorum: Quorum, x: str, partition: Pa
             raise ClusterError(f"{LATE} did not leave the ISR")
         forgets(cluster, quorum, x)
         journal.moment("start-stop", LEADER)
-        cluster.stop(LEADER)
-        cluster.resume(LATE)
+        with ThreadPoolExecutor(1) as meanwhile:
+            stopping = meanwhile.submit(cluster.stop, LEADER)
+            await_that(lambda: HANDED in cluster.log(LEADER), 20, f"{LEADER} leads no more")
+            cluster.resume(LATE)  # without whom the controller does not let it go
+            stopping.result()
         journal.moment("stop-pause", LATE)
         time.sleep(HEARD_S)
         partition.say(f"{LEADER} is stopped: {partition.describe(OTHER)[-60:]}")
