@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as Late
 from functools import partial
 from pathlib import Path
@@ -48,6 +49,7 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
+from experiments.cleared_proposal import PATIENT
 from experiments.controllers import METADATA, VOTERS, Quorum
 from experiments.left_in_snapshot import REASONS, SHORT, await_that
 from experiments.removed_leader import created
@@ -92,15 +94,21 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         for name in (TOPIC, GONE):
             make(admin, name)
     x, last = left_behind(cluster, quorum, admin, control)
+    end = int(last.partition("-")[0])
+
+    def forget() -> None:
+        forgets(cluster, quorum, x)
+        behind = told_of(cluster, x, end)
+        if not control and not behind[0].startswith(f'{{"type":"{BEHIND[how]}'):
+            raise ClusterError("something was committed between the snapshot and what was to be")
+
     if how == SHRINK:
-        found = shrunk(cluster, folder, quorum, x, partition)
+        found = shrunk(cluster, folder, partition, forget)
     else:
-        found = deleted(cluster, quorum, x, admin)
-    behind = told_of(cluster, x, int(last.partition("-")[0]))
+        found = deleted(cluster, x, admin, forget)
+        told_of(cluster, x, end)
     for name in VOTERS:
         cluster.keep_logs(name, METADATA[:-2], folder / name)
-    if not control and not behind[0].startswith(f'{{"type":"{BEHIND[how]}'):
-        raise ClusterError("something was committed between the snapshot and what was to be")
     return found
 
 
@@ -144,13 +152,13 @@ def forgets(cluster: Cluster, quorum: Quorum, x: str) -> None:
     led(cluster, quorum, x)
 
 
-def deleted(cluster: Cluster, quorum: Quorum, x: str, admin: AdminClient) -> bool:
+def deleted(cluster: Cluster, x: str, admin: AdminClient, forget: Callable[[], None]) -> bool:
     """Whether the topic that X forgets to be deleted is refused."""
     [deleting] = admin.delete_topics([GONE]).values()
     deleting.result(30)
     time.sleep(2)
     say("the topic is deleted")
-    forgets(cluster, quorum, x)
+    forget()
     topics = sorted(admin.list_topics(timeout=30).topics)
     try:
         told = make(admin, GONE)
@@ -162,7 +170,9 @@ def deleted(cluster: Cluster, quorum: Quorum, x: str, admin: AdminClient) -> boo
     return GONE not in topics and told == REFUSED
 
 
-def shrunk(cluster: Cluster, folder: Path, quorum: Quorum, x: str, partition: Partition) -> bool:
+def shrunk(
+    cluster: Cluster, folder: Path, partition: Partition, forget: Callable[[], None]
+) -> bool:
     """Whether records are lost that were acknowledged without the broker that X takes for one of
     the ISR."""
     with Journal(folder / HISTORY) as journal:
@@ -170,12 +180,12 @@ def shrunk(cluster: Cluster, folder: Path, quorum: Quorum, x: str, partition: Pa
         greet(setting, {})
         journal.moment("start-pause", LATE)
         cluster.pause(LATE)
-        greet(setting, {}, RECORDS)  # the first waits until b2 is out
+        greet(setting, PATIENT, RECORDS)  # the first waits until b2 is out
         left = SHRUNK.findall(cluster.log(LEADER))
         partition.say(f"{RECORDS} records are acknowledged; ISR {' '.join(left)}")
         if len(left) != 1:
             raise ClusterError(f"{LATE} did not leave the ISR")
-        forgets(cluster, quorum, x)
+        forget()
         journal.moment("start-stop", LEADER)
         with ThreadPoolExecutor(1) as meanwhile:
             stopping = meanwhile.submit(cluster.stop, LEADER)
