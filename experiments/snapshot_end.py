@@ -107,7 +107,8 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         found = shrunk(cluster, folder, partition, forget)
     else:
         found = deleted(cluster, x, admin, forget)
-        told_of(cluster, x, end)
+        if found:
+            told_of(cluster, x, end)
     for name in VOTERS:
         cluster.keep_logs(name, METADATA[:-2], folder / name)
     return found
