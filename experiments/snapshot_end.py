@@ -196,14 +196,15 @@ def shrunk(
             stopping.result()
         journal.moment("stop-pause", LATE)
         time.sleep(HEARD_S)
-        partition.say(f"{LEADER} is stopped: {partition.describe(OTHER)[-60:]}")
+        said = partition.describe(OTHER)
+        partition.say(f"{LEADER} is stopped: {said[-60:]}")
         read_all(setting, {})
-    evidence.write(
-        cluster,
-        folder,
-        Configuration(one_client=False, min_insync_replicas=2),
-        moves=[Move(0, 0, 1, 2, unclean=False)],
-    )
+    found = re.search(r"Leader: (\d+)", said)
+    if found is None:
+        raise ClusterError(f"nobody leads: {said}")
+    moves = [Move(0, 0, 1, int(found[1]), unclean=False)]
+    promised = Configuration(one_client=False, min_insync_replicas=2)
+    evidence.write(cluster, folder, promised, moves=moves)
     values = partition.read(OTHER)
     say(f"acknowledged: {RECORDS + 1}; Kafka's consumer reads {len(values)}")
     return len(values) < RECORDS + 1
