@@ -1,32 +1,42 @@
 """Z128 on a real cluster: a controller that has led for a moment forgets a record.
 
-    .venv/bin/python -m experiments.snapshot_end [--control] [--repeat N]
+    .venv/bin/python -m experiments.snapshot_end [--how shrink] [--control] [--repeat N]
 
 A snapshot ends with the record before the offset that names it. A standby controller that loads one
 takes that offset for the last one that it has. If it leads and is deposed before anything else is
 committed, it goes back to where it thinks it was, and lacks the record at that offset.
 
 1. Three controllers. X, which does not lead, stands still, while the others make snapshots, and
-   what X lacks of the metadata log is removed.
+   what X lacks of the metadata log is removed. (It is not stopped: who starts is registered by a
+   record. Before 4.0, without PreVote, who goes on is elected or has another one elected, which is
+   a record as well, so that it cannot be tried so.)
 2. X goes on, and loads the last snapshot, which ends where the log does.
 3. A topic is deleted: one record, at that offset.
 4. Leaders stand still one after the other, until X leads; then X, so that it is deposed.
 5. The same, until X leads again. The topic, which is not there, is to be made anew.
+6. Who is told that it is there has it deleted: X writes its deletion once more, which nobody can
+   replay. Controllers that end are started again.
+
+With `--how shrink` the record is that b2, which stands still, leaves the ISR of t-0, where two are
+left. Ten records are acknowledged without b2. Once X leads again, the leader b1 is stopped by
+SIGTERM, and b2 goes on: for X it is in the ISR.
 
 The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
 
-Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=60000 (nine seconds by
+Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=600000 (nine seconds by
 default: no broker is fenced meanwhile), and the settings by which the metadata log is cut within
 two minutes and not a week.
 
-Ends with 1 if the topic is refused as one that is there, with 0 if it is made, with 3 if it could
-not be tried.
+Ends with 1 if the topic is refused as one that is there, or records that were acknowledged are
+lost; with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, TimeoutError as Late
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,29 +49,75 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
+from experiments.cleared_proposal import PATIENT
 from experiments.controllers import METADATA, VOTERS, Quorum
 from experiments.left_in_snapshot import REASONS, SHORT, await_that
+from experiments.removed_leader import created
 from experiments.tools import TOPIC, Partition
+from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
+from live.facts import Move
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
 
 GONE = "gone"
+LEADER, LATE, OTHER = "b1", "b2", "b3"
+DELETION, SHRINK = "deletion", "shrink"
+BEHIND = {DELETION: "REMOVE_TOPIC_RECORD", SHRINK: "PARTITION_CHANGE_RECORD"}
+"""By what is tried, the record behind the snapshot."""
+RECORDS = 10
 IDLE = {"metadata.max.idle.interval.ms": "0"}
-SETTINGS = {**SHORT, "broker.session.timeout.ms": "60000"}
+SETTINGS = {**SHORT, "broker.session.timeout.ms": "600000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
-SESSION = "broker.session.timeout.ms=60000: no broker is fenced while leaders stand still"
+SESSION = "broker.session.timeout.ms=600000: no broker is fenced while leaders stand still"
 ACTIVE = "Becoming the active controller at epoch"
-REST_S, HEARD_S, ROUNDS = 8.0, 4.0, 12
+REFUSED = "TOPIC_ALREADY_EXISTS"
+FAULT = re.compile(r"Encountered (\S.* fault: .*)")
+"""As a node says it, and ends if it is fatal (ProcessTerminatingFaultHandler)."""
+HANDED = "Stopped fetchers as part of controlled shutdown"
+SHRUNK = re.compile(r"Shrinking ISR from [\d,]+ to ([\d,]+)")
+REST_S, HEARD_S, ROUNDS, ENDS_S = 8.0, 4.0, 12, 20.0
 """Longer than metadata.log.max.snapshot.interval.ms; until a controller that stood still has heard
-who leads; how often one is had to stand still until X leads."""
+who leads; how often one is had to stand still until X leads; within which one ends, or ends again
+once it is started."""
 
 
-def run(cluster: Cluster, folder: Path, control: bool) -> bool:
-    """Whether a topic that is not there is refused as one that is."""
+def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
+    """Whether a topic that is not there is refused as one that is, or records are lost."""
     quorum = Quorum(cluster)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
-    for name in (TOPIC, GONE):
-        make(admin, name)
+    partition = Partition(cluster, LEADER, LEADER, (LEADER, LATE, OTHER))
+    if how == SHRINK:
+        partition.create(asking=LEADER)
+    else:
+        for name in (TOPIC, GONE):
+            make(admin, name)
+    x, last = left_behind(cluster, quorum, admin, control)
+    end = int(last.partition("-")[0])
+
+    def forget() -> None:
+        if not control:  # while it is there: the log is cut again soon
+            first = told_of(cluster, x, end)[:1]
+            if not any(BEHIND[how] in said for said in first):
+                raise ClusterError("something was committed between the snapshot and this")
+        forgets(cluster, quorum, x)
+
+    if how == SHRINK:
+        found = shrunk(cluster, folder, partition, forget)
+    else:
+        found = deleted(cluster, x, admin, forget)
+        if found:
+            told_of(cluster, x, end)
+    for name in VOTERS:
+        cluster.keep_logs(name, METADATA[:-2], folder / name)
+    return found
+
+
+def left_behind(
+    cluster: Cluster, quorum: Quorum, admin: AdminClient, control: bool
+) -> tuple[str, str]:
+    """Steps 1 and 2: who has loaded a snapshot, and which."""
     leader = quorum.leader(VOTERS)
     x = next(name for name in VOTERS if name != leader)
     cluster.pause(x)
@@ -83,10 +139,12 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     if control:
         loaded = "Successfully loaded snapshot"
     await_that(lambda: loaded in cluster.log(x), 60, f"{x} loads {last}")
-    [deleting] = admin.delete_topics([GONE]).values()
-    deleting.result(30)
-    time.sleep(2)
-    say(f"{x} has loaded {last}; the topic is deleted")
+    say(f"{x} has loaded {last}")
+    return x, last
+
+
+def forgets(cluster: Cluster, quorum: Quorum, x: str) -> None:
+    """Steps 4 and 5: X leads, is deposed, and leads again."""
     led(cluster, quorum, x)
     cluster.pause(x)
     quorum.leader([name for name in VOTERS if name != x], above=quorum.epoch(x))
@@ -94,18 +152,84 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     time.sleep(HEARD_S)
     say(f"{x} has led, and was deposed")
     led(cluster, quorum, x)
+
+
+def deleted(cluster: Cluster, x: str, admin: AdminClient, forget: Callable[[], None]) -> bool:
+    """Whether the topic that X forgets to be deleted is refused."""
+    [deleting] = admin.delete_topics([GONE]).values()
+    deleting.result(30)
+    time.sleep(2)
+    say("the topic is deleted")
+    forget()
     topics = sorted(admin.list_topics(timeout=30).topics)
     try:
         told = make(admin, GONE)
     except KafkaException as error:
         told = error.args[0].name()
-    behind = told_of(cluster, leader, int(last.partition("-")[0]))
-    for name in VOTERS:
-        cluster.keep_logs(name, METADATA[:-2], folder / name)
     say(f"{x} leads; topics: {', '.join(topics)}; {GONE} is to be made: {told}")
-    if not control and not behind[0].startswith('{"type":"REMOVE_TOPIC'):
-        raise ClusterError("something was committed between the snapshot and the deletion")
-    return GONE not in topics and told == "TOPIC_ALREADY_EXISTS"
+    if told == REFUSED:
+        deleted_again(cluster, admin)
+    return GONE not in topics and told == REFUSED
+
+
+def shrunk(
+    cluster: Cluster, folder: Path, partition: Partition, forget: Callable[[], None]
+) -> bool:
+    """Whether records are lost that were acknowledged without the broker that X takes for one of
+    the ISR."""
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        greet(setting, {})
+        journal.moment("start-pause", LATE)
+        cluster.pause(LATE)
+        greet(setting, PATIENT, RECORDS)  # the first waits until b2 is out
+        left = SHRUNK.findall(cluster.log(LEADER))
+        partition.say(f"{RECORDS} records are acknowledged; ISR {' '.join(left)}")
+        if len(left) != 1:
+            raise ClusterError(f"{LATE} did not leave the ISR")
+        forget()
+        journal.moment("start-stop", LEADER)
+        with ThreadPoolExecutor(1) as meanwhile:
+            stopping = meanwhile.submit(cluster.stop, LEADER)
+            await_that(lambda: HANDED in cluster.log(LEADER), 20, f"{LEADER} leads no more")
+            cluster.resume(LATE)  # without whom the controller does not let it go
+            stopping.result()
+        journal.moment("stop-pause", LATE)
+        time.sleep(HEARD_S)
+        said = partition.describe(OTHER)
+        partition.say(f"{LEADER} is stopped: {said[-60:]}")
+        read_all(setting, {})
+    found = re.search(r"Leader: (\d+)", said)
+    if found is None:
+        raise ClusterError(f"nobody leads: {said}")
+    moves = [Move(0, 0, 1, int(found[1]), unclean=False)]
+    promised = Configuration(one_client=False, min_insync_replicas=2)
+    evidence.write(cluster, folder, promised, moves=moves)
+    values = partition.read(OTHER)
+    say(f"acknowledged: {RECORDS + 1}; Kafka's consumer reads {len(values)}")
+    return len(values) < RECORDS + 1
+
+
+def deleted_again(cluster: Cluster, admin: AdminClient) -> None:
+    """Prints what comes of it, if who is told that the topic is there has it deleted."""
+    [deleting] = admin.delete_topics([GONE], request_timeout=ENDS_S).values()
+    try:
+        deleting.result(2 * ENDS_S)
+        told = "done"
+    except KafkaException as error:
+        told = error.args[0].name()
+    except Late:
+        told = "no answer"
+    say(f"{GONE} is deleted once more: {told}")
+    for start in (True, False):
+        time.sleep(ENDS_S)
+        ended = [name for name in VOTERS if not cluster.is_running(name)]
+        say(f"of the controllers, {len(ended)} of {len(VOTERS)} have ended")
+        for name in ended:
+            say(f"{name}: {'; '.join(dict.fromkeys(FAULT.findall(cluster.log(name))))[:300]}")
+            if start:
+                cluster.start(name, wait=False)
+    say(f"another topic is asked for: {created(cluster, 'another')}")
 
 
 def snapshot(cluster: Cluster, name: str) -> str:
@@ -176,16 +300,17 @@ def say(what: str) -> None:
 
 
 @evidence.options("snapshot_end", control="Something is written every half second.")
-def main(control: bool, **how: Any) -> None:
+@click.option("--how", type=click.Choice(list(BEHIND)), default=DELETION, show_default=True)
+def main(how: str, control: bool, **common: Any) -> None:
     """Try whether a controller that has led for a moment forgets a record."""
     evidence.settle(
-        partial(run, control=control),
+        partial(run, how=how, control=control),
         "apart",
         SETTINGS if control else {**SETTINGS, **IDLE},
         (*REASONS, SESSION) if control else (*REASONS, SESSION, IDLE_IS),
-        shown="a topic that is not there is refused as one that is",
-        otherwise="it is made",
-        **how,
+        shown="a record of the metadata is forgotten",
+        otherwise="it is known",
+        **common,
     )
 
 

@@ -24,10 +24,12 @@ from system.files import open_file, read_bytes
 from traces.disks import files
 from traces.disks.batches import Batch, batches
 from traces.disks.directory import Place
+from traces.disks.found import Finding
 from traces.disks.members import Members
-from traces.disks.voters import snapshots_of, voters_of
+from traces.disks.voters import METADATA, snapshots_of, voters_of
 
 QUORUM: Final = "quorum-state"
+SOUND: Final = "ControllerStateIsReplay"
 RECORDS: Final = {
     2: "TopicRecord",
     3: "PartitionRecord",
@@ -35,6 +37,8 @@ RECORDS: Final = {
     9: "RemoveTopicRecord",
     28: "ClearElrRecord",
 }
+OF_TOPICS: Final = ("PartitionRecord", "PartitionChangeRecord", "RemoveTopicRecord")
+"""By the id of one that must be there."""
 BEGIN, END, ABORT = 23, 24, 25
 """Of transactions of the metadata log (KIP-868)."""
 FRAME: Final = 1
@@ -65,12 +69,18 @@ class _Partition(msgspec.Struct):
 
 
 class Metadata:
-    """By topic id (as `partition.metadata` has it) and number. Raises Unread, OSError."""
+    """By topic id (as `partition.metadata` has it) and number. Raises Unread, OSError.
+
+    folder: whose copy was read. findings: what nobody can replay.
+    """
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._topics: dict[str, str] = {}
         self._partitions: dict[str, dict[int, _Partition]] = {}
         self._whole = False
+        self._known = False
+        self.folder: Path | None = None
+        self.findings: list[Finding] = []
         found = [_end(each.path, each.common.node or "") for each in places]
         self.latest = False
         if found:
@@ -80,7 +90,8 @@ class Metadata:
             if 2 * len({each.node for each in voting}) > len(voters):
                 best = max(voting, key=lambda each: (each.epoch, each.end))
                 self.latest = True
-            self._replay(best.folder)
+            self.folder = best.folder
+            self._replay(best)
 
     def members(self, topic: str, partition: int, topic_id: str | None) -> Members | None:
         """None: it says nothing of it."""
@@ -89,15 +100,18 @@ class Metadata:
             return None
         return Members(found.leader, found.isr, found.elr, found.unclean, self._whole, self.latest)
 
-    def _replay(self, folder: Path) -> None:
-        begin, open_since = 0, list[tuple[int, codec.Message]]()
+    def _replay(self, told: Told) -> None:
+        folder = told.folder
+        begin, open_since = 0, list[tuple[int, int, codec.Message]]()
         is_open = False
-        self._whole = 0 in files.segments_of(folder)
+        segments = files.segments_of(folder)
+        self._whole = 0 in segments
         for path in [] if self._whole else snapshots_of(folder)[-1:]:
             begin = int(path.name[:20])
-            for _, kind, message in _records(path):
-                self._apply(kind, message)
-        for path in files.segments_of(folder).values():
+            for each in _records(path):
+                self._apply(*each)
+        self._known = told.whole and (self._whole or begin >= min(segments, default=0) > 0)
+        for path in segments.values():
             for offset, kind, message in _records(path):
                 if offset < begin:
                     continue
@@ -108,11 +122,13 @@ class Metadata:
                         self._apply(*each)
                     is_open, open_since = False, []
                 elif is_open:
-                    open_since.append((kind, message))
+                    open_since.append((offset, kind, message))
                 else:
-                    self._apply(kind, message)
+                    self._apply(offset, kind, message)
 
-    def _apply(self, kind: int, message: codec.Message) -> None:
+    def _apply(self, offset: int, kind: int, message: codec.Message) -> None:
+        if self._known and RECORDS[kind] in OF_TOPICS:
+            self._ask(offset, RECORDS[kind], _id(message["topic_id"]))
         match RECORDS[kind]:
             case "TopicRecord":
                 self._topics[message["name"]] = _id(message["topic_id"])
@@ -127,6 +143,12 @@ class Metadata:
                             each.elr = ()
             case _:
                 self._change(message)
+
+    def _ask(self, offset: int, name: str, topic: str) -> None:
+        if topic not in self._partitions:
+            said = f"offset {offset}: {name} of topic {topic}, which is not there by then: who "
+            said += "wrote it had another state than the log gives, and who reads it ends"
+            self.findings.append(Finding("violated", SOUND, METADATA, -1, said))
 
     def _change(self, message: codec.Message) -> None:
         of = self._partitions.setdefault(_id(message["topic_id"]), {})
@@ -156,6 +178,7 @@ def _end(folder: Path, node: str) -> Told:
                 told.whole = False
     for path in snapshots_of(folder)[-1:]:
         end, epoch = int(path.name[:20]), int(path.name[21:31])
+        told.whole &= all(isinstance(each, Batch) for each in batches(path))
         if (epoch, end) > (told.epoch, told.end):
             told.epoch, told.end = epoch, end
     return told

@@ -57,7 +57,7 @@ def run(
     partitions: dict[tuple[str, int], list[Place]] = defaultdict(list)
     for each in chosen:
         partitions[each.topic, each.partition].append(each)
-    metadata, unread = _metadata(asked.values())
+    metadata, of_metadata = _metadata(asked.values())
     judged: list[Judged] = []
     number = count(1)
     with screen.progress("directories", len(chosen)) as meter:
@@ -70,8 +70,8 @@ def run(
             members = None if metadata is None else metadata.members(*key, topic_id)
             judged.append(together(*key, replicas, members))
     beside = {folder: found.findings for folder, found in asked.items() if found.findings}
-    if unread is not None:
-        beside[unread[0]] = [*beside.get(unread[0], ()), unread[1]]
+    for folder, several in of_metadata.items():
+        beside[folder] = [*beside.get(folder, ()), *several]
     held = [str(folder) for folder in folders if _is_held(folder)]
     if _sizes(chosen) != before:
         held = held or ["the files"]
@@ -81,20 +81,24 @@ def run(
     return _tell(judged, beside, verdict, said, held, screen)
 
 
-def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, tuple[Path, Finding] | None]:
-    """What the metadata log says, if one is there; or why it cannot be read, and where."""
+def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, Beside]:
+    """What the metadata log says, if one is there; and what is wrong with it, or why it cannot be
+    read, and where."""
     places = [each for of in asked for each in of.places if each.path.name == METADATA]
     if not places:
-        return None, None
+        return None, {}
     try:
-        return Metadata(places), None
+        metadata = Metadata(places)
     except Unread as error:
         why = str(error)
     except OSError as error:
         why = f"{error.filename}: {error.strerror}"
+    else:
+        found = metadata.findings
+        return metadata, {metadata.folder.parent: found} if metadata.folder and found else {}
     said = f"{why}: who is in the ISR is not known"
     finding = Finding("unknown", "FilesWhole", METADATA, -1, said)
-    return None, (places[0].path.parent, finding)
+    return None, {places[0].path.parent: [finding]}
 
 
 def _write(page: Path, text: str) -> None:

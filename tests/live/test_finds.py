@@ -35,7 +35,7 @@ OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
 REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
 NEVER_BEGUN, SWEPT = ("z166", "stuck-producer"), ("z200", "refused-transaction")
 CLEANED_EPOCH = ("z222", "inconsistent-offsets")
-BY_SNAPSHOT = ("z126", "unseen")
+BY_SNAPSHOT, FORGOTTEN = ("z126", "unseen"), ("z128-shrink", "unseen")
 LATE_OFFSETS, LATE_GUARD = ("z87", "input-twice"), ("z188", "refused-transaction")
 FAST_CLOCK, TOLD_EARLY = ("z202", "stuck-partition"), ("z185", "unwritten-assignment")
 CLEANED_AMID = ("z187", "stuck-partition")
@@ -58,7 +58,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(ZEROED_ROLL, FOLDED, CLEARED),
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
         *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT, CLEANED_EPOCH),
-        *(FAST_CLOCK, TOLD_EARLY, LATE_OFFSETS, LATE_GUARD, BY_SNAPSHOT, CLEANED_AMID),
+        *(FAST_CLOCK, TOLD_EARLY, LATE_OFFSETS, LATE_GUARD, BY_SNAPSHOT, CLEANED_AMID, FORGOTTEN),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
         *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211", "z200", "z222"),
-        *("z87", "z126", "z187", "z188"),
+        *("z87", "z126", "z128-shrink", "z187", "z188"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
@@ -236,11 +236,17 @@ def test_a_quorum_in_which_nobody_can_be_elected_is_named(
     assert ("is no voter by its own log" in told) is (code == 1)
 
 
-def test_what_a_controller_forgets_is_on_no_disk(tmp_path: Path) -> None:
-    """Z128: its metadata log is right."""
-    with zipfile.ZipFile(DATA / "z128.zip") as archive:
+@pytest.mark.parametrize(("name", "code"), [("z128", 0), ("z128-again", 1)])
+def test_what_a_controller_forgets_is_on_disk_once_it_writes(
+    name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Z128: its metadata log is right, until it deletes what it does not know to be deleted."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
         archive.extractall(tmp_path)
-    assert disks.run([tmp_path / "c1"], (), Screen(quiet=True)) == 0
+    assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
+    told = capsys.readouterr().out
+    assert ("ControllerStateIsReplay" in told) is (code == 1)
+    assert told.count('"violated"') == 2 * code  # the verdict, and that
 
 
 @pytest.mark.parametrize(("more", "code"), [(0, 1), (96, 0)])

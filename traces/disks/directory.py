@@ -12,7 +12,7 @@ import msgspec
 from traces.disks import files
 from traces.disks.files import Malformed, Newer
 from traces.disks.found import Common, Finding
-from traces.disks.voters import METADATA
+from traces.disks.voters import METADATA, begins
 
 Told = TypeVar("Told")
 Marks = dict[tuple[str, int], int]
@@ -59,6 +59,8 @@ def read(folder: Path) -> Directory:
             # The metadata log is recovered at each start (KafkaRaftLog.createLog); since 4.4 its
             # indexes are left as they are.
             stopped = common.stopped and path.name != METADATA
+            if path.name == METADATA:
+                at[2] = _told(found, path, begins, None)
             of = msgspec.structs.replace(
                 common,
                 stopped=stopped,

@@ -69,6 +69,16 @@ def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
                 yield path, bad
 
 
+def begins(folder: Path) -> int | None:
+    """Where a metadata log starts that was cut: at the end of its first snapshot, which may be
+    within a segment, and which no checkpoint says (KafkaRaftLog.deleteBeforeSnapshot). None: it was
+    not cut. Raises OSError."""
+    snapshots, segments = snapshots_of(folder), segments_of(folder)
+    if not snapshots or min(segments, default=0) == 0:
+        return None
+    return int(snapshots[0].stem.split("-")[0])
+
+
 def uncovered(folder: Path, start: int) -> str:
     """What is wrong with where a metadata log begins (V4); empty: nothing is. start: the offset of
     its first record. (KafkaRaftLog.recoverSnapshots.) Raises OSError."""

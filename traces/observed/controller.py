@@ -326,6 +326,8 @@ class _Replay:
             "CONFIG_RECORD": image.configure,
             "CLEAR_ELR_RECORD": image.clear_elr,
         }
+        if record.kind == "REMOVE_TOPIC_RECORD" and record.data["topicId"] not in image.topics:
+            self._find(record, record.data["topicId"], "the deletion of a topic that there is not")
         if record.kind in kinds:
             kinds[record.kind](record.data)
         elif record.kind == "PARTITION_RECORD":

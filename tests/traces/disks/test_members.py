@@ -100,6 +100,7 @@ def roles(done: Result) -> list[str | None]:
 
 
 OUT = change(isr=[1, 3])
+GONE = ("RemoveTopicRecord", {"topic_id": TOPIC})
 
 
 @pytest.mark.parametrize(
@@ -177,8 +178,39 @@ def test_a_metadata_log_that_is_cut_may_lack_the_last_word(nodes: list[Path]) ->
 
 
 def test_a_topic_that_is_gone_has_no_members(nodes: list[Path]) -> None:
-    write_metadata(nodes[0], *MADE, ("RemoveTopicRecord", {"topic_id": TOPIC}))
+    write_metadata(nodes[0], *MADE, GONE)
     assert roles(asked(nodes)) == [None, None, None] and weighed(asked(nodes)) == []
+
+
+def unsound(done: Result, node: Path) -> list[str]:
+    """What is said of records that nobody can replay."""
+    told = json.loads(done.stdout)["directories"].get(str(node), [])
+    return [each["said"] for each in told if each["invariant"] == "ControllerStateIsReplay"]
+
+
+@pytest.mark.parametrize("record", [GONE, change(isr=[1]), MADE[1]], ids=lambda each: each[0])
+def test_a_record_of_a_topic_that_is_gone_is_named(
+    nodes: list[Path], record: tuple[str, dict[str, Any]]
+) -> None:
+    """Its writer had a state that the log does not give."""
+    folder = write_metadata(nodes[0], *MADE, GONE, record)
+    done = asked(nodes)
+    (said,) = unsound(done, nodes[0])
+    assert done.exit_code == 1 and f"offset 3: {record[0]} of topic {TOPIC_ID}" in said
+    log = folder / f"{0:020}.log"
+    log.write_bytes(log_of([value(*each) for each in (*MADE, GONE, *MADE, record)]))
+    assert not unsound(asked(nodes), nodes[0])
+
+
+def test_where_the_metadata_log_begins_is_not_known(nodes: list[Path]) -> None:
+    """Without the snapshot that it begins with, or with one that is damaged, nothing is claimed."""
+    folder = write_metadata(nodes[0], GONE, base=9)
+    assert not unsound(asked(nodes), nodes[0])
+    snapshot = folder / f"{9:020}-{1:010}.checkpoint"
+    snapshot.write_bytes(log_of([]))
+    assert len(unsound(asked(nodes), nodes[0])) == 1
+    snapshot.write_bytes(log_of([value(*each) for each in MADE])[:-1])
+    assert not unsound(asked(nodes), nodes[0])
 
 
 def test_metadata_of_another_format_is_unknown(nodes: list[Path]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reference.storage.batches import CONTROL, Batch, Record, encoded
-from tests.traces.disks.written import Told, bytes_of
+from tests.traces.disks.written import Told, bytes_of, write_lines
 from traces.disks.directory import read
 from traces.disks.found import Found, Quorum, Voter
 from traces.disks.partition import judge
@@ -146,6 +146,20 @@ def test_a_log_that_begins_behind_its_snapshot_is_told(
     assert found == [f"the log begins at 7, and no snapshot goes up to there: {told}"]
     (place / f"{7:020}-{3:010}.checkpoint").write_bytes(BOTH + footer(2))
     assert not [e for e in judged(place.parent).findings if e.invariant == "FilesWhole"]
+
+
+def test_a_metadata_log_starts_at_its_first_snapshot(tmp_path: Path) -> None:
+    """Which may be within a segment; epochs are known from there on."""
+    place = write_controller(tmp_path, C1, b"") / "__cluster_metadata-0"
+    (place / f"{0:020}.log").rename(place / f"{7:020}.log")
+    (place / f"{7:020}.log").write_bytes(voters_batch(7, [C1], epoch=3))
+    write_lines(place / "leader-epoch-checkpoint", ["3 8"])
+    wrong = [each.said for each in judged(place.parent).findings if each.weight == "violated"]
+    assert "epoch 3 begins at 8, by the log at 7" in wrong
+    (place / f"{8:020}-{3:010}.checkpoint").write_bytes(BOTH + footer(2))
+    found = judged(place.parent)
+    assert not [each for each in found.findings if each.weight == "violated"]
+    assert found.common.log_start == 8
 
 
 def test_what_says_nothing_of_voters(tmp_path: Path) -> None:

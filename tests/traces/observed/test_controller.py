@@ -179,6 +179,16 @@ def test_a_change_out_of_nowhere_is_found(busy: list[Record]) -> None:
     assert "nothing leads to no leader" in judge([*busy, change]).findings[-1].reason
 
 
+def test_a_topic_is_removed_once(busy: list[Record]) -> None:
+    """Z128: a controller that has forgotten a deletion writes it again."""
+    made = places(busy, lambda r: r.kind == "TOPIC_RECORD")[-1]
+    gone = msgspec.structs.replace(busy[-1], kind="REMOVE_TOPIC_RECORD", data=busy[made].data)
+    assert not judge([*busy, gone]).findings
+    assert (
+        "the deletion of a topic that there is not" in judge([*busy, gone, gone]).findings[0].reason
+    )
+
+
 def test_a_new_partition_is_led_by_its_first_replica(busy: list[Record]) -> None:
     at = places(busy, lambda r: r.kind == "PARTITION_RECORD")[0]
     _, second, *_ = busy[at].data["replicas"]
