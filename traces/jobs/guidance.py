@@ -272,9 +272,9 @@ class Corpus:
         owned = sorted(self._owner)
         weights = np.array([_WHOLE // self._met[thing] for thing in owned], dtype=np.int64)
         lot = _Lot([self._owner[thing] for thing in owned], np.cumsum(weights))
-        # Nothing is known yet, and most of what is wrong plain runs find at once.
         walks = self._walks[first : first + campaign.guided]
         others = campaign.guided - len(walks)
+        # At first nothing is known, and most of what is wrong plain runs find at once.
         known = owned and number > self._first
         ways = self._ways(others) if known else [FRESH] * others
         made = [self._made(run, how, lot) for run, how in enumerate(ways, first + len(walks))]

@@ -192,7 +192,7 @@ class BegunSimulation(PartitionSimulation):
                 rare.append(partial(self.give, node, BrokerRestart()))
                 continue
             unread = len(self.metadata) - (row.image.offset - INITIAL_OFFSET)
-            for count in {1, unread} if unread else ():
+            for count in dict.fromkeys((1, unread)) if unread else ():
                 usual.append(partial(self._make, f"{node} reads {count}"))
             for want in state.wants:
                 late = want.kind.endswith("Timeout")
