@@ -5,6 +5,7 @@ from typing import Any, Final
 ASKED: Final[dict[str, list[dict[str, Any]]]] = {
     "transactions": [
         {"offsets": (11,)},
+        {"markers_refused": True},
     ],
     "groups": [
         {"static": ((1, 2),)},

@@ -410,7 +410,7 @@ TRANSACTIONS: Final = Protocol(
             "markers_refused": (False,),
         },
         # In a run of one transactional id nothing stands before it in a list.
-        on_request={"list_timed_out": (200,), "markers_refused": (True,)},
+        on_request={"list_timed_out": (200,)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 500),
