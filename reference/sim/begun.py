@@ -40,14 +40,14 @@ class Beginning(NamedTuple):
 
 
 def read(text: str) -> dict[str, Beginning]:
-    """By name: what the generated modules hold. Moves stand one a line, or several with semicolons
-    between."""
+    """By name: what the generated modules hold. The constants are an object of JSON, in one line or
+    several. Moves stand one a line, or several with semicolons between."""
     found = {}
     for each in text.strip().split("\n\n"):
         name, of, rest = each.split(maxsplit=2)
-        options, *lines = rest.splitlines()
-        moves = tuple([move for line in lines for move in line.split("; ")])
-        found[name] = Beginning(of, msgspec.json.decode(options), moves)
+        options, _, lines = rest.partition("}\n")
+        moves = tuple([move for line in lines.splitlines() for move in line.split("; ")])
+        found[name] = Beginning(of, msgspec.json.decode(options + "}"), moves)
     return found
 
 

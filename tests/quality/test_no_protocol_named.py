@@ -31,6 +31,8 @@ FOLDERS = (
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
     *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.serve"),
+    # By protocol, what its models ask for (generated).
+    "reference.sim.asked_by_models",
     # Who plays the peers of a node: of which protocols there are movers of their own.
     "kraftcheck.drive.peers",
     # Of which protocols Kafka's classes are driven, and whose schedules show a find.

@@ -12,6 +12,7 @@ They take an edge of each class of local steps that is left, in few moves
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -219,10 +220,10 @@ def written() -> str:
 def lines_of(model: CoverModel) -> Iterator[str]:
     """Of a graph's walks."""
     found = walks_of(model)
-    options = msgspec.json.encode(found.options, order="sorted").decode()
+    options = msgspec.json.encode(found.options, order="sorted").decode().replace(',"', ', "')
     for number, moves in enumerate(found.walks):
         yield f"{model.name}-{number} {model.name}"
-        yield options
+        yield from textwrap.wrap(options, WIDTH)
         yield from _wrapped(moves)
         yield ""
 

@@ -4,7 +4,7 @@ from typing import Final
 
 WALKED: Final = """\
 partition-three-isr-0 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -19,7 +19,7 @@ partition-three-isr-0 partition-three-isr
 0 hears 14 ReplicaFetchRequest; -2 hears 4 AlterPartitionRequest; 0 hears 18 AlterPartitionResponse
 
 partition-three-isr-1 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
 0 hears 0 ReplicaFetchRequest; 0 does ReplicaLagTimeout 0; 0 hears 0 ReplicaFetchRequest
 0 does IsrShrinkTimeout 0; 0 hears 0 ReplicaFetchRequest; 0 does SendAlterPartition 0
@@ -31,7 +31,7 @@ partition-three-isr-1 partition-three-isr
 0 hears 16 AlterPartitionResponse
 
 partition-three-isr-2 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
@@ -44,18 +44,18 @@ partition-three-isr-2 partition-three-isr
 0 hears 15 AlterPartitionResponse
 
 partition-three-isr-3 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0
 0 hears 0 ReplicaFetchRequest; 2 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest
 0 hears 0 ReplicaFetchRequest
 
 partition-three-isr-4 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 2 does SendReplicaFetch 0
 0 hears 0 ReplicaFetchRequest; 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest
 
 partition-three-isr-5 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
 0 does ReplicaLagTimeout 0; 0 hears 0 ReplicaFetchRequest; 2 does SendReplicaFetch 0
@@ -67,7 +67,7 @@ partition-three-isr-5 partition-three-isr
 -2 hears 10 AlterPartitionRequest; 0 does SendAlterPartition 0; 0 hears 14 AlterPartitionResponse
 
 partition-three-isr-6 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 2 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
 1 does SendReplicaFetch 0; 0 hears 3 ReplicaFetchRequest; 0 does SendAlterPartition 0
@@ -76,7 +76,7 @@ partition-three-isr-6 partition-three-isr
 -2 hears 6 AlterPartitionRequest; 0 hears 9 AlterPartitionResponse
 
 partition-three-isr-7 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0
 2 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest
@@ -87,7 +87,7 @@ partition-three-isr-7 partition-three-isr
 -2 hears 8 AlterPartitionRequest; 0 hears 12 AlterPartitionResponse
 
 partition-three-isr-8 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 1; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -101,7 +101,7 @@ partition-three-isr-8 partition-three-isr
 0 hears 17 AlterPartitionResponse
 
 partition-three-isr-9 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; 0 reads 1; 0 hears 2 AlterPartitionResponse
@@ -109,7 +109,7 @@ partition-three-isr-9 partition-three-isr
 0 hears 5 AlterPartitionResponse
 
 partition-three-isr-10 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
@@ -119,13 +119,13 @@ partition-three-isr-10 partition-three-isr
 2 does SendReplicaFetch 0; 0 hears 9 ReplicaFetchRequest; 0 hears 8 AlterPartitionResponse
 
 partition-three-isr-11 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does ReplicaLagTimeout 0; 2 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
 0 does SendAlterPartition 0; -2 hears 2 AlterPartitionRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-12 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
 0 hears 0 ReplicaFetchRequest; 2 does SendReplicaFetch 0; 0 hears 3 ReplicaFetchRequest
@@ -135,7 +135,7 @@ partition-three-isr-12 partition-three-isr
 0 hears 10 AlterPartitionResponse
 
 partition-three-isr-13 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; 0 does ReplicaLagTimeout 0; 0 hears 2 AlterPartitionResponse
@@ -143,13 +143,13 @@ partition-three-isr-13 partition-three-isr
 1 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest
 
 partition-three-isr-14 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 does ReplicaLagTimeout 0; 0 reads 1
 0 hears 1 AlterPartitionResponse; 2 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest
 
 partition-three-isr-15 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest; 2 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -158,7 +158,7 @@ partition-three-isr-15 partition-three-isr
 0 reads 1
 
 partition-three-isr-16 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1
@@ -166,7 +166,7 @@ partition-three-isr-16 partition-three-isr
 0 hears 4 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-17 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 2 does SendReplicaFetch 0
 0 hears 0 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; -2 hears 2 AlterPartitionRequest
@@ -174,7 +174,7 @@ partition-three-isr-17 partition-three-isr
 0 reads 1
 
 partition-three-isr-18 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -187,7 +187,7 @@ partition-three-isr-18 partition-three-isr
 -2 hears 4 AlterPartitionRequest; 0 hears 14 AlterPartitionResponse
 
 partition-three-isr-19 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest
@@ -196,7 +196,7 @@ partition-three-isr-19 partition-three-isr
 0 hears 6 ReplicaFetchRequest; 0 hears 5 AlterPartitionResponse
 
 partition-three-isr-20 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; 1 does SendReplicaFetch 0; 0 hears 3 ReplicaFetchRequest
@@ -205,7 +205,7 @@ partition-three-isr-20 partition-three-isr
 0 hears 7 ReplicaFetchRequest
 
 partition-three-isr-21 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest
@@ -215,26 +215,26 @@ partition-three-isr-21 partition-three-isr
 0 does SendAlterPartition 0; 0 hears 7 AlterPartitionResponse
 
 partition-three-isr-22 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 2 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 0 reads 1; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-23 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest
 0 hears 3 AlterPartitionResponse; 0 reads 1
 
 partition-three-isr-24 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 2 does SendReplicaFetch 0
 0 hears 0 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0
 -2 hears 2 AlterPartitionRequest; 0 reads 1; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-25 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest
@@ -243,21 +243,21 @@ partition-three-isr-25 partition-three-isr
 0 hears 6 ReplicaFetchRequest; 0 reads 1; 2 does SendReplicaFetch 0; 0 hears 9 ReplicaFetchRequest
 
 partition-three-isr-26 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 hears 3 AlterPartitionResponse
 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest; 0 hears 4 ReplicaFetchRequest; 0 reads 1
 
 partition-three-isr-27 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
 0 does ReplicaLagTimeout 0; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-28 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -268,7 +268,7 @@ partition-three-isr-28 partition-three-isr
 0 hears 10 AlterPartitionResponse; 2 does SendReplicaFetch 0; 0 hears 11 ReplicaFetchRequest
 
 partition-three-isr-29 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -278,52 +278,52 @@ partition-three-isr-29 partition-three-isr
 0 hears 9 ReplicaFetchRequest; -2 hears 3 AlterPartitionRequest; 0 hears 11 AlterPartitionResponse
 
 partition-three-isr-30 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 hears 1 AlterPartitionResponse
 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0; 0 reads 1
 
 partition-three-isr-31 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-32 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 1 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-33 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 does ReplicaLagTimeout 0
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 reads 1
 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-34 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 1 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse; 0 reads 1
 
 partition-three-isr-35 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest
 0 reads 1; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-36 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 0 hears 2 ReplicaFetchRequest; 0 reads 1
 
 partition-three-isr-37 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 1 does SendReplicaFetch 0
@@ -332,7 +332,7 @@ partition-three-isr-37 partition-three-isr
 0 hears 6 ReplicaFetchRequest
 
 partition-three-isr-38 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -343,62 +343,62 @@ partition-three-isr-38 partition-three-isr
 0 hears 10 ReplicaFetchRequest
 
 partition-three-isr-39 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 hears 3 AlterPartitionResponse
 0 does ReplicaLagTimeout 0; 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest
 
 partition-three-isr-40 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-41 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
 1 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-42 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-43 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 does ReplicaLagTimeout 0
 1 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-44 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 1 does SendReplicaFetch 0
 0 hears 4 ReplicaFetchRequest; 0 reads 1; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-45 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 0 does ReplicaLagTimeout 0
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-46 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 does ReplicaLagTimeout 0
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 0 reads 1
 
 partition-three-isr-47 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
@@ -407,7 +407,7 @@ partition-three-isr-47 partition-three-isr
 0 hears 6 ReplicaFetchRequest; 0 hears 6 ReplicaFetchRequest; 0 reads 1
 
 partition-three-isr-48 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
@@ -418,34 +418,34 @@ partition-three-isr-48 partition-three-isr
 -2 hears 3 AlterPartitionRequest; 0 hears 12 AlterPartitionResponse
 
 partition-three-isr-49 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-50 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 0 reads 1
 
 partition-three-isr-51 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0
 2 does SendReplicaFetch 0; 0 hears 1 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0
 0 hears 0 ReplicaFetchRequest; 0 does SendAlterPartition 0; -2 hears 4 AlterPartitionRequest
 0 reads 1; 0 hears 5 AlterPartitionResponse
 
 partition-three-isr-52 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 2 does SendReplicaFetch 0
 0 hears 0 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; -2 hears 2 AlterPartitionRequest
 -2 hears 3 AlterPartitionRequest; 0 reads 1; 0 hears 5 AlterPartitionResponse
 
 partition-three-isr-53 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 hears 3 AlterPartitionResponse
@@ -453,7 +453,7 @@ partition-three-isr-53 partition-three-isr
 0 hears 6 ReplicaFetchRequest
 
 partition-three-isr-54 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
@@ -461,7 +461,7 @@ partition-three-isr-54 partition-three-isr
 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-55 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 does ReplicaLagTimeout 0
@@ -469,56 +469,56 @@ partition-three-isr-55 partition-three-isr
 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-56 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 hears 1 AlterPartitionResponse
 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0; 1 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 0 reads 1
 
 partition-three-isr-57 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 hears 1 AlterPartitionResponse
 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0; 2 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 0 reads 1
 
 partition-three-isr-58 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 hears 1 AlterPartitionResponse
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 2 does SendReplicaFetch 0
 0 hears 4 ReplicaFetchRequest; 0 reads 1
 
 partition-three-isr-59 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest
 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-60 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 2 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest
 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-61 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 1 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest
 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-62 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 1 does SendReplicaFetch 0
 2 does SendReplicaFetch 0; 0 hears 3 ReplicaFetchRequest; 0 hears 2 ReplicaFetchRequest
 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-63 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest
@@ -526,7 +526,7 @@ partition-three-isr-63 partition-three-isr
 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-64 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest
@@ -534,14 +534,14 @@ partition-three-isr-64 partition-three-isr
 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-65 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 2 does SendReplicaFetch 0
 0 hears 4 ReplicaFetchRequest; 0 reads 1; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-66 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0
 2 does SendReplicaFetch 0; 0 hears 1 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0
 0 hears 0 ReplicaFetchRequest; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -550,7 +550,7 @@ partition-three-isr-66 partition-three-isr
 0 reads 1
 
 partition-three-isr-67 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0
 2 does SendReplicaFetch 0; 0 hears 1 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
@@ -559,14 +559,14 @@ partition-three-isr-67 partition-three-isr
 -2 hears 5 AlterPartitionRequest; 0 hears 9 AlterPartitionResponse
 
 partition-three-isr-68 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0
 2 does SendReplicaFetch 0; 0 hears 1 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 3 AlterPartitionRequest; 0 reads 1
 0 hears 0 ReplicaFetchRequest; 0 hears 4 AlterPartitionResponse
 
 partition-three-isr-69 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 2 does SendReplicaFetch 0
 0 hears 0 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0
 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -574,7 +574,7 @@ partition-three-isr-69 partition-three-isr
 0 hears 6 AlterPartitionResponse; -2 hears 4 AlterPartitionRequest; 0 hears 7 AlterPartitionResponse
 
 partition-three-isr-70 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
@@ -582,7 +582,7 @@ partition-three-isr-70 partition-three-isr
 0 hears 4 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-71 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
@@ -590,7 +590,7 @@ partition-three-isr-71 partition-three-isr
 0 hears 4 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-72 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
@@ -598,7 +598,7 @@ partition-three-isr-72 partition-three-isr
 0 hears 6 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-73 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
@@ -606,7 +606,7 @@ partition-three-isr-73 partition-three-isr
 0 hears 4 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-74 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 1 does SendReplicaFetch 0
@@ -614,7 +614,7 @@ partition-three-isr-74 partition-three-isr
 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-75 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
@@ -623,21 +623,21 @@ partition-three-isr-75 partition-three-isr
 0 hears 4 AlterPartitionResponse; -2 hears 2 AlterPartitionRequest; 0 hears 9 AlterPartitionResponse
 
 partition-three-isr-76 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 2 does SendReplicaFetch 0
 0 hears 4 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-77 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest
 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 2 does SendReplicaFetch 0
 0 hears 4 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse; 0 reads 1
 
 partition-three-isr-78 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0
 2 does SendReplicaFetch 0; 0 hears 1 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0
 0 hears 0 ReplicaFetchRequest; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
@@ -645,7 +645,7 @@ partition-three-isr-78 partition-three-isr
 0 reads 1; 0 hears 7 AlterPartitionResponse
 
 partition-three-isr-79 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 1 does SendReplicaFetch 0
 2 does SendReplicaFetch 0; 0 hears 1 ReplicaFetchRequest; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
@@ -653,21 +653,21 @@ partition-three-isr-79 partition-three-isr
 0 hears 0 ReplicaFetchRequest; 0 hears 6 AlterPartitionResponse
 
 partition-three-isr-80 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 hears 1 AlterPartitionResponse
 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0; 1 does SendReplicaFetch 0
 0 hears 2 ReplicaFetchRequest; 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest; 0 reads 1
 
 partition-three-isr-81 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; 0 reads 1; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 1 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest
 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest; 0 hears 1 AlterPartitionResponse
 
 partition-three-isr-82 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest
@@ -675,7 +675,7 @@ partition-three-isr-82 partition-three-isr
 0 hears 6 ReplicaFetchRequest; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-83 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does ReplicaLagTimeout 0
 0 does IsrShrinkTimeout 0; 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0
 0 does SendAlterPartition 0; -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest
@@ -683,7 +683,7 @@ partition-three-isr-83 partition-three-isr
 0 hears 6 ReplicaFetchRequest; 0 reads 1; 0 hears 3 AlterPartitionResponse
 
 partition-three-isr-84 partition-three-isr
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 does ReplicaLagTimeout 0; 0 does IsrShrinkTimeout 0
 0 does SendAlterPartition 0; 0 does ControllerRequestTimeout 0; 0 does SendAlterPartition 0
 -2 hears 0 AlterPartitionRequest; -2 hears 1 AlterPartitionRequest; 0 reads 1
@@ -692,7 +692,8 @@ partition-three-isr-84 partition-three-isr
 0 hears 3 AlterPartitionResponse
 
 partition-three-record-0 partition-three-record
-{"acks":"all","batch_records":1,"elr":true,"fetch_max_records":2,"idempotence":true,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"acks":"all", "batch_records":1, "elr":true, "fetch_max_records":2, "idempotence":true,
+"min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -3 sends 0; 0 hears 0 ProduceRequest; 1 does SendReplicaFetch 0
 0 hears 1 ReplicaFetchRequest; 0 hears 1 ReplicaFetchRequest; 1 hears 2 ReplicaFetchResponse
 1 hears 3 ReplicaFetchResponse; 1 does SendReplicaFetch 0; 1 hears 2 ReplicaFetchResponse
@@ -708,7 +709,8 @@ partition-three-record-0 partition-three-record
 2 hears 25 ReplicaFetchResponse; 2 does SendReplicaFetch 0; 2 hears 18 ReplicaFetchResponse
 
 partition-three-record-1 partition-three-record
-{"acks":"all","batch_records":1,"elr":true,"fetch_max_records":2,"idempotence":true,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"acks":"all", "batch_records":1, "elr":true, "fetch_max_records":2, "idempotence":true,
+"min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
 0 hears 0 ReplicaFetchRequest; 1 hears 1 ReplicaFetchResponse; 1 hears 2 ReplicaFetchResponse
 -3 sends 0; 0 hears 3 ProduceRequest; 2 does SendReplicaFetch 0; 0 hears 4 ReplicaFetchRequest
@@ -716,7 +718,8 @@ partition-three-record-1 partition-three-record
 1 does SendReplicaFetch 0; 1 hears 1 ReplicaFetchResponse
 
 partition-three-record-2 partition-three-record
-{"acks":"all","batch_records":1,"elr":true,"fetch_max_records":2,"idempotence":true,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"acks":"all", "batch_records":1, "elr":true, "fetch_max_records":2, "idempotence":true,
+"min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 does SendReplicaFetch 0; 0 hears 0 ReplicaFetchRequest
 2 does SendReplicaFetch 0; 0 hears 2 ReplicaFetchRequest; 0 hears 0 ReplicaFetchRequest; -3 sends 0
 0 hears 5 ProduceRequest; 0 hears 0 ReplicaFetchRequest; 0 hears 2 ReplicaFetchRequest
@@ -726,7 +729,7 @@ partition-three-record-2 partition-three-record
 1 hears 13 ReplicaFetchResponse
 
 partition-three-crash-0 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 1
 0 does SendRegistration 0; 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0
 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0; -2 hears 0 RegisterBrokerRequest
@@ -735,7 +738,7 @@ partition-three-crash-0 partition-three-crash
 0 reads 1; 1 reads 1; 1 reads 1; 1 reads 1; 1 reads 1; 2 reads 1; 2 reads 1; 2 reads 1; 2 reads 1
 
 partition-three-crash-1 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 1
 -2 takes SessionTimeout broker=1; 0 reads 1; 0 reads 1; 1 reads 1; 1 reads 1; 2 reads 1; 2 reads 1
 1 does SendRegistration 0; 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0
@@ -743,7 +746,7 @@ partition-three-crash-1 partition-three-crash
 0 reads 1; 0 reads 1; 1 reads 1; 1 reads 1; 2 reads 1; 2 reads 1
 
 partition-three-crash-2 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=2; 0 reads 2
 0 takes BrokerCrash keep=0; 1 reads 2; 2 reads 1; 2 reads 1; 0 takes BrokerRestart; 0 reads 2
 0 reads 1; 0 does SendRegistration 0; 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0
@@ -751,20 +754,20 @@ partition-three-crash-2 partition-three-crash
 0 hears 3 RegisterBrokerResponse
 
 partition-three-crash-3 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=0; 0 reads 1; 0 reads 1
 0 takes BrokerCrash keep=0; 1 reads 2; 2 reads 2; 0 takes BrokerRestart; 0 reads 2
 0 does SendRegistration 0; 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0
 -2 hears 0 RegisterBrokerRequest; 0 reads 2; -2 hears 1 RegisterBrokerRequest; 1 reads 2; 2 reads 2
 
 partition-three-crash-4 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=0; 0 reads 2; 1 reads 1
 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 2; 1 reads 1; 1 does SendRegistration 0
 -2 hears 0 RegisterBrokerRequest
 
 partition-three-crash-5 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=1; 1 reads 2
 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 2; 1 does SendRegistration 0
 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0; -2 hears 0 RegisterBrokerRequest
@@ -772,61 +775,61 @@ partition-three-crash-5 partition-three-crash
 1 hears 3 RegisterBrokerResponse
 
 partition-three-crash-6 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=0; 0 reads 1
 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 3; 0 does SendRegistration 0
 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0; -2 hears 0 RegisterBrokerRequest
 1 reads 3; 2 reads 3; -2 hears 1 RegisterBrokerRequest; 0 reads 2
 
 partition-three-crash-7 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=0; 1 reads 2
 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 3
 
 partition-three-crash-8 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=0; 2 reads 1
 2 takes BrokerCrash keep=0; 2 takes BrokerRestart; 2 reads 2; 2 reads 1; 2 does SendRegistration 0
 -2 hears 0 RegisterBrokerRequest
 
 partition-three-crash-9 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=0; 2 reads 2
 2 takes BrokerCrash keep=0; 2 takes BrokerRestart; 2 reads 3
 
 partition-three-crash-10 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=1; 0 reads 1
 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 3; 0 does SendRegistration 0
 -2 hears 0 RegisterBrokerRequest
 
 partition-three-crash-11 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=1; 1 reads 1
 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 3; 0 reads 1; 1 does SendRegistration 0
 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0; -2 hears 0 RegisterBrokerRequest
 0 reads 2; -2 hears 1 RegisterBrokerRequest; 1 reads 2; 2 reads 4
 
 partition-three-crash-12 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=1; 2 reads 1
 2 takes BrokerCrash keep=0; 2 takes BrokerRestart; 2 reads 2; 2 reads 1; 2 does SendRegistration 0
 -2 hears 0 RegisterBrokerRequest
 
 partition-three-crash-13 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; -2 takes SessionTimeout broker=1; 2 reads 2
 2 takes BrokerCrash keep=0; 2 takes BrokerRestart; 2 reads 3
 
 partition-three-crash-14 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart
 1 does SendRegistration 0; 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0
 -2 hears 0 RegisterBrokerRequest; -2 takes SessionTimeout broker=2; -2 hears 1 RegisterBrokerRequest
 1 reads 1; 1 reads 1
 
 partition-three-crash-15 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 2 takes BrokerCrash keep=0; 2 takes BrokerRestart
 2 does SendRegistration 0; 2 does ControllerRequestTimeout 0; 2 does SendRegistration 0
 2 does ControllerRequestTimeout 0; 2 does SendRegistration 0; -2 hears 0 RegisterBrokerRequest
@@ -834,111 +837,111 @@ partition-three-crash-15 partition-three-crash
 0 reads 4; 2 reads 4; 1 reads 1; 1 reads 2
 
 partition-three-crash-16 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 1
 -2 takes SessionTimeout broker=0; 0 reads 2; 0 does SendRegistration 0
 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0; -2 hears 0 RegisterBrokerRequest
 -2 hears 1 RegisterBrokerRequest; 1 reads 4; 2 reads 4
 
 partition-three-crash-17 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 1
 -2 takes SessionTimeout broker=1; 0 reads 1
 
 partition-three-crash-18 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 1
 -2 takes SessionTimeout broker=1; 0 reads 2
 
 partition-three-crash-19 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 1
 -2 takes SessionTimeout broker=0; 1 reads 1
 
 partition-three-crash-20 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 1
 -2 takes SessionTimeout broker=0; 1 reads 2
 
 partition-three-crash-21 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 1
 -2 takes SessionTimeout broker=1; 1 reads 2; 0 reads 1; 1 does SendRegistration 0
 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0; -2 hears 0 RegisterBrokerRequest
 -2 hears 1 RegisterBrokerRequest; 0 reads 3; 2 reads 1; 2 reads 3
 
 partition-three-crash-22 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 1
 -2 takes SessionTimeout broker=2; 1 reads 2
 
 partition-three-crash-23 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 2 takes BrokerCrash keep=0; 2 takes BrokerRestart; 2 reads 1
 -2 takes SessionTimeout broker=0; 2 reads 1
 
 partition-three-crash-24 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 2 takes BrokerCrash keep=0; 2 takes BrokerRestart; 2 reads 1
 -2 takes SessionTimeout broker=0; 2 reads 2
 
 partition-three-crash-25 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart
 0 does SendRegistration 0; -2 takes SessionTimeout broker=0; -2 hears 0 RegisterBrokerRequest
 0 reads 4; 1 reads 1; 1 reads 2; 2 reads 1; 2 reads 2
 
 partition-three-crash-26 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 1
 0 does SendRegistration 0; 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0
 -2 takes SessionTimeout broker=0; -2 hears 0 RegisterBrokerRequest; 0 reads 3
 -2 hears 1 RegisterBrokerRequest; 1 reads 1; 1 reads 3; 2 reads 1; 2 reads 3
 
 partition-three-crash-27 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart
 0 does SendRegistration 0; 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0
 -2 takes SessionTimeout broker=0; -2 hears 0 RegisterBrokerRequest; -2 hears 1 RegisterBrokerRequest
 0 reads 5
 
 partition-three-crash-28 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 1
 1 does SendRegistration 0; 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0
 -2 takes SessionTimeout broker=1; -2 hears 0 RegisterBrokerRequest; 1 reads 3
 -2 hears 1 RegisterBrokerRequest; 0 reads 2; 0 reads 2; 2 reads 2; 2 reads 2
 
 partition-three-crash-29 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart
 1 does SendRegistration 0; 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0
 -2 takes SessionTimeout broker=1; -2 hears 0 RegisterBrokerRequest; -2 hears 1 RegisterBrokerRequest
 1 reads 5
 
 partition-three-crash-30 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart; 0 reads 1
 0 does SendRegistration 0; 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0
 -2 takes SessionTimeout broker=0; -2 hears 0 RegisterBrokerRequest; -2 hears 1 RegisterBrokerRequest
 0 reads 4
 
 partition-three-crash-31 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 0 takes BrokerCrash keep=0; 0 takes BrokerRestart
 0 does SendRegistration 0; 0 does ControllerRequestTimeout 0; 0 does SendRegistration 0
 -2 takes SessionTimeout broker=0; -2 hears 0 RegisterBrokerRequest; -2 hears 1 RegisterBrokerRequest
 0 reads 2; 0 reads 3
 
 partition-three-crash-32 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart; 1 reads 1
 1 does SendRegistration 0; 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0
 -2 takes SessionTimeout broker=1; -2 hears 0 RegisterBrokerRequest; -2 hears 1 RegisterBrokerRequest
 1 reads 4
 
 partition-three-crash-33 partition-three-crash
-{"elr":true,"fetch_max_records":2,"min_insync_replicas":2,"replicas":3,"unclean":false}
+{"elr":true, "fetch_max_records":2, "min_insync_replicas":2, "replicas":3, "unclean":false}
 0 reads 1; 1 reads 1; 2 reads 1; 1 takes BrokerCrash keep=0; 1 takes BrokerRestart
 1 does SendRegistration 0; 1 does ControllerRequestTimeout 0; 1 does SendRegistration 0
 -2 takes SessionTimeout broker=1; -2 hears 0 RegisterBrokerRequest; -2 hears 1 RegisterBrokerRequest

@@ -26,9 +26,9 @@ def test_every_row_is_replayed_on_both_sides_or_says_why_not() -> None:
     found = matrix.matrix()
     assert [line.bug for line in found.lines] == [each.id for each in CATALOG]
     numbers = [*range(1, 81), *range(82, 88), *range(89, 118)]
-    numbers += [*range(119, 140), 155, 160, *range(164, 171), *range(172, 178)]
-    numbers += [*range(180, 186), *range(190, 200)]
-    numbers += [201, 202, 210, *range(215, 222)]
+    numbers += [*range(119, 140), 155, 160, *range(163, 171), *range(172, 178)]
+    numbers += [*range(180, 186), 187, *range(190, 203)]
+    numbers += [210, *range(215, 222)]
     assert [line.bug for line in found.lines] == [f"Z{number:02d}" for number in numbers]
     for line in found.lines:
         assert line.replayed == "both sides" or line.note, line.bug
