@@ -91,7 +91,8 @@ public class HoldFetch {
         } catch (InterruptedException | VMDisconnectedException end) {
             return; // the broker has ended, or this debugger has left
         } catch (Exception error) {
-            throw new IllegalStateException(error);
+            System.out.println(error); // else the script would wait for nothing
+            System.exit(1);
         }
     }
 
