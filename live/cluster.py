@@ -239,12 +239,14 @@ class Cluster:
 
     # -- Faults
 
-    def start(self, name: str, *, wait: bool = True) -> None:
-        """Starts a node that is down, with what is on its disk."""
+    def start(self, name: str, *, wait: bool = True, jvm: Sequence[str] = ()) -> None:
+        """Starts a node that is down, with what is on its disk. jvm: more options of Java, this
+        time.
+        """
         if self.is_running(name):
             raise ClusterError(f"{name} is running")
         logging = f"-Dlog4j2.configurationFile={LOGGING}"
-        words = [program("java"), *JVM, logging, "-cp", self._class_path(), "kafka.Kafka"]
+        words = [program("java"), *JVM, *jvm, logging, "-cp", self._class_path(), "kafka.Kafka"]
         command = self.on(name, [*words, str(self._path(name, "properties"))])
         with open(self._path(name, "log"), "wb") as log:
             process = self._started(name, command, stdout=log, stderr=subprocess.STDOUT)

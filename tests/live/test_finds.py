@@ -29,6 +29,7 @@ COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
 ORPHANED, RELEASED_EARLY = ("z107", "stuck-partition"), ("z109", "input-twice")
 ZEROED_TIME, ZEROED_ROLL = ("z161", "unseen"), ("z171", "lost-write")
 FOLDED, CLEARED = ("z67", "unseen"), ("z69", "unseen")
+OLD_REPLICA = ("z170", "unseen")
 OLD_RECORDS = ("z89", "duplicate")
 FORGOTTEN_REBALANCE = ("z180", "stuck-partition")
 OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
@@ -59,6 +60,7 @@ def judged(name: str, folder: Path) -> Judged:
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
         *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT, CLEANED_EPOCH),
         *(FAST_CLOCK, TOLD_EARLY, LATE_OFFSETS, LATE_GUARD, BY_SNAPSHOT, CLEANED_AMID, FORGOTTEN),
+        OLD_REPLICA,
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
         *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211", "z200", "z222"),
-        *("z87", "z126", "z128-shrink", "z187", "z188"),
+        *("z87", "z126", "z128-shrink", "z170", "z187", "z188"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
