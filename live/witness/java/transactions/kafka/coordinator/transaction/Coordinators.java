@@ -416,7 +416,8 @@ public final class Coordinators extends Node implements Coordinator.Host {
 
     private Map<String, Object> nobody(int n) {
         return Json.fields("active", false, "coordinatorEpoch", n, "txn", first,
-                "pending", NOTHING_PENDING, "toMark", List.of(), "lastEpoch", UNKNOWN);
+                "pending", NOTHING_PENDING, "toMark", List.of(), "lastEpoch", UNKNOWN,
+                "listed", UNKNOWN);
     }
 
     private Map<String, Object> form(Coordinator c) {
@@ -425,7 +426,9 @@ public final class Coordinators extends Node implements Coordinator.Host {
         }
         TransactionMetadata row = c.row();
         return Json.fields("active", true, "coordinatorEpoch", c.epoch, "txn", txnOf(c, row),
-                "pending", pendingOf(c, row), "toMark", toMark(c), "lastEpoch", lastEpoch(row));
+                "pending", pendingOf(c, row), "toMark", toMark(c), "lastEpoch", lastEpoch(row),
+                // A sweep of Kafka lists and aborts in one call.
+                "listed", UNKNOWN);
     }
 
     /** Kafka has no row of an id that was forgotten, or one without an epoch until it is back. */
