@@ -1,6 +1,6 @@
 """Z128 on a real cluster: a controller that has led for a moment forgets a record.
 
-    .venv/bin/python -m experiments.snapshot_end [--how shrink] [--control] [--repeat N]
+    .venv/bin/python -m experiments.snapshot_end [--how shrink|ids] [--control] [--repeat N]
 
 A snapshot ends with the record before the offset that names it. A standby controller that loads one
 takes that offset for the last one that it has. If it leads and is deposed before anything else is
@@ -19,7 +19,12 @@ committed, it goes back to where it thinks it was, and lacks the record at that 
 
 With `--how shrink` the record is that b2, which stands still, leaves the ISR of t-0, where two are
 left. Ten records are acknowledged without b2. Once X leads again, the leader b1 is stopped by
-SIGTERM, and b2 goes on: for X it is in the ISR.
+SIGTERM, and b2 goes on: for X it is in the ISR. (A broker that stands still is fenced after nine
+seconds, were it not for the setting below, and so leaves the ISR with more than one record.)
+
+With `--how ids` the record is that a broker is given a block of producer ids, as it needs its first
+one. Once X leads again, eight idempotent producers send a record each: for X that block is free.
+Nothing is stopped but what X needs in order to lead twice.
 
 The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
 
@@ -42,6 +47,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
@@ -57,16 +63,21 @@ from experiments.tools import TOPIC, Partition
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
+from live.episode import GREETING
 from live.facts import Move
 from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 GONE = "gone"
 LEADER, LATE, OTHER = "b1", "b2", "b3"
-DELETION, SHRINK = "deletion", "shrink"
-BEHIND = {DELETION: "REMOVE_TOPIC_RECORD", SHRINK: "PARTITION_CHANGE_RECORD"}
+DELETION, SHRINK, IDS = "deletion", "shrink", "ids"
+BEHIND = {
+    DELETION: "REMOVE_TOPIC_RECORD",
+    SHRINK: "PARTITION_CHANGE_RECORD",
+    IDS: "PRODUCER_IDS_RECORD",
+}
 """By what is tried, the record behind the snapshot."""
-RECORDS = 10
+RECORDS, PRODUCERS = 10, 8
 IDLE = {"metadata.max.idle.interval.ms": "0"}
 SETTINGS = {**SHORT, "broker.session.timeout.ms": "600000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
@@ -88,7 +99,7 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     quorum = Quorum(cluster)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
     partition = Partition(cluster, LEADER, LEADER, (LEADER, LATE, OTHER))
-    if how == SHRINK:
+    if how in (SHRINK, IDS):
         partition.create(asking=LEADER)
     else:
         for name in (TOPIC, GONE):
@@ -105,6 +116,8 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
 
     if how == SHRINK:
         found = shrunk(cluster, folder, partition, forget)
+    elif how == IDS:
+        found = given_twice(cluster, folder, partition, forget)
     else:
         found = deleted(cluster, x, admin, forget)
         if found:
@@ -210,6 +223,32 @@ def shrunk(
     return len(values) < RECORDS + 1
 
 
+def given_twice(
+    cluster: Cluster, folder: Path, partition: Partition, forget: Callable[[], None]
+) -> bool:
+    """Whether records are lost that were acknowledged: their producer has the id of another one,
+    whose records they are taken for."""
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        greet(setting, GREETING)
+        time.sleep(2)
+        forget()
+        for _ in range(PRODUCERS):
+            greet(setting, GREETING)
+        read_all(setting, {})
+    promised = Configuration(one_client=False, min_insync_replicas=2)
+    evidence.write(cluster, folder, promised, moves=[])
+    acked = [
+        event["value"][0][2]
+        for event in map(msgspec.json.decode, (folder / HISTORY).read_bytes().splitlines())
+        if event["f"] == "send" and event["type"] == "ok"
+    ]
+    values = partition.read(LEADER)
+    say(f"offsets and values that were acknowledged: {acked}; Kafka's consumer reads {values}")
+    ended(cluster)
+    return len(values) < len(acked)
+
+
 def deleted_again(cluster: Cluster, admin: AdminClient) -> None:
     """Prints what comes of it, if who is told that the topic is there has it deleted."""
     [deleting] = admin.delete_topics([GONE], request_timeout=ENDS_S).values()
@@ -221,11 +260,16 @@ def deleted_again(cluster: Cluster, admin: AdminClient) -> None:
     except Late:
         told = "no answer"
     say(f"{GONE} is deleted once more: {told}")
+    ended(cluster)
+
+
+def ended(cluster: Cluster) -> None:
+    """Prints which controllers have ended, and end again once they are started."""
     for start in (True, False):
         time.sleep(ENDS_S)
-        ended = [name for name in VOTERS if not cluster.is_running(name)]
-        say(f"of the controllers, {len(ended)} of {len(VOTERS)} have ended")
-        for name in ended:
+        over = [name for name in VOTERS if not cluster.is_running(name)]
+        say(f"of the controllers, {len(over)} of {len(VOTERS)} have ended")
+        for name in over:
             say(f"{name}: {'; '.join(dict.fromkeys(FAULT.findall(cluster.log(name))))[:300]}")
             if start:
                 cluster.start(name, wait=False)
