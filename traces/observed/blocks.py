@@ -1,7 +1,8 @@
 """Records of a metadata log that belong together: changes, and what happened to a broker.
 
 Fencing, an unclean registration and a directory that has failed write changes first and their own
-record last; unfencing and controlled shutdown the other way round (C6).
+record last; unfencing and controlled shutdown the other way round (C6). All are of one batch: where
+there is a gap between their offsets, they do not belong together.
 """
 
 from __future__ import annotations
@@ -49,12 +50,18 @@ def blocks(records: Sequence[Record]) -> Iterator[Block]:
         block = Block()
         if broker_event(records[at]) in (UNFENCE, STOP):
             block.opening, at = records[at], at + 1
-        while at < len(records) and records[at].kind == CHANGE:
+        while at < len(records) and records[at].kind == CHANGE and _follows(records, at, block):
             block.changes.append(records[at])
             at += 1
-        event = broker_event(records[at]) if at < len(records) else None
+        together = at < len(records) and _follows(records, at, block)
+        event = broker_event(records[at]) if together else None
         if event in (FENCE, REGISTER, OFFLINE):
             block.closing, at = records[at], at + 1
         if block == Block():
             block.other, at = records[at], at + 1
         yield block
+
+
+def _follows(records: Sequence[Record], at: int, block: Block) -> bool:
+    """Whether nothing lies between a record and the block, if it has begun."""
+    return block == Block() or records[at].offset == records[at - 1].offset + 1
