@@ -18,7 +18,7 @@ NAMES = (
     *("quorum", "quorum41", "cluster", "commits", "classic", "snapshots", "reassignment"),
     *("hosting", "moving"),
 )
-TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
+TOPS = ("reference", "traces", "kraftcheck", "tla_utils")
 
 # The folders of protocols, and the places where they are listed.
 FOLDERS = (

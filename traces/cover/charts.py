@@ -23,23 +23,24 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.protocols import AnyConstants
-from specs import SPECS
-from system.commands import command
-from system.files import read_bytes
-from tla_utils import Jar, Java, ToolError
+import kraftcheck
+from kraftcheck.osutil.commands import command
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.protocols import AnyConstants
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import CoverModel, dump_graph, folder_of, libraries_of
+from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
+from kraftcheck.traces.jobs.protocols import constants_text
+from kraftcheck.traces.jobs.relevance import Relevance
+from kraftcheck.traces.jobs.verdict_store import stamp
+from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
+from tla_utils import Jar, Java, ToolError, settings
 from tla_utils.sources import source_digest
-from traces.cover.matching import Matcher
-from traces.cover.models import CoverModel, dump_graph, folder_of, libraries_of
-from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.protocols import constants_text
-from traces.jobs.relevance import Relevance
-from traces.jobs.verdict_store import stamp
-from traces.sealed import Unsealed, sealed, unsealed
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(kraftcheck.__file__).parent
 MADE_BY: Final = (
-    *("reference/*/*.py", "reference/*/cover/*.py", "tla_utils/settings.py"),
+    *("reference/*/*.py", "reference/*/cover/*.py"),
     *("traces/jobs/relevance.py", "traces/jobs/step_frames.py", "traces/cover/charts.py"),
     *("traces/cover/matching.py", "traces/cover/plain.py"),
 )
@@ -254,6 +255,7 @@ def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
 @cache
 def _sources(specs: Path) -> str:
     digest = sha256(stamp(specs).encode())
-    for path in [path for each in MADE_BY for path in sorted(ROOT.glob(each))]:
+    made_by = [path for each in MADE_BY for path in sorted(ROOT.glob(each))]
+    for path in [*made_by, Path(settings.__file__)]:
         digest.update(path.name.encode() + read_bytes(path))
     return digest.hexdigest()

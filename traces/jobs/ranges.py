@@ -31,26 +31,35 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference.protocols import KINDS, sources_of_others
-from reference.runner.run import simulate_genomes, simulate_part
-from reference.sim.choices import run_seed
-from reference.sim.genomes import Choices
-from system.files import read_bytes
+import kraftcheck
+import tla_utils
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.protocols import KINDS, sources_of_others
+from kraftcheck.reference.runner.run import simulate_genomes, simulate_part
+from kraftcheck.reference.sim.choices import run_seed
+from kraftcheck.reference.sim.genomes import Choices
+from kraftcheck.traces.jobs.checks import Finding
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.coverage import features
+from kraftcheck.traces.jobs.distinct import Facts, PartFiles, examined, uncollected
+from kraftcheck.traces.jobs.guidance import GENOMES, genomes_of, genomes_table
+from kraftcheck.traces.jobs.histories import judge_histories
+from kraftcheck.traces.jobs.measures import measure
+from kraftcheck.traces.jobs.novelty import MET, features_of, met, rules, sometimes
+from kraftcheck.traces.jobs.rules_met import rules_met
+from kraftcheck.traces.jobs.simulate import Range, missing_ranges
+from kraftcheck.traces.jobs.step_frames import libraries
+from kraftcheck.traces.schema import PartTables, TraceError
+from kraftcheck.traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+from kraftcheck.traces.store import (
+    Campaign,
+    Manifest,
+    PartEntry,
+    parquet_bytes,
+    read_part,
+    write_part,
+)
 from tla_utils.errors import ToolError
-from traces.jobs.checks import Finding
-from traces.jobs.columns import Part
-from traces.jobs.coverage import features
-from traces.jobs.distinct import Facts, PartFiles, examined, uncollected
-from traces.jobs.guidance import GENOMES, genomes_of, genomes_table
-from traces.jobs.histories import judge_histories
-from traces.jobs.measures import measure
-from traces.jobs.novelty import MET, features_of, met, rules, sometimes
-from traces.jobs.rules_met import rules_met
-from traces.jobs.simulate import Range, missing_ranges
-from traces.jobs.step_frames import libraries
-from traces.schema import PartTables, TraceError
-from traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
-from traces.store import Campaign, Manifest, PartEntry, parquet_bytes, read_part, write_part
 
 T = TypeVar("T")
 
@@ -61,8 +70,8 @@ ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 LEARNED: Final = ("met", "genomes")
 """And those of a guided campaign, on which the next generations depend."""
 SIMULATES: Final = ("reference",)
-JUDGES: Final = ("system", "tla_utils", "traces/checkers", "traces/jobs")
-_ROOT: Final = Path(__file__).resolve().parents[2]
+JUDGES: Final = ("osutil", "traces/checkers", "traces/jobs")
+_ROOT: Final = Path(kraftcheck.__file__).parent
 NOTED: Final = 20
 """So many violations are told in a receipt; all are counted."""
 
@@ -157,7 +166,8 @@ def _simulates() -> list[Path]:
 @cache
 def code_digest(specs: Path) -> str:
     """sha256 over whatever judges a range: our sources, and the specs that say what a step is."""
-    ours = [path for top in JUDGES for path in (_ROOT / top).rglob("*.py")]
+    tops = [*(_ROOT / top for top in JUDGES), Path(tla_utils.__file__).parent]
+    ours = [path for top in tops for path in top.rglob("*.py")]
     ours += [*_simulates(), *(_ROOT / "traces").glob("*.py")]
     folders = {folder for kind in KINDS for folder in libraries(kind, specs)}
     modules = [path for folder in folders for path in folder.glob("*.tla")]
