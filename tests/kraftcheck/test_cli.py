@@ -209,7 +209,7 @@ def process(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 LIGHT = re.compile(
-    r"kraftcheck(\.(cli|verbs|artifacts|exits|screen|osutil)\b.*|\.traces(\.sealed)?)?"
+    r"kraftcheck(\.(cli|verbs|artifacts|exits|screen|osutil|specs)\b.*|\.traces(\.sealed)?)?"
 )
 WORK = re.compile(r"(kraftcheck|tla_utils)\b.*")
 

@@ -23,7 +23,6 @@ from typing import Any, Final
 
 import msgspec
 
-import kraftcheck
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.protocols import AnyConstants
@@ -38,7 +37,8 @@ from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
 from tla_utils import Jar, Java, ToolError, settings
 from tla_utils.sources import source_digest
 
-ROOT: Final = Path(kraftcheck.__file__).parent
+# The package. In a checkout a link leads here, which must not be resolved.
+ROOT: Final = Path(__file__).absolute().parents[2]
 MADE_BY: Final = (
     *("reference/*/*.py", "reference/*/cover/*.py"),
     *("traces/jobs/relevance.py", "traces/jobs/step_frames.py", "traces/cover/charts.py"),

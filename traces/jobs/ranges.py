@@ -31,7 +31,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import kraftcheck
 import tla_utils
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.protocols import KINDS, sources_of_others
@@ -71,7 +70,8 @@ LEARNED: Final = ("met", "genomes")
 """And those of a guided campaign, on which the next generations depend."""
 SIMULATES: Final = ("reference",)
 JUDGES: Final = ("osutil", "traces/checkers", "traces/jobs")
-_ROOT: Final = Path(kraftcheck.__file__).parent
+# The package. In a checkout a link leads here, which must not be resolved.
+_ROOT: Final = Path(__file__).absolute().parents[2]
 NOTED: Final = 20
 """So many violations are told in a receipt; all are counted."""
 

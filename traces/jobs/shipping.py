@@ -15,14 +15,14 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import kraftcheck
 import tla_utils
 from kraftcheck.osutil.files import read_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_OURS: Final = Path(kraftcheck.__file__).parent
+# The package. In a checkout a link leads here, which must not be resolved.
+_OURS: Final = Path(__file__).absolute().parents[2]
 PACKAGES: Final = {
     **{f"kraftcheck/{each}": _OURS / each for each in ("osutil", "reference", "specs", "traces")},
     "tla_utils": Path(tla_utils.__file__).parent,
