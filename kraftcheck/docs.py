@@ -41,19 +41,6 @@ from tla_utils import read_manifest
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
-def models() -> str:
-    """The table of models, from specs/models.toml."""
-    rows = []
-    for model in read_manifest(SPECS / "models.toml").models.values():
-        if model.expect == "holds":
-            expected, depth = "holds", model.depth or "-"
-        else:
-            expected, depth = f"violates {model.property}", f"{model.length} steps"
-        states = f"{model.distinct:,}" if model.distinct else "-"
-        rows.append((model.name, model.tier, expected, states, depth, model.claim))
-    return table(("model", "tier", "expected", ">states", ">depth", "what it shows"), rows)
-
-
 def bugs(protocol: Protocol) -> str:
     """The table of a protocol's bugs: where each lives, what shows it, and who can see it."""
     rows = []
@@ -204,7 +191,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "transaction_anomalies": transaction_anomalies,
     "group_anomalies": group_anomalies,
     "foreign": foreign,
-    "models": models,
     "mutants": mutants,
     "bug_matrix": bug_matrix,
     "profile": profile,
@@ -215,7 +201,7 @@ PARTS: dict[str, Callable[[], str]] = {
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
-    *("specs/README.md", "docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
+    *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
     *("docs/measured/bugs.md", "docs/witness.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.

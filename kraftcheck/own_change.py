@@ -30,8 +30,6 @@ from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
 from tla_utils.overrides import read_module
 
 RESULT = "tried.json"
-BOUNDS = "bounds"
-"""The folder of the cfgs of known bugs' models without the bug."""
 HEADS = ("rule", "operator", "what it says")
 RUNS_SHARE = 0.5
 """The part of the time that runs have where models wait for what is left."""
@@ -81,7 +79,7 @@ def run(
         # First where changes of these rules are known to show: who waits hears of it early. Then
         # what is soon over, where changes of their neighbours show, and all else.
         near = related.bugs_near(protocol, replaced)
-        bounds, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
+        bounds, others = (related.bounds_of(of, manifest) for of in (bugs, near))
         models.sort(key=lambda each: each.distinct or 0)
         soon = sum((each.distinct or 0) < SOON_OVER for each in models)
         models = [*bounds, *models[:soon], *others, *models[soon:]]

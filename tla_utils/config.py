@@ -101,7 +101,7 @@ def _substitute(words: list[str]) -> tuple[str | None, str]:
     return None, words[0] if words else ""
 
 
-def render(config: Config) -> str:
+def cfg_text(config: Config) -> str:
     """The text of a cfg that says this."""
     return "".join(f"{line}\n" for line in _lines(config))
 
@@ -115,7 +115,7 @@ def _lines(config: Config) -> Iterator[str]:
     for left, value in config.assigned.items():
         yield f"  {left} = {written(value)}"
     for left, module, right in config.substituted:
-        yield f"  {left} <- {replacement(module, right)}"
+        yield f"  {left} <- {right if module is None else f'[{module}] {right}'}"
     for section, name in LISTED.items():
         if listed := getattr(config, name):
             yield section
@@ -129,8 +129,3 @@ def written(value: str) -> str:
         tight = word in ("]", "}", ",") or not text or text[-1] in "{["
         text += word if tight else f" {word}"
     return text
-
-
-def replacement(module: str | None, right: str) -> str:
-    """The right side of an arrow."""
-    return right if module is None else f"[{module}] {right}"

@@ -19,6 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tla_utils.config import cfg_text
 from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.manifest import (
@@ -32,6 +33,7 @@ from tla_utils.manifest import (
     same_counts,
 )
 from tla_utils.output import State, TlcResult, Verdict
+from tla_utils.overrides import find_module
 from tla_utils.runner import OUTPUT_FILE, ModuleText, Running, TlcJob, run_tlc
 
 # From about this many states on, the flags for long runs may pay. Processor seconds with the flags
@@ -148,7 +150,7 @@ def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_
     """Run one model and compare; a model that cannot be run is a result too, and is refused."""
     try:
         files = outline(manifest, model)
-        found = _run(manifest, model, files, options)
+        found = _run(manifest, model, options)
     except ToolError as error:
         return ModelResult(model, "unknown", reason=str(error), refused=True)
     result = ModelResult(
@@ -168,16 +170,26 @@ def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_
     return replace(result, matches=not reason, reason=reason)
 
 
-def _run(manifest: Manifest, model: Model, files: Outline, options: RunOptions) -> TlcResult:
-    root: Path | ModuleText = files.root_path
-    libraries = manifest.libraries
+def root_of(manifest: Manifest, model: Model) -> Path | ModuleText:
+    """The module that TLC is started on: with overlays one that extends them too.
+
+    Raises ToolError: there is no such module.
+    """
     if model.overlays:
         name = "_".join([model.module, *model.overlays])
         extended = ", ".join([model.module, *model.overlays])
-        root = ModuleText(name, f"---- MODULE {name} ----\nEXTENDS {extended}\n====\n")
+        return ModuleText(name, f"---- MODULE {name} ----\nEXTENDS {extended}\n====\n")
+    path = find_module(model.module, manifest.libraries)
+    if path is None:
+        raise ToolError(f"there is no module {model.module} in the folders of {manifest.path}")
+    return path
+
+
+def _run(manifest: Manifest, model: Model, options: RunOptions) -> TlcResult:
+    libraries = manifest.libraries
     job = TlcJob(
-        module=root,
-        cfg=manifest.root / model.config,
+        module=root_of(manifest, model),
+        cfg=cfg_text(model.config),
         libraries=libraries,
         heap_mb=model.heap_mb,
         workers=model.workers,

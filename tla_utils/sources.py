@@ -1,4 +1,4 @@
-"""What a model is made from, as one digest: the texts of its modules and of its cfg.
+"""What a model is made from, as one digest: the texts of its modules, and what its cfg says.
 
 Law of this file: remarks, blank lines and blanks at the end of a line make no difference, since
 they make none to TLC.
@@ -13,14 +13,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from tla_utils.config import cfg_text, read_config
 from tla_utils.overrides import find_module, read_module
 
 REMARK: Final = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 
 
-def source_digest(modules: Iterable[str], cfg: Path, libraries: Sequence[Path]) -> str:
-    """sha256 over the cfg, these modules and all that they extend or instantiate, as far as they
-    lie in `libraries`; others are TLC's own. Raises OSError."""
+def source_digest(modules: Iterable[str], cfg: str, libraries: Sequence[Path]) -> str:
+    """sha256 over the normal form of a cfg, these modules and all that they extend or instantiate,
+    as far as they lie in `libraries`; others are TLC's own. Raises OSError."""
     texts: dict[str, str] = {}
     waiting = list(modules)
     while waiting:
@@ -30,7 +31,7 @@ def source_digest(modules: Iterable[str], cfg: Path, libraries: Sequence[Path]) 
             texts[name] = path.read_text(encoding="utf-8")
             module = read_module(texts[name])
             waiting += [*module.extends, *module.instances]
-    texts[""] = cfg.read_text(encoding="utf-8")
+    texts[""] = cfg_text(read_config(cfg))
     told = [_without_remarks(texts[name]) for name in sorted(texts)]
     return sha256("\0".join(told).encode()).hexdigest()
 

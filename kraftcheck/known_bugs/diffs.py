@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.bugs.bug import Bug
-from tla_utils.config import read_config
+from tla_utils.config import cfg_text, read_config
 from tla_utils.definitions import definition, definitions, difference, renamed
 from tla_utils.errors import ToolError
 from tla_utils.overrides import find_module
@@ -77,8 +77,7 @@ def tla_diffs(entry: Bug) -> list[Replaced]:
     manifest = manifest_of(entry.protocol)
     models = [model for model in manifest.models.values() if model.bug == entry.id]
     if models:
-        cfg = read_text(manifest.root / models[0].config)
-        return overlay_diffs(cfg, models[0].overlays, manifest.libraries)
+        return overlay_diffs(cfg_text(models[0].config), models[0].overlays, manifest.libraries)
     # An overlay without a model: what it defines bears the names of what it replaces.
     if entry.replacement is None:
         return []

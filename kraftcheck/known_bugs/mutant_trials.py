@@ -44,7 +44,7 @@ from tla_utils import (
     ToolError,
     run_tlc,
 )
-from tla_utils.config import read_config
+from tla_utils.config import cfg_text, read_config
 from tla_utils.definitions import definitions
 from tla_utils.overrides import find_module, read_modules
 
@@ -186,7 +186,7 @@ class ModelBench:
         return ByModels(verdict=verdict, reason=reason, models=asked)
 
     def _cfg(self, model: Model) -> str:
-        return read_text(self._manifest.root / model.config)
+        return cfg_text(model.config)
 
     def _correct_cfg(self, model: Model) -> str:
         """The model's cfg without its bug."""

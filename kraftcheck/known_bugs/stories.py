@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kraftcheck.osutil.files import read_text
 from kraftcheck.traces.counterexamples import endings
 from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult, run_tlc
-from tla_utils.config import read_config
+from tla_utils.config import cfg_text, read_config
 from tla_utils.errors import ToolError
 from tla_utils.manifest import outline
+from tla_utils.models import root_of
 from tla_utils.output import State
 from tla_utils.values import Function, ModelValue, Record, render
 
@@ -123,7 +123,7 @@ def ways(
     if teller is None:
         return None
     name, variables = teller
-    cfg = read_text(manifest.root / model.config)
+    cfg = cfg_text(model.config)
     declared, given = overridden_names(cfg, states)
     story = ",\n".join(
         "[" + ", ".join(f"{v} |-> {render(state.values[v])}" for v in variables) + "]"
@@ -158,13 +158,10 @@ def find(
 
     timeout_s: None is what the manifest says. Raises ToolError: there is none, or no time.
     """
-    files = outline(manifest, model)
-    root: Any = files.root_path
-    if model.overlays:
-        root = root_module("Found", [model.module, *model.overlays], "")
+    outline(manifest, model)
     job = TlcJob(
-        module=root,
-        cfg=manifest.root / model.config,
+        module=root_of(manifest, model),
+        cfg=cfg_text(model.config),
         libraries=manifest.libraries,
         heap_mb=model.heap_mb,
         timeout_s=timeout_s or model.timeout_s,

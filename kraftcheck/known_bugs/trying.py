@@ -32,6 +32,7 @@ from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.picture import write_page
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
+from tla_utils.config import read_config
 from tla_utils.models import told_as
 
 BROKEN, UNKNOWN = "broken", "unknown"
@@ -106,7 +107,7 @@ def try_models(
     found, end = [], monotonic() + timeout_s
     for at, model in enumerate(models):
         left = end - monotonic()
-        reason = unsuitable(own, manifest, model)
+        reason = unsuitable(own, model)
         if reason:
             said = OfModel(model=model.name, verdict=LEFT_OUT, reason=reason)
         elif left < LEAST_S:
@@ -128,7 +129,9 @@ def _try_model(
     timeout_s: float,
 ) -> OfModel:
     cfg = out / f"{model.name}.cfg"
-    artifacts.write_whole(cfg, cfg_with(own, manifest, model))
+    text = cfg_with(own, manifest, model)
+    config = read_config(text)
+    artifacts.write_whole(cfg, text)
     job = TlcJob(
         module=stories.root_module("Tried", [model.module, own.module], ""),
         cfg=cfg,
@@ -143,7 +146,7 @@ def _try_model(
     result = run_tlc(job)
     if result.kind == "error":
         raise BadInput(f"{own.path}: TLC cannot use it in model {model.name}: {result.reason}")
-    with_own = replace(model, overlays=(own.module,), config=str(cfg.absolute()))
+    with_own = replace(model, overlays=(own.module,), config=config)
     ways, lines = _story(own, manifest, with_own, result, options)
     if len(result.counterexample) > 1:
         page = out / drawn_in(model.name)

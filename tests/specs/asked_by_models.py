@@ -30,6 +30,7 @@ from kraftcheck.specs import SPECS
 from kraftcheck.traces.counterexamples.readings import reading_of
 from kraftcheck.traces.jobs.abstraction import constant_name
 from tla_utils import ToolError
+from tla_utils.config import cfg_text
 from tla_utils.manifest import read_manifest
 from tla_utils.settings import constants_of
 
@@ -79,13 +80,13 @@ def _is_within(value: Any, drawn: Any) -> bool:
 
 
 def _models(protocol: Protocol) -> Iterator[dict[str, Any]]:
-    path = SPECS / (protocol.modules or protocol.name) / "models.toml"
     world, reading = protocol.world, reading_of(protocol.name)
     assert world is not None
+    path = Path(protocol.modules or SPECS) / "models.toml"
     for model in read_manifest(path).models.values():
-        if model.bug:
+        if model.bug or model.folder != ("" if protocol.modules else protocol.name):
             continue
-        texts = constants_of((path.parent / model.config).read_text("utf-8"))
+        texts = constants_of(cfg_text(model.config))
         try:
             given = (
                 msgspec.structs.asdict(reading.constants(texts))

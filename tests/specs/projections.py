@@ -29,7 +29,8 @@ import msgspec
 from kraftcheck.specs import SPECS
 from tests.specs.answers import AGAIN, HERE, UPDATE, digest_of
 from tests.specs.cfgs import LIBRARIES
-from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
+from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest, run_tlc
+from tla_utils.config import cfg_text
 from tla_utils.values import Value
 
 _SEEN = r"""
@@ -112,8 +113,8 @@ _REDUCED: Mapping[str, str] = {
 
 
 # What the reduced models check, read from one of them.
-_MODEL = (SPECS / "partition" / "models" / "partition-crash.cfg").read_text("utf-8")
-_PROPERTIES = _MODEL[_MODEL.index("INVARIANTS\n") + len("INVARIANTS\n") :]
+_MODEL = read_manifest(SPECS / "models.toml").models["partition-crash"]
+_PROPERTIES = cfg_text(_MODEL.config).partition("INVARIANTS\n")[2]
 
 
 @dataclass(frozen=True, slots=True)

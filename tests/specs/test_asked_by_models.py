@@ -29,10 +29,10 @@ def test_it_is_what_the_models_have() -> None:
 def test_a_model_that_asks_for_more_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(SPECS, tmp_path / "specs")
     monkeypatch.setattr(asked_by_models, "SPECS", tmp_path / "specs")
-    cfg = tmp_path / "specs/voters/models/voters-one.cfg"
-    text = cfg.read_text("utf-8")
-    cfg.write_text(text.replace("FetchMaxRecords = 1", "FetchMaxRecords = 3"), "utf-8")
-    assert text != cfg.read_text("utf-8")
+    table = tmp_path / "specs/voters/models.toml"
+    text = table.read_text("utf-8")
+    table.write_text(text.replace("FetchMaxRecords = 1", "FetchMaxRecords = 3"), "utf-8")
+    assert text != table.read_text("utf-8")
     assert {"fetch_max_records": 3} in asked(BY_NAME["voters"])
     assert WRITTEN.read_text("utf-8") != written()
 
