@@ -32,7 +32,7 @@ from kraftcheck.reference.kit.protocol import (
     World,
 )
 from kraftcheck.reference.protocols import ProtocolError, kind_of_row, raised
-from kraftcheck.reference.sim.asked_by_models import ASKED
+from kraftcheck.reference.sim.asked_by_models import asked_by_models
 from kraftcheck.reference.sim.choices import Chooser, chance
 from kraftcheck.reference.sim.family import Circular, ClientLog, Family, Manner, brief
 from kraftcheck.reference.sim.interning import KnownInput, KnownRow
@@ -561,7 +561,7 @@ def on_request(protocol: Protocol) -> list[dict[str, Any]]:
     """Constants that no run draws: what TLC's models of the protocol ask for
     (tests/specs/asked_by_models.py), then what it has on request itself."""
     own = _world(protocol).on_request
-    return [*ASKED.get(protocol.name, ()), *[{of: each} for of in own for each in own[of]]]
+    return [*asked_by_models(protocol.name), *[{of: each} for of in own for each in own[of]]]
 
 
 def _called(protocol: Protocol, own: Mapping[str, Any]) -> str:
