@@ -163,11 +163,10 @@ def test_a_bug_is_something_replaced_and_nothing_else(entry: Bug) -> None:
 
 
 @of_each
-def test_its_file_and_class_bear_its_id(entry: Bug) -> None:
+def test_its_class_bears_its_id(entry: Bug) -> None:
+    """Z24 is Z23 in other circumstances."""
     assert entry.replacement is not None
-    module = entry.replacement.__module__.rpartition(".")[2]
-    assert entry.replacement.__name__.lower() == module.replace("_", "")
-    assert module.startswith("z23" if entry.id == "Z24" else entry.id.lower())
+    assert entry.replacement.__name__.startswith("Z23" if entry.id == "Z24" else entry.id)
 
 
 # --- Looking up

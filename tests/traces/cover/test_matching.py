@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.reference.kit.cover import Result
 from kraftcheck.reference.partition.broker import BROKER_HANDLERS
 from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
-from kraftcheck.reference.quorum.bugs.z13_vote_forgotten import Z13VoteForgotten
+from kraftcheck.reference.quorum.bugs import Z13VoteForgotten
 from kraftcheck.reference.quorum.cover.composition import Scripted
 from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.messages import VoteRequest

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.reference.partition.broker import BrokerHandlers
-from kraftcheck.reference.partition.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
+from kraftcheck.reference.partition.bugs import Z35NoCompareAndSet
 from kraftcheck.reference.partition.cover.composition import PartitionComposition, composition_of
 from kraftcheck.reference.partition.cover.mutants import mutants
 from kraftcheck.reference.partition.messages import (
