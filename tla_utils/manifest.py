@@ -40,7 +40,13 @@ from kraftcheck.osutil.files import read_text, read_toml
 from tla_utils.config import Config, written
 from tla_utils.errors import ToolError, nearest, some
 from tla_utils.model_table import KEYS, Run, read_runs
-from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
+from tla_utils.overrides import (
+    ModuleSource,
+    check_overrides,
+    find_module,
+    read_module,
+    read_modules,
+)
 
 # Folders beside the manifest in which modules lie; "" is the manifest's own.
 FOLDERS = ("", "models", "bugs", "steps", "stories", "profiles")
@@ -458,12 +464,20 @@ def lint(manifest: Manifest, required: Mapping[str, Sequence[str]]) -> list[str]
 
 
 def _unlisted(manifest: Manifest) -> Iterator[str]:
-    """Overlays that no model uses."""
+    """Of the modules of overlays what no model uses: all of one, or a definition."""
     overlays = {name for model in manifest.models.values() for name in model.overlays}
     roots = {model.module for model in manifest.models.values()}
+    configs = [model.config for model in manifest.models.values()]
+    used = {right for config in configs for _, _, right in config.substituted}
+    used |= {name for config in configs for name in (*config.invariants, *config.properties)}
     for path in [each for of in manifest.folders for each in sorted((of / "bugs").glob("*.tla"))]:
+        place = os.path.relpath(path, manifest.root)
         if path.stem not in overlays | roots:
-            yield f"{os.path.relpath(path, manifest.root)} is in no model"
+            yield f"{place} is in no model"
+        elif path.stem not in roots:
+            own = read_module(read_text(path)).definitions
+            asked = used | {word for each in own.values() for word in each.words}
+            yield from (f"{name} of {place} is in no model" for name in own if name not in asked)
 
 
 def _ambiguous(manifest: Manifest) -> Iterator[str]:

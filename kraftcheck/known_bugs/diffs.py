@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,19 +75,9 @@ def tla_diffs(entry: Bug) -> list[Replaced]:
     """The operators that the bug's first model replaces against those of the correct modules."""
     manifest = manifest_of(entry.protocol)
     models = [model for model in manifest.models.values() if model.bug == entry.id]
-    if models:
-        return overlay_diffs(cfg_text(models[0].config), models[0].overlays, manifest.libraries)
-    # An overlay without a model: what it defines bears the names of what it replaces.
-    if entry.replacement is None:
+    if not models:
         return []
-    name = entry.replacement.__name__
-    path = find_module(name, manifest.libraries)
-    if path is None:
-        return []
-    prefix = re.compile(r"Z\d+_")
-    names = [each.name for each in definitions(read_text(path))]
-    replaced = {prefix.sub("", each): each for each in names if prefix.match(each)}
-    return [_tla_diff(old, new, None, (name,), manifest.libraries) for old, new in replaced.items()]
+    return overlay_diffs(cfg_text(models[0].config), models[0].overlays, manifest.libraries)
 
 
 def overlay_diffs(cfg: str, overlays: tuple[str, ...], folders: list[Path]) -> list[Replaced]:

@@ -123,7 +123,7 @@ class Bounds:
 
     replicas: "Two" or "Three". any_order: any valid leader may be elected, else Kafka's order.
     common, messages, reduced: constants that differ from the defaults above.
-    bug: the module of an overlay; rules: what it replaces in PartitionRules.
+    bug: its id; rules: what it replaces in PartitionRules.
     judged: search with every property of the reduced models, on past each violation.
     """
 
@@ -239,7 +239,7 @@ def _search(
     cfg += f"  Replicas <- {bounds.replicas}\n" + (_ANY_ORDER if bounds.any_order else "")
     cfg += _overrides(bounds) + more + ("VIEW AliveView\n" if more else "")
     cfg += "INVARIANTS\n  Shown\n" + (_PROPERTIES if bounds.judged else "")
-    extended = ", ".join(filter(None, [module, bounds.bug]))
+    extended = ", ".join(filter(None, [module, bounds.bug and "PartitionBugs"]))
     root = f"---- MODULE Projected ----\nEXTENDS {extended}\n{_SEEN % outside}====\n"
     job = TlcJob(
         module=ModuleText("Projected", root),
@@ -255,9 +255,7 @@ def _search(
 
 def _overrides(bounds: Bounds) -> str:
     """The cfg lines that put the bug in place; its operators begin with its number."""
-    return "".join(
-        f"  {rule} <- [PartitionRules] {(bounds.bug or '')[:3]}_{rule}\n" for rule in bounds.rules
-    )
+    return "".join(f"  {rule} <- [PartitionRules] {bounds.bug}_{rule}\n" for rule in bounds.rules)
 
 
 def _complete(result: TlcResult, judged: bool) -> frozenset[Value]:

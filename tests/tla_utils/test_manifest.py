@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.tla_utils.toyspecs import CHECKED, HEAD, MANIFEST, add, replacing, write, write_specs
+from tests.tla_utils.toyspecs import (
+    CHECKED,
+    HEAD,
+    MANIFEST,
+    add,
+    overlay,
+    replacing,
+    write,
+    write_specs,
+)
 from tla_utils.config import cfg_text
 from tla_utils.errors import ToolError
 from tla_utils.manifest import lint, outline, read_manifest
@@ -312,7 +321,12 @@ def test_a_manifest_in_order_has_no_complaint(tmp_path: Path) -> None:
 def test_lint_compares_the_manifest_with_the_folder(tmp_path: Path) -> None:
     path = write_specs(tmp_path)
     write(tmp_path, "bugs/T09Spare.tla", "---- MODULE T09Spare ----\n====\n")
-    assert lint(read_manifest(path), REQUIRED) == ["bugs/T09Spare.tla is in no model"]
+    more = overlay("T01Unbounded").replace("====", "Asked == 1\nT09_MayGrow(n) == Asked = n\n====")
+    write(tmp_path, "bugs/T01Unbounded.tla", more)
+    assert lint(read_manifest(path), REQUIRED) == [
+        "T09_MayGrow of bugs/T01Unbounded.tla is in no model",
+        "bugs/T09Spare.tla is in no model",
+    ]
 
 
 def test_lint_wants_required_properties_checked_or_omitted_with_a_reason(tmp_path: Path) -> None:

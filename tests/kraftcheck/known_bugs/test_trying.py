@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace as replaced
@@ -29,6 +30,7 @@ from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.specs import SPECS
+from tests.reference.bugs.files import overlay_file
 from tla_utils import Model, RunOptions, find_jar, find_java, read_manifest
 from tla_utils.manifest import Manifest
 from tla_utils.overrides import check_overrides, read_modules
@@ -201,11 +203,8 @@ def test_every_bug_that_is_said_to_be_found_further_is_missed_here() -> None:
 @pytest.mark.tlc
 def test_a_known_bug_under_another_name_is_found_at_its_bounds(tmp_path: Path) -> None:
     """No small model shows it."""
-    text = (SPECS / "partition" / "bugs" / "Z42UncleanStaysEligible.tla").read_text("utf-8")
-    mine = text.replace("Z42UncleanStaysEligible", "Mine").replace("Z42_", "Mine_")
-    (tmp_path / "Mine.tla").write_text(mine, "utf-8")
     manifest = manifest_of("partition")
-    own = read_overlay(tmp_path / "Mine.tla", manifest)
+    own = read_overlay(overlay_file("Z42", "Mine", tmp_path), manifest)
     bugs = bugs_with("partition", {"target_elr"})
     assert "Z42" in {each.id for each in bugs}
     models = [m for m in bounds_of(bugs, manifest) if m.name == "bounds-of-Z42"]
@@ -228,9 +227,7 @@ def test_first_comes_where_known_bugs_show_and_the_longest_is_named(
         return [OfModel(model="m", verdict="holds", distinct=6, correct=5), late]
 
     monkeypatch.setattr(trying, "try_models", tried)
-    text = (SPECS / "quorum" / "bugs" / "Z12FollowersRefusePreVotes.tla").read_text("utf-8")
-    mine = tmp_path / "Mine.tla"
-    mine.write_text(text.replace("Z12FollowersRefusePreVotes", "Mine").replace("Z12_", "Mine_"))
+    mine = overlay_file("Z12", "Mine", tmp_path)
     shown = try_it(tmp_path / "out", "--overlay", str(mine))
     assert shown.exit_code == 2, shown.output
     bounds = [name.startswith("bounds-of-") for name in asked]
@@ -456,8 +453,9 @@ def test_every_known_bug_could_be_tried(entry: Bug, manifest: Manifest) -> None:
     """The names on both sides are those that `try` compares."""
     models = [m for m in manifest.models.values() if m.bug == entry.id and m.overlays]
     for model in models:
-        prefix = model.overlays[0][:3]
-        put = [old for old, _, new in model.config.substituted if new.startswith(f"{prefix}_")]
+        assert entry.replacement is not None
+        prefix = re.sub(r"(?<=\d)\D.*", "_", entry.replacement.__name__)
+        put = [old for old, _, new in model.config.substituted if new.startswith(prefix)]
         names = {snake(name.removeprefix("Step_")) for name in put}
         assert names <= set(entry.replaces)
         # An overlay alone has to lead to the bugs of its own protocol.
