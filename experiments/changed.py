@@ -3,10 +3,10 @@
     .venv/bin/python -m experiments.changed Z166 DIR
     .venv/bin/python -m experiments.downgraded --jars DIR
 
-The change of a find is `fix.patch` in its folder below finds, as `git apply` takes them in a checkout of Kafka. Where one
-changes the definition of a message, `generated.patch` beside it changes the class that Kafka's build
-generates from it. DIR is given the classes of the files that are changed. With DIR first on the
-class path the experiment should not show the find any more.
+The change of a find is `fix.patch` in its folder below finds, as `git apply` takes it in a checkout
+of Kafka. Where it changes the definition of a message, `generated.patch` beside it changes the
+class that Kafka's build generates from it. DIR is given the classes of the files that are changed.
+With DIR first on the class path the experiment should not show the find any more.
 
 Ends with 0, or with 3 if it could not be done.
 """
