@@ -24,7 +24,7 @@ from tla_utils import Manifest, Model, read_manifest
 from tla_utils.config import cfg_text
 from tla_utils.definitions import definitions
 from tla_utils.manifest import DEADLOCK, outline
-from tla_utils.models import root_of
+from tla_utils.models import overlays_of, root_of
 from tla_utils.overrides import find_module, read_modules
 from tla_utils.runner import ModuleText
 
@@ -109,7 +109,7 @@ def _modules(manifest: Manifest, model: Model) -> dict[str, str]:
         path = find_module(name, manifest.libraries)
         assert path is not None, "read_modules has found it"
         found[name] = read_text(path)
-    return found
+    return found | overlays_of(manifest, model)
 
 
 def _manifest(folder: str, modules: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:

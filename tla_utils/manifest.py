@@ -50,6 +50,8 @@ from tla_utils.overrides import (
 
 # Folders beside the manifest in which modules lie; "" is the manifest's own.
 FOLDERS = ("", "models", "bugs", "steps", "stories", "profiles")
+OVERLAYS = "bugs"
+"""The folder of modules with definitions that models put in the place of others."""
 DEADLOCK = "deadlock"
 DEFAULT_TIMEOUT_S = 600.0
 
@@ -470,7 +472,7 @@ def _unlisted(manifest: Manifest) -> Iterator[str]:
     configs = [model.config for model in manifest.models.values()]
     used = {right for config in configs for _, _, right in config.substituted}
     used |= {name for config in configs for name in (*config.invariants, *config.properties)}
-    for path in [each for of in manifest.folders for each in sorted((of / "bugs").glob("*.tla"))]:
+    for path in [each for of in manifest.folders for each in sorted((of / OVERLAYS).glob("*.tla"))]:
         place = os.path.relpath(path, manifest.root)
         if path.stem not in overlays | roots:
             yield f"{place} is in no model"

@@ -19,12 +19,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kraftcheck.osutil.files import read_text
 from tla_utils.config import cfg_text
+from tla_utils.definitions import asked
 from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.manifest import (
     DEADLOCK,
     DEFAULT_TIMEOUT_S,
+    OVERLAYS,
     Manifest,
     Model,
     Outline,
@@ -185,12 +188,28 @@ def root_of(manifest: Manifest, model: Model) -> Path | ModuleText:
     return path
 
 
+def overlays_of(manifest: Manifest, model: Model) -> dict[str, str]:
+    """By name, the texts of a model's overlays with nothing in them but what it asks for.
+
+    What all bugs of a protocol put in the place of operators is one module. TLC reads of it what
+    the model has: so another bug is no other question, and changes nothing that depends on the
+    order in which TLC meets words, such as which counterexample to liveness it finds.
+    """
+    found = {}
+    for name in model.overlays:
+        path = find_module(name, manifest.libraries)
+        if path is not None and path.parent.name == OVERLAYS:
+            found[name] = asked(read_text(path), cfg_text(model.config))
+    return found
+
+
 def _run(manifest: Manifest, model: Model, options: RunOptions) -> TlcResult:
     libraries = manifest.libraries
     job = TlcJob(
         module=root_of(manifest, model),
         cfg=cfg_text(model.config),
         libraries=libraries,
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         workers=model.workers,
         timeout_s=model.timeout_s,

@@ -20,7 +20,7 @@ from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult
 from tla_utils.config import cfg_text, read_config
 from tla_utils.errors import ToolError
 from tla_utils.manifest import outline
-from tla_utils.models import root_of
+from tla_utils.models import overlays_of, root_of
 from tla_utils.output import State
 from tla_utils.values import Function, ModelValue, Record, render
 
@@ -135,6 +135,7 @@ def ways(
         cfg=f"INIT TellInit\nNEXT TellNext\n{constants_text(cfg)}{given}"
         "CONSTANT Story <- StoryTold\nINVARIANT NotOver\n",
         libraries=[*manifest.libraries, *beside],
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         timeout_s=600,
         deadlock=False,
@@ -163,6 +164,7 @@ def find(
         module=root_of(manifest, model),
         cfg=cfg_text(model.config),
         libraries=manifest.libraries,
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         timeout_s=timeout_s or model.timeout_s,
         deadlock=model.deadlock,

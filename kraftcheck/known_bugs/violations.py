@@ -24,6 +24,7 @@ from kraftcheck.osutil.files import read_bytes
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.config import cfg_text
 from tla_utils.manifest import outline
+from tla_utils.models import overlays_of
 from tla_utils.output import State
 from tla_utils.sources import source_digest
 from tla_utils.values import parse, render
@@ -73,7 +74,8 @@ def load(manifest: Manifest, model: Model) -> Counterexample | None:
 def digest_of(manifest: Manifest, model: Model) -> str:
     """What `Counterexample.of` has to be for TLC to find it again."""
     modules = [model.module, *model.overlays]
-    return source_digest(modules, cfg_text(model.config), manifest.libraries)
+    beside = overlays_of(manifest, model)
+    return source_digest(modules, cfg_text(model.config), manifest.libraries, beside)
 
 
 def is_current(manifest: Manifest, model: Model) -> bool:
@@ -135,6 +137,7 @@ def search_on(
         module=stories.root_module("Prefix", [model.module, *model.overlays], body),
         cfg=f"INIT PrefixInit\nNEXT MCNext\n{given}{stories.without_specification(cfg)}",
         libraries=manifest.libraries,
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         timeout_s=model.timeout_s,
         deadlock=False,

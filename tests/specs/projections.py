@@ -28,7 +28,7 @@ import msgspec
 
 from kraftcheck.specs import SPECS
 from tests.specs.answers import AGAIN, HERE, UPDATE, digest_of
-from tests.specs.cfgs import LIBRARIES
+from tests.specs.cfgs import LIBRARIES, beside
 from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest, run_tlc
 from tla_utils.config import cfg_text
 from tla_utils.values import Value
@@ -245,6 +245,7 @@ def _search(
         module=ModuleText("Projected", root),
         cfg=cfg,
         libraries=LIBRARIES,
+        beside=beside(extended, cfg),
         deadlock=False,
         go_on=bounds.judged,
         heap_mb=3072,

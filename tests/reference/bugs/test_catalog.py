@@ -277,11 +277,11 @@ def test_the_overlays_of_the_specs_replace_the_same_rules(specs_dir: Path) -> No
 def test_an_overlay_that_differs_is_reported(tmp_path: Path) -> None:
     bugs = tmp_path / "quorum" / "bugs"
     bugs.mkdir(parents=True)
-    text = "Z06_VoteGranted(row, m) == TRUE\nZ99_LogOk(row, m) == TRUE\n"
+    text = "Z06_VoteGranted(row, m) == TRUE\nZ999_LogOk(row, m) == TRUE\n"
     (bugs / "QuorumBugs.tla").write_text(text, "utf-8")
     assert disagreements(tmp_path) == [
         "Z06 of QuorumBugs: replaces ['vote_granted']",
-        "Z99 of QuorumBugs: not in the catalogue",
+        "Z999 of QuorumBugs: not in the catalogue",
     ]
 
 
