@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kraftcheck.artifacts import checkout
-from kraftcheck.known_bugs import matrix, mutants as mutant_list
+from kraftcheck.known_bugs import matrix
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.catalog import bugs_of
 from kraftcheck.reference.clients.promises import (
@@ -28,7 +28,6 @@ from kraftcheck.reference.clients.promises import (
 )
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
-from kraftcheck.specs import SPECS
 from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from kraftcheck.traces.checkers.atomicity import ACROSS
 from kraftcheck.traces.checkers.groups import GROUPS
@@ -36,7 +35,6 @@ from kraftcheck.traces.cover import life_cycles
 from kraftcheck.traces.foreign.describe import tables
 from kraftcheck.traces.foreign.profiles import Entry, names, read_profile
 from kraftcheck.traces.schema import TABLES, describe
-from tla_utils import read_manifest
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -170,12 +168,6 @@ def bug_matrix() -> str:
     return matrix.markdown(matrix.matrix())
 
 
-def mutants() -> str:
-    """The specs' mutants, and what came of them."""
-    manifest = read_manifest(SPECS / "models.toml")
-    return mutant_list.markdown(manifest, mutant_list.stored())
-
-
 def profile() -> str:
     """The entries of all profiles, from specs/*/profiles, each once."""
     found: dict[Entry, list[str]] = {}
@@ -191,7 +183,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "transaction_anomalies": transaction_anomalies,
     "group_anomalies": group_anomalies,
     "foreign": foreign,
-    "mutants": mutants,
     "bug_matrix": bug_matrix,
     "profile": profile,
     "promises": promises,

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
-from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import attempts, mutant_trials, mutants as catalogue
-from kraftcheck.known_bugs.equivalents import EQUIVALENT
-from kraftcheck.known_bugs.mutant_trials import IN_MODELS, STEPS, ModelBench, StepBench
-from kraftcheck.known_bugs.mutants import (
+from kraftcheck.known_bugs import attempts
+from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.step_frames import step_frame
+from tests.mutation.specs import mutants as catalogue, trials
+from tests.mutation.specs.__main__ import PAGE, main, rewritten
+from tests.mutation.specs.equivalents import EQUIVALENT
+from tests.mutation.specs.mutants import (
     CAUGHT,
     EQUAL,
     NOT_CAUGHT,
@@ -28,10 +31,7 @@ from kraftcheck.known_bugs.mutants import (
     Result,
     Stored,
 )
-from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
-from kraftcheck.reference.partition.types import PartitionConstants
-from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.step_frames import step_frame
+from tests.mutation.specs.trials import IN_MODELS, STEPS, ModelBench, StepBench
 from tla_utils import Manifest, RunOptions, read_manifest
 
 DROPPED = "QuorumRules.MayAnnounceLeader.2"
@@ -84,8 +84,8 @@ def test_a_mutant_is_judged(manifest: Manifest, id: str, model: str, verdict: st
 def test_models_of_bugs_in_the_same_decision_come_first(manifest: Manifest) -> None:
     bench = ModelBench(manifest, RunOptions())
     names = bench.names(mutant(manifest, "PartitionRules.EnoughInSync.1"))
-    assert {"Z41", "Z50"} <= {*names[: -len(mutant_trials.MODELS["PartitionRules"])]}
-    assert names[-1] == mutant_trials.MODELS["PartitionRules"][-1]
+    assert {"Z41", "Z50"} <= {*names[: -len(trials.MODELS["PartitionRules"])]}
+    assert names[-1] == trials.MODELS["PartitionRules"][-1]
 
 
 # -- By steps
@@ -134,7 +134,7 @@ def test_the_frame_of_attempts_on_a_broker_judges_what_is_disabled() -> None:
 def test_decisions_are_asked_in_the_frames_that_use_them() -> None:
     constants = PartitionConstants((0, 1, 2), 2)
     of_broker, of_controller = (
-        mutant_trials.uses(step_frame(kind, constants), "PartitionRules")
+        trials.uses(step_frame(kind, constants), "PartitionRules")
         for kind in (BROKER, CONTROLLER_KIND)
     )
     assert "FetchEpochError" in of_broker - of_controller
@@ -237,7 +237,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_steps_come_first_and_what_they_refuse_last(manifest: Manifest) -> None:
     results: dict[str, Result] = {}
     asked: list[tuple[str, str]] = []
-    for one, by in mutant_trials.waiting(manifest, ["QuorumRules"], results):
+    for one, by in trials.waiting(manifest, ["QuorumRules"], results):
         asked.append((one.id, by))
         known = results.get(one.id)
         if by == STEPS:
@@ -249,7 +249,7 @@ def test_steps_come_first_and_what_they_refuse_last(manifest: Manifest) -> None:
     number = len([*catalogue.mutants(manifest, "QuorumRules")])
     assert [by for _, by in asked] == [STEPS] * number + [IN_MODELS] * number
     assert asked[-1] == (DROPPED, IN_MODELS)
-    assert not [*mutant_trials.waiting(manifest, ["QuorumRules"], results)]
+    assert not [*trials.waiting(manifest, ["QuorumRules"], results)]
 
 
 def test_judging_stops_when_it_is_told_to(
@@ -258,19 +258,23 @@ def test_judging_stops_when_it_is_told_to(
     monkeypatch.setattr(StepBench, "__init__", lambda *_: None)
     monkeypatch.setattr(StepBench, "judge", lambda *_: BySteps(refused=0, of=1))
     results: dict[str, Result] = {}
-    mutant_trials.judge_all(
-        manifest, ["QuorumRules"], RunOptions(), results, lambda *_: len(results) < 3
-    )
+    trials.judge_all(manifest, ["QuorumRules"], RunOptions(), results, lambda *_: len(results) < 3)
     assert len(results) == 3
 
 
-def test_the_command_lists_them() -> None:
-    shown = CliRunner().invoke(cli, ["bugs", "mutants", "--quiet"])
-    assert shown.exit_code in (0, 1, 2)
-    assert "QuorumRules.LogOk.1" in shown.stdout and "m.lastEpoch > Last" in shown.stdout
+def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main() in (0, 1, 2)
+    shown = capsys.readouterr().out
+    assert "QuorumRules.LogOk.1" in shown and "m.lastEpoch > Last" in shown
 
 
-def test_of_a_module_only_its_own_are_listed() -> None:
-    shown = CliRunner().invoke(cli, ["bugs", "mutants", "--quiet", "--module", "QuorumRules"])
-    _, *lines = shown.stdout.splitlines()
+def test_of_a_module_only_its_own_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    main("--module", "QuorumRules")
+    _, *lines = capsys.readouterr().out.splitlines()
     assert lines and all(line.startswith("QuorumRules.") for line in lines)
+
+
+def test_the_table_in_the_documentation_is_fresh() -> None:
+    text = PAGE.read_text("utf-8")
+    assert "<!-- mutants -->" in text
+    assert rewritten(text) == text, "run `make docs`"

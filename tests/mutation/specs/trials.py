@@ -17,7 +17,9 @@ from dataclasses import replace
 import msgspec
 
 from kraftcheck.known_bugs import attempts
-from kraftcheck.known_bugs.mutants import (
+from kraftcheck.known_bugs.stories import root_module
+from kraftcheck.osutil.files import read_text
+from tests.mutation.specs.mutants import (
     CAUGHT,
     MODULES,
     NOT_CAUGHT,
@@ -31,8 +33,6 @@ from kraftcheck.known_bugs.mutants import (
     known_of,
     mutants,
 )
-from kraftcheck.known_bugs.stories import root_module
-from kraftcheck.osutil.files import read_text
 from tla_utils import (
     CheckOptions,
     Manifest,

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.known_bugs import mutants
-from kraftcheck.known_bugs.mutants import Mutant
 from kraftcheck.specs import SPECS
-from tests.kraftcheck.known_bugs import same_answers
+from tests.mutation.specs import mutants, same_answers
+from tests.mutation.specs.mutants import Mutant
 from tla_utils import RunOptions, read_manifest
 
 MANIFEST = read_manifest(SPECS / "models.toml")

@@ -3,7 +3,7 @@
 An argument says why the guard decides nothing in what the spec can reach: another guard says the
 same before it, or what it protects cannot occur. It is an argument and no proof; what was explored
 stands in mutants.json. Two are evaluated for every small row as well
-(tests/kraftcheck/known_bugs/same_answers.py).
+(tests/mutation/specs/same_answers.py).
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kraftcheck.known_bugs.mutants import Mutant
 from kraftcheck.known_bugs.stories import root_module
+from tests.mutation.specs.mutants import Mutant
 from tla_utils import Manifest, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.definitions import definitions
 
