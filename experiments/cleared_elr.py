@@ -30,11 +30,15 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
+from kraftcheck.live.artifacts import version
 from kraftcheck.live.cluster import Cluster
 
 B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
 CONTROLLER = "c1"
-CONFIGURE = "kafka.admin.ConfigCommand"
+CONFIGURE = (
+    "org.apache.kafka.tools.ConfigCommand" if version() >= "4.4" else "kafka.admin.ConfigCommand"
+)
+"""It moved in 4.4."""
 FAILED = re.compile(r".*(?:ERROR|FATAL).*registerBroker.*")
 REGISTERED_S = 40
 """A killed broker is registered again within its session's time, and some."""
@@ -68,7 +72,9 @@ def registered(cluster: Cluster) -> list[str]:
     """Waits until the broker is registered again. Returns the controller's failures meanwhile."""
     deadline = time.monotonic() + REGISTERED_S
     while time.monotonic() < deadline:
-        if re.search(r"Unfenced broker 3|fenced broker.*3.*has been unfenced", cluster.log(CONTROLLER)):
+        if re.search(
+            r"Unfenced broker 3|fenced broker.*3.*has been unfenced", cluster.log(CONTROLLER)
+        ):
             break
         time.sleep(1)
     return FAILED.findall(cluster.log(CONTROLLER))
