@@ -41,8 +41,13 @@ class Fetches(Owners):
         if not single:
             self._inside()
         self._begins(single)
+        self._stands()
         asked = self.judged & (r.kind == FETCH) & ~self.some
-        empty = indices(asked & (r.start >= 0))
+        empty = asked & (r.start >= 0)
+        if r.to is not None:
+            # Who went on without a record may have more to read from there.
+            empty &= r.to <= r.start
+        empty = indices(empty)
         if len(empty):
             self._found_nothing(empty)
         told = indices(self.judged & (r.end >= 0))
@@ -50,7 +55,7 @@ class Fetches(Owners):
         if len(told):
             self._told(told)
         self._replaced_before()
-        if len(told):
+        if len(told) or r.to is not None:
             # A log whose end was told is not empty, unless that is its first slot.
             self.saw = indices(self.low > base)
 
@@ -95,6 +100,33 @@ class Fetches(Owners):
                 at=at[early],
             )
 
+    def _stands(self) -> None:
+        """Where a fetch left its consumer: it was shown all records before that, and they were
+        there. Without gaps every offset has a record, so that none may be passed over.
+        """
+        r = self.r
+        if r.to is None:
+            return
+        reached = r.start.copy()
+        reached[self.full] = self.e_offset[self.until - 1] + 1
+        rows = indices(self.judged & (r.to > reached) & (reached >= 0))
+        since = self.near(r.segment[rows], reached[rows])
+        until = self.near(r.segment[rows], r.to[rows])
+        # Beyond all that is known of a log.
+        bare = (since == until) & (not (self.gaps or self.batch.compacted))
+        over = indices(since < until)
+        if len(over):
+            self._skipped("poll-skip", rows[over], since[over], until[over], behind=False)
+        bare_rows = rows[bare]
+        none = np.full(len(bare_rows), -1)
+        self._clash(
+            *("poll-skip", 1, "append", none, "read", bare_rows),
+            offset=r.to[bare_rows] - 1,
+            value=none,
+        )
+        known = indices(self.judged & (r.to > 0))
+        self.low[known] = np.maximum(self.low[known], self.near(r.segment[known], r.to[known]))
+
     def _told(self, told: Ints) -> None:
         """The end that was told: all records below it are there, none at or past it."""
         r = self.r
@@ -119,15 +151,19 @@ class Fetches(Owners):
                 value=np.full(len(some), -1),
             )
 
-    def _skipped(self, kind: str, reads: Ints, since: Ints, until: Ints) -> None:
-        """Fetches that passed over the records in slots [since, until)."""
+    def _skipped(
+        self, kind: str, reads: Ints, since: Ints, until: Ints, *, behind: bool = True
+    ) -> None:
+        """Fetches that passed over the records in slots [since, until). behind: they returned a
+        record that stands behind these.
+        """
         if self.any_taken:
             records = np.concatenate((ZERO, np.cumsum(self.owner[:-1] != TAKEN)))
             some = records[until] > records[since]
             reads, since, until = reads[some], since[some], until[some]
         if self.batch.compacted:
             # (Keys that nobody knows: what was returned stands behind, and may have replaced it.)
-            if self.batch.keys is None:
+            if self.batch.keys is None and behind:
                 return
             reads, since, until = self._unreplaced(reads, since, until)
         level = self._worth(since, until)

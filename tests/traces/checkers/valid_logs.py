@@ -68,7 +68,7 @@ def _assessed(setting: Setting, histories: Sequence[History], gaps: bool) -> Ass
     builder = Builder()
     for each in histories:
         ours = [o for o in each.operations if o.key is not None]
-        builder.add(ours, None, sessions_of(each.operations))
+        builder.add(ours, None, sessions_of(each.operations)[0])
     batch: LogBatch = builder.batch()
     if setting.configuration.compaction != "none":
         batch = compacted(batch, keyed=setting.configuration.compaction == "keyed")
