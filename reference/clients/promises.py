@@ -394,7 +394,7 @@ TABLE: Final[tuple[Row, ...]] = (
             "future-read",
             *_HALVES,
             "G1c",
-            "torn-offsets",
+            *("torn-offsets", "stale-offset", "unknown-offset", "offset-lost"),
             "refused-transaction",
         ),
     ),

@@ -41,8 +41,8 @@ from kraftcheck.traces.checkers.members import NONE, Builder, Commits, Members, 
 from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
+    GROUP_OPERATIONS,
     LOG_OPERATIONS,
-    MEMBER_OPERATIONS,
     OK,
     READ_UNCOMMITTED,
 )
@@ -92,7 +92,7 @@ def gaps_in(rows: Rows, configuration: Configuration) -> bool:
 
 def has_members(rows: Rows) -> bool:
     """As `has_members` of the same operations."""
-    return bool(rows.f.any_of(MEMBER_OPERATIONS).any())
+    return bool(rows.f.any_of(GROUP_OPERATIONS).any())
 
 
 def _pairs(processes: Ints, key: Words) -> Ints:

@@ -83,6 +83,7 @@ PLANTED: dict[str, tuple[tuple[Any, ...], ...]] = {
         (1, send("b", 1)),
     ),
     "unseen": ((0, send("a", 0)),),
+    "unread": ((0, send("a", 0)), (0, send("b", 1)), (1, poll((1, "b"), start=1))),
     "phantom": ((1, poll((0, "x"))),),
     "offset-acked-twice": ((0, send("a", 0)), (1, send("a", 0))),
     "append-order": ((0, send("b", 1)), (1, send("a", 0))),

@@ -72,7 +72,7 @@ def _assessed(setting: Setting, histories: Sequence[History], gaps: bool) -> Ass
     batch: LogBatch = builder.batch()
     if setting.configuration.compaction != "none":
         batch = compacted(batch, keyed=setting.configuration.compaction == "keyed")
-    return assess(batch, [setting.promise] * batch.segments, gaps=gaps)
+    return assess(batch, [setting.promise] * batch.segments, gaps=gaps, complete=False)
 
 
 def tally(setting: Setting, begin: int, end: int) -> Tally:
