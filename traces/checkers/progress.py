@@ -31,15 +31,13 @@ from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indi
 from kraftcheck.traces.checkers.findings import Broken
 from kraftcheck.traces.checkers.members import NONE, TAKEN, Members
 from kraftcheck.traces.checkers.offset_order import Order, unordered
-from kraftcheck.traces.checkers.offsets import Reads, justified
+from kraftcheck.traces.checkers.offsets import Justified, Reads, justified
 from kraftcheck.traces.checkers.verdict import Certificate
 
 
 def committed(m: Members) -> Iterator[Broken]:
     """stale-offset, unknown-offset, offset-lost, open-offset."""
-    t = m.told
-    reads = Reads(t.place, t.offset, t.offset, t.invoked, t.completed)
-    found = justified(m, reads)
+    t, found = m.told, alone(m)
     none = t.offset == UNKNOWN
     orders = unordered(m, found.right)
     together = [each for each in orders if each.violated]
@@ -53,6 +51,12 @@ def committed(m: Members) -> Iterator[Broken]:
         yield Broken(name, len(rows) + len(more), partial(_told, name, m, rows, more))
     open_ = [each for each in orders if not each.violated]
     yield Broken("open-offset", len(open_), partial(_in_no_order, "open-offset", m, open_))
+
+
+def alone(m: Members) -> Justified:
+    """What was told of committed offsets, each answer by itself."""
+    t = m.told
+    return justified(m, Reads(t.place, t.offset, t.offset, t.invoked, t.completed))
 
 
 def _in_no_order(name: str, m: Members, orders: Sequence[Order], at: int) -> Certificate:
