@@ -98,7 +98,7 @@ def test_what_is_not_found_out_is_unknown(monkeypatch: pytest.MonkeyPatch) -> No
     said = [("commit", at, 50 + at, at % 3) for at in range(12)]
     found = check_history(register(*said, ("told", 20, 90, 1), ("told", 21, 91, 2)))
     assert (found.verdict, [each.name for each in found.anomalies]) == ("unknown", ["open-offset"])
-    assert "took too long" in str(found)
+    assert "was not found out" in str(found)
 
 
 def drawn(draw: random.Random) -> Iterator[tuple[str, int, int | None, int]]:
@@ -133,7 +133,7 @@ def agrees(seed: int) -> bool | None:
 
 def test_agrees_with_every_order_tried() -> None:
     found = [agrees(seed) for seed in range(3000)]
-    assert found.count(True) > 400 and found.count(False) > 40, found
+    assert found.count(True) > 400 and found.count(False) > 15, found
 
 
 @pytest.mark.parametrize("fault", ["nothing matters", "nobody looks"])
