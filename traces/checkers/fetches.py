@@ -44,9 +44,7 @@ class Fetches(Owners):
         self._stands()
         asked = self.judged & (r.kind == FETCH) & ~self.some
         empty = asked & (r.start >= 0)
-        if r.to is not None:
-            # Who went on without a record may have more to read from there.
-            empty &= r.to <= r.start
+        empty[self.went_on] = False  # There may be more to read from where it went on to.
         empty = indices(empty)
         if len(empty):
             self._found_nothing(empty)
@@ -55,7 +53,7 @@ class Fetches(Owners):
         if len(told):
             self._told(told)
         self._replaced_before()
-        if len(told) or r.to is not None:
+        if len(told) or len(self.went_on):
             # A log whose end was told is not empty, unless that is its first slot.
             self.saw = indices(self.low > base)
 
@@ -102,30 +100,17 @@ class Fetches(Owners):
 
     def _stands(self) -> None:
         """Where a fetch left its consumer: it was shown all records before that, and they were
-        there. Without gaps every offset has a record, so that none may be passed over.
+        there.
         """
-        r = self.r
-        if r.to is None:
+        rows = self.went_on
+        if self.r.to is None or not len(rows):
             return
-        reached = r.start.copy()
-        reached[self.full] = self.e_offset[self.until - 1] + 1
-        rows = indices(self.judged & (r.to > reached) & (reached >= 0))
-        since = self.near(r.segment[rows], reached[rows])
-        until = self.near(r.segment[rows], r.to[rows])
-        # Beyond all that is known of a log.
-        bare = (since == until) & (not (self.gaps or self.batch.compacted))
+        since = self.near(self.r.segment[rows], self.shown_to)
+        until = self.near(self.r.segment[rows], self.r.to[rows])
         over = indices(since < until)
         if len(over):
             self._skipped("poll-skip", rows[over], since[over], until[over], behind=False)
-        bare_rows = rows[bare]
-        none = np.full(len(bare_rows), -1)
-        self._clash(
-            *("poll-skip", 1, "append", none, "read", bare_rows),
-            offset=r.to[bare_rows] - 1,
-            value=none,
-        )
-        known = indices(self.judged & (r.to > 0))
-        self.low[known] = np.maximum(self.low[known], self.near(r.segment[known], r.to[known]))
+        self.low[rows] = np.maximum(self.low[rows], until)
 
     def _told(self, told: Ints) -> None:
         """The end that was told: all records below it are there, none at or past it."""

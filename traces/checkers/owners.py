@@ -68,6 +68,7 @@ class Owners:
         self.of_appends = Spread(self.a.segment, batch.segments)
         self.of_reads = Spread(self.r.segment, batch.segments)
         self._told_records()
+        self._told_positions()
         self.ambiguous = np.zeros(batch.segments, bool)
         self.any_taken = False
         self.misplaced: list[Ints] = []
@@ -92,6 +93,18 @@ class Owners:
         )
         self.of_records = Spread(self.e_segment, self.batch.segments)
 
+    def _told_positions(self) -> None:
+        """Which reads left their consumer further than they had shown it, and where that ends."""
+        r = self.r
+        self.went_on, self.shown_to = NONE, NONE
+        if r.to is None:
+            return
+        reached = r.start.copy()
+        ends = np.cumsum(self.counts)[self.full]
+        reached[self.full] = self.e_offset[ends - 1] + 1
+        self.went_on = indices(self.judged & (r.to > reached) & (reached >= 0))
+        self.shown_to = reached[self.went_on]
+
     # -- Slots
 
     def place(self) -> None:
@@ -103,6 +116,8 @@ class Owners:
         self.of_records.top(self.e_offset, span)
         if len(told):
             np.maximum.at(span, r.segment[told], r.end[told])
+        if len(self.went_on):
+            np.maximum.at(span, r.segment[self.went_on], r.to[self.went_on])
         rows = self.of_appends.counts
         if np.count_nonzero(self.live) < len(self.live):
             rows = np.bincount(a.segment[self.live], minlength=batch.segments)
@@ -138,6 +153,7 @@ class Owners:
         """Sparse segments: the offsets that anything mentions, in order."""
         a, r = self.a, self.r
         begun = self.judged & (r.start >= 0)
+        to = NONE if r.to is None else r.to[self.went_on]
         taken = told[r.end[told] > 0] if self.gaps else NONE
         pairs = np.concatenate(
             [
@@ -148,6 +164,7 @@ class Owners:
                     (r.segment[told], r.end[told]),
                     (r.segment[taken], r.end[taken] - 1),
                     (r.segment[begun], r.start[begun]),
+                    (r.segment[self.went_on], to),
                 )
             ]
         )

@@ -19,7 +19,7 @@ class PartitionLog(Model):
     told its offset may be anywhere, and so may one of unknown outcome (an offset that came without
     an acknowledgement binds nothing). `fetch` from o answers what stands from o on, and nothing
     only if the end is not beyond o; from None it begins anywhere. `end`, where it was told, is the
-    end; `to`, where the consumer stood after it, is right behind what it was shown, or before that.
+    end; `to`, where the consumer stood after it, is not beyond what it was shown.
     `latest` is the end; `earliest` the start, which retention moves forward, at any time.
     """
 
@@ -47,11 +47,10 @@ class PartitionLog(Model):
             return False
         asked, records = fetch.argument, fetch.result or ()
         first = records[0][0] if records else asked
-        behind = len(values) if first is None else first + len(records)
-        if fetch.to is not None and fetch.to > behind:
-            return False
         if first is None:
             return True
+        if fetch.to is not None and fetch.to > first + len(records):
+            return False
         if not records:
             return bool(first >= len(values))
         if (asked is not None and asked != first) or first < start:
