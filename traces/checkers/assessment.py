@@ -319,7 +319,6 @@ class Assessment:
             if self.complete:
                 return f"{INCONCLUSIVE}every reader began after it"
             return f"{INCONCLUSIVE}it is not known that everything was read in the end"
-        name = UNSEEN if name == UNREAD else name
         return promise.allowed.get(name, promise.because)
 
     def staleness(self) -> Iterator[Staleness]:
