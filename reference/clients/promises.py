@@ -437,7 +437,7 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, _: c.compaction == "keys-unknown",
         "the cleaner takes a record away once a later one has its key, and any other may have it",
         "cleanup.policy=compact",
-        allows=("lost-write", "unseen", "unread", "poll-skip", "int-poll-skip", *_UNREAD),
+        allows=("lost-write", "poll-skip", "int-poll-skip", *_UNREAD),
     ),
     Row(
         "group",

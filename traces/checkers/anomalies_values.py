@@ -196,7 +196,7 @@ def _unseen(batch: LogBatch, order: VersionOrder) -> Iterator[Finding]:
     kept = (appends.offset < 0) | (order.append_place != NOWHERE)
     rows = indices((appends.outcome == DID) & kept & ~order.polled[order.append_value])
     # Of a compacted topic, what is not known to have a place may have been replaced as well.
-    gone = np.append(order.replaced, batch.keys is not None)
+    gone = np.append(order.vanished, batch.compacted)
     rows = rows[~gone[order.append_place[rows]]]
     before = np.maximum(appends.offset[rows], 0) < _begun(batch)[appends.segment[rows]]
     for name, some in (("unseen", rows[~before]), ("unread", rows[before])):

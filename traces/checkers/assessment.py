@@ -173,8 +173,7 @@ class Assessment:
 
     def _cap_lost(self) -> None:
         """Who read to the end and missed an acknowledged record found a log that had lost it."""
-        batch = self.found.batch
-        if not self.complete or (batch.compacted and batch.keys is None):
+        if not self.complete:
             return
         held = self.levels.held.copy()
         lost = self.anomalies.counts(UNSEEN) > 0
