@@ -38,7 +38,8 @@ JEPSEN: Final[dict[str, str]] = {
     "int-nonmonotonic-poll": "within an operation, a poll went back in the log, or stood still",
     "int-poll-skip": "within an operation, a poll passed over records",
     "nonmonotonic-poll": "a consumer's poll began at or before the end of its last one",
-    "poll-skip": "a consumer's poll began beyond the next record, or beyond where it was asked to",
+    "poll-skip": "a consumer's poll began beyond the next record, or beyond where it was asked to,"
+    " or left it beyond one that it did not show",
     "nonmonotonic-send": "a process' append stands before an append that it had made earlier",
     "int-nonmonotonic-send": "within an operation, an append stands before an earlier one",
     "int-send-skip": "within an operation, other records stand between two appends",

@@ -100,7 +100,7 @@ class Fetches(Owners):
 
     def _stands(self) -> None:
         """Where a fetch left its consumer: it was shown all records before that, and they were
-        there.
+        there. Where every offset has a record, none may be passed over.
         """
         rows = self.went_on
         if self.r.to is None or not len(rows):
@@ -110,6 +110,11 @@ class Fetches(Owners):
         over = indices(since < until)
         if len(over):
             self._skipped("poll-skip", rows[over], since[over], until[over], behind=False)
+        if not (self.gaps or self.batch.compacted):
+            bare = rows[since == until]
+            none = np.full(len(bare), -1)
+            columns = ("append", none, "read", bare)
+            self._clash("poll-skip", 1, *columns, offset=self.r.to[bare] - 1, value=none)
         self.low[rows] = np.maximum(self.low[rows], until)
 
     def _told(self, told: Ints) -> None:

@@ -116,8 +116,6 @@ class Owners:
         self.of_records.top(self.e_offset, span)
         if len(told):
             np.maximum.at(span, r.segment[told], r.end[told])
-        if len(self.went_on):
-            np.maximum.at(span, r.segment[self.went_on], r.to[self.went_on])
         rows = self.of_appends.counts
         if np.count_nonzero(self.live) < len(self.live):
             rows = np.bincount(a.segment[self.live], minlength=batch.segments)
@@ -153,7 +151,6 @@ class Owners:
         """Sparse segments: the offsets that anything mentions, in order."""
         a, r = self.a, self.r
         begun = self.judged & (r.start >= 0)
-        to = NONE if r.to is None else r.to[self.went_on]
         taken = told[r.end[told] > 0] if self.gaps else NONE
         pairs = np.concatenate(
             [
@@ -164,7 +161,6 @@ class Owners:
                     (r.segment[told], r.end[told]),
                     (r.segment[taken], r.end[taken] - 1),
                     (r.segment[begun], r.start[begun]),
-                    (r.segment[self.went_on], to),
                 )
             ]
         )
