@@ -9,13 +9,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from kraftcheck.reference.clients.promises import Configuration, Envelope, Level, promised
 from kraftcheck.traces import grouplog
-from kraftcheck.traces.checkers import log as logs
+from kraftcheck.traces.checkers import (
+    anomalies_values,
+    assessment,
+    columns,
+    coordinated,
+    log as logs,
+    members,
+    ownership,
+    progress,
+    version_order,
+)
 from kraftcheck.traces.checkers.assessment import Report
 from kraftcheck.traces.checkers.check import check_history, check_log, configuration_in
+from kraftcheck.traces.checkers.fetches import Fetches
+from kraftcheck.traces.history import MEMBER_OPERATIONS
 from tests.traces.checkers.hand_made import made
 from tests.traces.checkers.test_groups import records
 
@@ -614,3 +627,50 @@ def test_there_are_many_and_of_every_verdict() -> None:
     assert len(CASES) >= 120
     counts = [sum(each.verdict == v for each in CASES.values()) for v in (HOLDS, VIOLATED, UNKNOWN)]
     assert min(counts) >= 10, counts
+
+
+# -- Each check is seen to fail
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "unread is no matter": (
+        assessment.Assessment,
+        "_unread",
+        lambda self: np.zeros(self.found.batch.segments, np.int64),
+    ),
+    "what is lost costs no level": (assessment.Assessment, "_cap_lost", _nothing),
+    "all readers began at the beginning": (
+        anomalies_values,
+        "_begun",
+        lambda batch: np.zeros(batch.segments, np.int64),
+    ),
+    "any record of a compacted log may be gone": (
+        version_order,
+        "_note_followed",
+        lambda order, *_: order.vanished.fill(True),
+    ),
+    "positions are ignored": (Fetches, "_stands", _nothing),
+    "positions count across rebalances": (columns, "_unmoved", lambda each, *_: each),
+    "each answer by itself": (progress, "unordered", lambda *_: []),
+    "offsets of the log are ignored": (coordinated, "_altered", lambda *_: []),
+    "no group without callbacks": (members, "GROUP_OPERATIONS", MEMBER_OPERATIONS),
+    "a late loss excuses": (ownership, "_OF_LOST", {None: "zombie-overlap"}),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_checker_that_errs_gives_a_wrong_answer(
+    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(*FAULTS[fault])
+    wrong = []
+    for name, case in CASES.items():
+        found = judged(case, tmp_path)
+        forbidden = {each.name for each in found.anomalies if not each.allowed}
+        if (found.verdict, forbidden) != (case.verdict, set(case.forbidden)):
+            wrong.append(name)
+    assert wrong
