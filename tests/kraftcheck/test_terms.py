@@ -55,11 +55,11 @@ JUMPS = lines(
 )
 
 
-def write(folder: Path, text: str, **recorded: Any) -> Path:
+def write(folder: Path, text: str, **beside: Any) -> Path:
     path = folder / "history.jsonl"
     path.write_text(text, encoding="utf-8")
-    if recorded:
-        (folder / terms.RECORDING).write_text(json.dumps(recorded), encoding="utf-8")
+    if beside:
+        (folder / recorded.RECORDING).write_text(json.dumps(beside), encoding="utf-8")
     return path
 
 
@@ -189,8 +189,13 @@ def test_what_nobody_saw_is_lost_if_everything_was_read(
     complete: bool | None, tmp_path: Path
 ) -> None:
     text = lines(send(0, 7, 0), poll(1, [0, 7]), send(0, 8, 1))
-    recorded = {"configuration": {}, "envelope": {}, "envelope_is": "known", "complete": complete}
-    write(tmp_path, text, **recorded)
+    beside: dict[str, Any] = {
+        "configuration": {},
+        "envelope": {},
+        "envelope_is": "known",
+        "complete": complete,
+    }
+    write(tmp_path, text, **beside)
     found = judged(tmp_path)
     (unseen,) = found["anomalies"]
     assert (unseen["name"], unseen["allowed"]) == ("unseen", not complete)
@@ -213,7 +218,7 @@ def test_what_nobody_saw_is_lost_if_everything_was_read(
 )
 def test_a_damaged_recording_is_one_line(text: str, complaint: str, tmp_path: Path) -> None:
     write(tmp_path, STALE)
-    (tmp_path / terms.RECORDING).write_text(text, encoding="utf-8")
+    (tmp_path / recorded.RECORDING).write_text(text, encoding="utf-8")
     result = check(tmp_path)
     assert (result.exit_code, result.stdout) == (3, "")
     assert complaint in result.stderr and result.stderr.count("\n") == 1

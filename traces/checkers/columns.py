@@ -177,16 +177,12 @@ def part(batch: LogBatch, first: int, last: int) -> LogBatch:
     told = [r.splits[since : until + 1] - begin, r.offsets[begin:end], r.values[begin:end]]
     reads: list[Any] = [column[since:until] for column in r[1:11]]
     appends: list[Any] = [column[low:high] for column in a[1:]]
+    to = None if r.to is None else r.to[since:until]
     return LogBatch(
         last - first,
         batch.operations[first:last],
         Appends._make([a.segment[low:high] - first, *appends]),
-        Reads(
-            r.segment[since:until] - first,
-            *reads,
-            *told,
-            r.to if r.to is None else r.to[since:until],
-        ),
+        Reads._make([r.segment[since:until] - first, *reads, *told, to]),
         batch.labels[first:last],
         batch.values,
         batch.compacted,
@@ -329,7 +325,7 @@ class Builder:
             len(self._operations),
             np.array(self._operations, np.int64),
             Appends._make(appends),
-            Reads(*reads, splits, *records, to=to_of(np.array(self._to, np.int64))),
+            Reads._make([*reads, splits, *records, to_of(np.array(self._to, np.int64))]),
             tuple(self._labels),
             tuple(self._values),
         )

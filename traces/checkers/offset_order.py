@@ -75,11 +75,15 @@ def _judged(m: Members, place: int, commits: Ints, reads: Ints) -> Order | None:
         completed = int((c if is_commit else t).completed[row])
         offset = int((c if is_commit else t).offset[row])
         value = None if offset == UNKNOWN else offset
-        said = {"argument": value} if is_commit else {"result": value}
         operations.append(
             Operation(
-                **{"index": at, "process": at, "group": at, "invoked": invoked, **said},
+                index=at,
+                process=at,
+                group=at,
                 f="write" if is_commit else "read",
+                argument=value if is_commit else None,
+                result=None if is_commit else value,
+                invoked=invoked,
                 completed=None if completed == NEVER else completed,
                 outcome=INDETERMINATE if completed == NEVER else OK,
             )

@@ -453,11 +453,8 @@ class _Client:
         seen = found[-1][0] + 1 if found else max(view.end, self.position)
         told = max(view.end, seen) if dice.random() < 0.4 and not self.silent else None
         asked = None if self.silent else self.position
-        self.call(
-            *(begin, end),
-            **{"f": "fetch", "argument": asked, "result": found, "end": told},
-            to=self._stands(view, seen),
-        )
+        stood = self._stands(view, seen)
+        self.call(begin, end, f="fetch", argument=asked, result=found, end=told, to=stood)
         self.position = seen if found or not self.wanders else self.position
         self.known = max(self.known, seen)
         world.reached = max(world.reached, seen)

@@ -270,7 +270,7 @@ class Answer(NamedTuple):
 
 def in_some_order(commits: Sequence[Commit], answers: Sequence[Answer]) -> bool:
     """Whether some order of the commits explains the answers: every one is tried."""
-    things = [*commits, *answers]
+    things: list[Commit | Answer] = [*commits, *answers]
     seen = set()
 
     def goes_on(done: frozenset[int], offset: int) -> bool:

@@ -26,7 +26,11 @@ def register(*said: tuple[str, int, int | None, int]) -> History:
         is_commit = what == "commit"
         operations.append(
             Operation(
-                **{"index": at, "process": at, "group": at, "invoked": begin, "completed": end},
+                index=at,
+                process=at,
+                group=at,
+                invoked=begin,
+                completed=end,
                 f="commit-offsets" if is_commit else "committed",
                 argument=("g", offsets) if is_commit else "g",
                 result=None if is_commit else offsets,
@@ -34,8 +38,15 @@ def register(*said: tuple[str, int, int | None, int]) -> History:
             )
         )
     read = Operation(
-        **{"index": len(said), "process": 99, "group": 99, "invoked": EVER - 2},
-        **{"completed": EVER - 1, "outcome": OK, "f": "fetch", "key": "t", "result": ()},
+        index=len(said),
+        process=99,
+        group=99,
+        f="fetch",
+        key="t",
+        result=(),
+        invoked=EVER - 2,
+        completed=EVER - 1,
+        outcome=OK,
     )
     return History(
         source="made",
