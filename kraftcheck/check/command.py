@@ -28,7 +28,8 @@ from kraftcheck import artifacts, exits
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options, PageWriter
-from kraftcheck.check.terms import BESIDE, RECORDING, TOO_LONG
+from kraftcheck.check.recorded import RECORDING
+from kraftcheck.check.terms import BESIDE, TOO_LONG
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
 from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
