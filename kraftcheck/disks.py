@@ -63,8 +63,10 @@ def run(
     with screen.progress("directories", len(chosen)) as meter:
         for key, of in sorted(partitions.items()):
             replicas: list[Found] = []
+            cleaned = any(each.common.compacted for each in of)
             for each in of:
-                replicas.append(judge(each.path, each.common))
+                common = msgspec.structs.replace(each.common, copied_cleaned=cleaned)
+                replicas.append(judge(each.path, common))
                 meter.update(next(number), each.path.name)
             topic_id = next((each.common.topic_id for each in replicas), None)
             members = None if metadata is None else metadata.members(*key, topic_id)

@@ -11,8 +11,8 @@ import msgspec
 
 from traces.disks import files
 from traces.disks.files import Malformed, Newer
-from traces.disks.found import Common, Finding
-from traces.disks.voters import METADATA, begins
+from traces.disks.found import Common, Finding, Weight
+from traces.disks.voters import METADATA, begins, torn
 
 Told = TypeVar("Told")
 Marks = dict[tuple[str, int], int]
@@ -46,6 +46,7 @@ def read(folder: Path) -> Directory:
     names = (files.HIGH_WATERMARKS, files.RECOVERY_POINTS, files.LOG_STARTS, files.CLEANED)
     none: Marks = {}
     marks = [_told(found, folder / name, files.checkpoint, none) for name in names]
+    _beside(found, folder, common)
     for path in sorted(folder.iterdir()):
         if not path.is_dir():
             continue
@@ -64,6 +65,8 @@ def read(folder: Path) -> Directory:
             of = msgspec.structs.replace(
                 common,
                 stopped=stopped,
+                synced=path.name == METADATA,
+                has_points=bool(marks[1]),
                 high_watermark=at[0],
                 recovery_point=at[1],
                 log_start=at[2],
@@ -73,7 +76,30 @@ def read(folder: Path) -> Directory:
         elif path.name not in OWN:
             said = "is not TOPIC-NUMBER: not judged"
             found.findings.append(Finding("report", "NamesParse", path.name, -1, said))
+    there = {(each.topic, each.partition) for each in found.places}
+    for name, told in zip(names, marks, strict=True):
+        for topic, number in sorted(told.keys() - there):
+            said = f"names {topic}-{number}, which is not there"
+            found.findings.append(Finding("report", "NamesParse", name, -1, said))
     return found
+
+
+def _beside(found: Directory, folder: Path, common: Common) -> None:
+    """What a broker wants to read at its start, and what says that it was stopped cleanly."""
+    if not common.alone and not (folder / files.META).exists():
+        said = "is missing: a broker takes the directory for a new one, or does not start"
+        found.findings.append(Finding("report", "FilesWhole", files.META, -1, said))
+    if common.stopped:
+        try:
+            files.stop_epoch(folder)
+        except (Malformed, OSError) as error:
+            said = f"{error}: the controller takes the stop for an unclean one"
+            found.findings.append(Finding("report", "FilesWhole", files.CLEAN, -1, said))
+    path = folder / files.BOOTSTRAP
+    if path.exists() and (bad := _told(found, path, torn, None)):
+        weight: Weight = "unknown" if bad.foreign else "violated"
+        finding = Finding(weight, "FilesWhole", path.name, bad.position, bad.why)
+        found.findings.append(finding)
 
 
 def _told(found: Directory, path: Path, read: Callable[[Path], Told], nothing: Told) -> Told:

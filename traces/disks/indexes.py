@@ -63,24 +63,32 @@ class Offsets:
 
 
 class Times:
-    """An entry bounds all before it. latest: of all batches so far."""
+    """An entry bounds all before it, and is the time of one of them. latest: of all batches so
+    far."""
 
     def __init__(self, index: Index) -> None:
         self._entries = index.entries
         self._bound = np.full(len(index.entries), -1, dtype=np.int64)
+        self._reached = np.full(len(index.entries), -1, dtype=np.int64)
         self.latest = -1
 
     def see(self, part: Part) -> None:
         latest = np.maximum(np.maximum.accumulate(part.times), self.latest)
-        rows = np.flatnonzero(self._entries[:, 1] >= part.lasts[0])
-        before = np.searchsorted(part.lasts, self._entries[rows, 1], side="right") - 1
-        self._bound[rows] = latest[np.maximum(before, 0)]
+        for bound, ends in ((self._bound, part.lasts), (self._reached, part.bases)):
+            rows = np.flatnonzero(self._entries[:, 1] >= ends[0])
+            before = np.searchsorted(ends, self._entries[rows, 1], side="right") - 1
+            bound[rows] = latest[np.maximum(before, 0)]
         self.latest = int(latest[-1])
 
     def wrong(self, most: int) -> Iterator[tuple[int, int, int, int]]:
         """Entries that do not: row, time, offset, the time that is there."""
         for row in np.flatnonzero(self._entries[:, 0] < self._bound)[:most].tolist():
             yield row, *self._entries[row].tolist(), int(self._bound[row])
+
+    def beyond(self, most: int) -> Iterator[tuple[int, int, int, int]]:
+        """Entries later than every batch that begins up to their offset, likewise."""
+        for row in np.flatnonzero(self._entries[:, 0] > self._reached)[:most].tolist():
+            yield row, *self._entries[row].tolist(), int(self._reached[row])
 
 
 class Room:

@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 
 from traces.disks import files
-from traces.disks.batches import Bad, Batch, batches
+from traces.disks.batches import Bad, Batch, batches, next_whole
 from traces.disks.files import Aborted, Index, Malformed, Newer
 from traces.disks.found import Common, Finding, Found, Segment, Weight
 from traces.disks.indexes import Offsets, Part, Room, Rows, Times
@@ -55,7 +55,9 @@ class _Judge:
         self.misled: list[tuple[Path, Aborted, Aborted]] = []
         self.layout: list[Segment] = []
         self.epochs: list[tuple[int, int]] = []
+        self.epoch_ends: dict[int, int] = {}
         self.expected: int | None = None
+        self.is_cut = False
         self.latest = -1
         self.bytes = self.synced = 0
         self.start: int | None = None
@@ -112,6 +114,7 @@ class _Judge:
         size = path.stat().st_size
         self.bytes += size
         self.layout.append(Segment(base, last + 1, size))
+        self.is_cut |= bad is not None
         kept = bad is None or self._bad(path, bad, behind)
         if last >= base:
             self._tell_indexes(path, checks, offsets, times, closed)
@@ -134,21 +137,30 @@ class _Judge:
             said = f"{bad.why}; {rest} are not judged"
             self.note("unknown", "FilesWhole", path, said, bad.position)
             return True
-        known = self.expected if self.expected is not None else 0
+        known = self.expected if self.expected is not None else int(path.stem)
         flushed = self.common.recovery_point or 0
         # Recovery begins with the segment that has the recovery point.
         is_recovered = not self.common.stopped and not any(
             int(each.stem) <= flushed for each in behind
         )
         torn = is_recovered and known >= flushed
-        marks = [
-            f"the {name} {mark:,}"
+        below = {
+            name: mark
             for name, mark in self.common.marks.items()
             if mark is not None and known < mark
-        ]
+        }
         said = f"{bad.why}; {rest} are lost"
-        if marks:
+        if below:
+            marks = [f"the {name} {mark:,}" for name, mark in below.items()]
             said += f", below {', '.join(marks)}"
+        weight: Weight = "report" if torn else "damaged"
+        if torn and ("high watermark" in below or self.common.synced):
+            # A crash leaves a torn end: no whole batch is behind it.
+            whole = next_whole(path, bad)
+            if whole is not None and whole.base > known:
+                weight, said = "damaged", f"{said}; whole batches go on with offset {whole.base}"
+            elif below:
+                weight, said = "unknown", f"{said}; whether they were ever flushed nothing says"
         if not is_recovered:
             said += "; no start looks at them, whoever reads them fails"
         elif behind:
@@ -156,13 +168,15 @@ class _Judge:
             said += f"; a start cuts them, and drops {len(behind)} segments behind, {more:,} bytes"
         else:
             said += "; a start cuts them"
-        self.note("report" if torn else "violated", "BatchesWhole", path, said, bad.position)
+        self.note(weight, "BatchesWhole", path, said, bad.position)
         return not is_recovered
 
     def _offsets(self, path: Path, base: int, batch: Batch) -> None:
         at = batch.position
         if self.expected is None:
             self.start = batch.base
+            if base < batch.base:
+                self._begins_late(path, base, batch.base)
         elif batch.base < self.expected:
             said = f"offset {batch.base} comes after {self.expected - 1}"
             self.note("violated", "OffsetsAscend", path, said, at)
@@ -179,7 +193,18 @@ class _Judge:
             self.note("violated", "OffsetsAscend", path, said, at)
         self.expected = batch.last + 1
 
+    def _begins_late(self, path: Path, base: int, first: int) -> None:
+        """A segment begins with the offset that is its name, but where a cleaner was at work."""
+        if self.common.compacted:
+            return
+        said = f"the offsets {base} to {first - 1}, with which the log begins, are missing"
+        weight: Weight = "report" if first <= (self.common.log_start or 0) else "violated"
+        if weight == "violated" and self.common.alone:
+            weight, said = "unknown", f"{said}: whether a cleaner was at work nothing says"
+        self.note(weight, "NoHole", path, said, 0)
+
     def _epoch(self, path: Path, batch: Batch) -> None:
+        self.epoch_ends[batch.epoch] = batch.last
         if not self.epochs or batch.epoch > self.epochs[-1][0]:
             self.epochs.append((batch.epoch, batch.base))
         elif batch.epoch < self.epochs[-1][0]:
@@ -215,6 +240,10 @@ class _Judge:
         for row, time, offset, bound in check.wrong(TOLD):
             said = f"{time} is not the latest up to offset {offset}: {bound} is there"
             self.note("violated", "IndexLowerBound", path, said, row * 12)
+        for row, time, offset, reached in check.beyond(TOLD):
+            said = f"{time} is later than all up to offset {offset}, at most {reached}: retention "
+            said += "keeps the segment, and all behind it, for too long"
+            self.note("violated", "IndexLowerBound", path, said, row * 12)
         for row in np.flatnonzero((np.diff(entries, axis=0) < 0).any(axis=1))[:1].tolist():
             said = "its entries do not ascend"
             self.note("violated", "IndexLowerBound", path, said, (row + 1) * 12)
@@ -226,6 +255,9 @@ class _Judge:
         elif entries.size and entries[-1, 0] < check.latest:
             said = f"it ends with {entries[-1, 0]}, the segment with {check.latest}: deleted early"
             self.note("violated", "IndexLowerBound", path, said)
+        elif not entries.size and check.latest >= 0:
+            said = f"it is empty, the segment ends with {check.latest}: retention goes by when the "
+            self.note("violated", "IndexLowerBound", path, f"{said}file was last changed")
 
     def _index(self, path: Path, base: int, read: Callable[[Path, int], Index]) -> Index | None:
         """None: there is none, or it is malformed."""
@@ -325,12 +357,36 @@ class _Judge:
         for said in [*self.producers.differing(told)][:TOLD]:
             self.note("violated", "ProducerStateReplays", path, said)
 
-    def epoch_file(self) -> None:
+    def missing_snapshots(self, bases: Collection[int], end: int) -> None:
+        """A snapshot is taken where a segment begins, and where a log is closed
+        (UnifiedLog.roll, close); where there is none a start after a clean stop looks at no record
+        (UnifiedLog.rebuildProducerState)."""
+        taken = files.snapshots_of(self.folder)
+        if self.common.stopped and not taken and self.producers.known:
+            path = self.folder / f"{end:020}.snapshot"
+            said = "is missing, and there is no other: a start after a clean stop remembers no "
+            said += "producer, and appends again what one of them sends again"
+            self.note("violated", "ProducerStateReplays", path, said)
+            return
+        start = max(min(bases, default=0), self.common.log_start or 0)
+        wanted = {base for base in bases if base > start}
+        if self.common.stopped and end > start and not self.is_cut:
+            wanted.add(end)
+        for offset in sorted(wanted - taken.keys()):
+            path = self.folder / f"{offset:020}.snapshot"
+            self.note("report", "ProducerStateReplays", path, "is missing: an older one is taken")
+        for offset, path in taken.items():
+            if offset > end:
+                self._beyond("the snapshot", path, offset, end, flushed=self.common.synced)
+
+    def epoch_file(self, end: int) -> None:
         path = self.folder / files.EPOCHS
         try:
             told = files.epochs(path)
         except FileNotFoundError:
-            self.note("report", "EpochCacheSound", path, "is missing")
+            if self.epochs:
+                said = "is missing: who follows is told of no epoch, and cuts too much or too little"
+                self.note("violated", "EpochCacheSound", path, said)
             return
         except Malformed as error:
             self.malformed(error, "EpochCacheSound", path)
@@ -352,14 +408,59 @@ class _Judge:
             elif starts[epoch] < first and at and not self.common.compacted:
                 said = f"epoch {epoch} begins at {starts[epoch]}, by the log at {first}"
                 self.note("report", "EpochCacheSound", path, said)
+        self._strange_epochs(path, told, end)
+
+    def _strange_epochs(self, path: Path, told: Sequence[tuple[int, int]], end: int) -> None:
+        """Entries that say where an epoch ends that goes on. Of a leader that appended nothing the
+        last entry is at the end of the log; a cut takes back what is above it in the background,
+        so a crash may leave such (LeaderEpochFileCache.truncateFromEndAsyncFlush)."""
+        may_be = not self.common.stopped and not self.common.synced
+        for epoch, start in told:
+            if start > end and not self.is_cut:
+                said = f"epoch {epoch} begins at {start}, and the log ends at {end}"
+                self.note("report", "EpochCacheSound", path, said)
+            goes_on = [
+                f"epoch {before} goes on to {last}"
+                for before, last in self.epoch_ends.items()
+                if before < epoch and start <= last
+            ]
+            if goes_on:
+                said = f"epoch {epoch} begins at {start}, and {goes_on[-1]}"
+                is_new = may_be and start >= (self.common.recovery_point or 0)
+                self.note("report" if is_new else "violated", "EpochCacheSound", path, said)
+        if told and told[0][1] < (start := max(self.start or 0, self.common.log_start or 0)):
+            if not self.common.compacted:
+                said = f"epoch {told[0][0]} begins at {told[0][1]}, and the log at {start}"
+                self.note("report", "EpochCacheSound", path, said)
 
     def checkpoints(self, end: int) -> None:
         for name, mark in self.common.marks.items():
-            if mark is not None and mark > end and name != "cleaned":
-                said = f"the {name} is {mark}, the log ends at {end}"
-                if name == "log start":
-                    said += ": a start drops all of it"
+            if mark is not None and mark > end:
+                said = "a start drops all of it" if name == "log start" else ""
+                self._beyond(f"the {name}", None, mark, end, name == "recovery point", said)
+        point = self.common.recovery_point
+        if self.common.stopped and not self.is_cut and not self.common.alone:
+            if point is None and self.common.has_points:
+                said = "its broker was stopped cleanly, and noted no recovery point of it"
                 self.note("report", "HwWithinLog", None, said)
+            elif point is not None and point < end:
+                said = f"the recovery point is {point}, and the log was flushed up to {end} by a "
+                self.note("report", "HwWithinLog", None, f"{said}clean stop")
+
+    def _beyond(
+        self, what: str, path: Path | None, mark: int, end: int, flushed: bool, more: str = ""
+    ) -> None:
+        """Something that was noted of records that the log has no more. Whatever a clean stop finds
+        it flushes; a power loss takes what was not flushed."""
+        said = f"{what} is {mark}, the log ends at {end}{': ' if more else ''}{more}"
+        weight: Weight = "report"
+        if what == "the cleaned":
+            pass  # A start takes another one (LogCleanerManager.cleanableOffsets).
+        elif flushed or self.common.stopped:
+            weight, said = "damaged", f"{said}: records that were flushed are gone"
+        elif what == "the high watermark":
+            weight, said = "unknown", f"{said}: whether the rest was ever flushed nothing says"
+        self.note(weight, "HwWithinLog", path, said)
 
     def names(self, segments: Collection[Path]) -> None:
         paths = sorted(self.folder.iterdir())
@@ -459,7 +560,8 @@ def _read(found: _Judge, segments: dict[int, Path]) -> None:
         found.misleading(*misled)
     _, end = _bounds(found, segments)
     found.snapshots(end)
-    found.epoch_file()
+    found.missing_snapshots(segments.keys(), end)
+    found.epoch_file(end)
     found.checkpoints(end)
     found.names(segments.values())
 

@@ -38,7 +38,7 @@ def quorum_of(folder: Path, epoch: int, end: int) -> Quorum | None:
     if folder.name != METADATA:
         return None
     own, voters, snapshots = _own(folder.parent / META), voters_of(folder), snapshots_of(folder)
-    if own is None or not voters or any(_torn(path) for path in snapshots):
+    if own is None or not voters or any(torn(path) for path in snapshots):
         return None
     if epoch < 0 and snapshots:
         epoch = int(snapshots[-1].stem.split("-")[1])
@@ -65,7 +65,7 @@ def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
     footer is written (RecordsSnapshotWriter, FileRawSnapshotWriter). Raises OSError."""
     if folder.name == METADATA:
         for path in snapshots_of(folder):
-            if bad := _torn(path):
+            if bad := torn(path):
                 yield path, bad
 
 
@@ -91,7 +91,8 @@ def uncovered(folder: Path, start: int) -> str:
     return f"the log begins at {start}, and no snapshot goes up to there: {latest}"
 
 
-def _torn(path: Path) -> Bad | None:
+def torn(path: Path) -> Bad | None:
+    """Why a snapshot of metadata does not go to its end; None: it does. Raises OSError."""
     last: Batch | None = None
     for each in batches(path):
         if isinstance(each, Bad):
