@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from traces.disks.producers import Forgotten
-from traces.disks.sums import Sums
+from kraftcheck.traces.disks.producers import Forgotten
+from kraftcheck.traces.disks.sums import Sums
 
 Weight: TypeAlias = Literal["violated", "damaged", "unknown", "report"]
 """violated: what lies there is whole, and is not what Kafka promises. damaged: records that were on
@@ -39,8 +39,8 @@ class Common(msgspec.Struct, frozen=True):
     stopped: whether its broker was stopped cleanly; synced: whether each append is flushed before
     the next (the metadata log); cleaned: up to where a cleaner has been; copied_cleaned: whether
     another replica was cleaned, whose batches this one may have copied; has_points: whether
-    recovery points of other partitions are noted; node: the broker's id; topic_id: the topic's; alone: whether nothing lies beside the directory of the partition that is
-    a broker's.
+    recovery points of other partitions are noted; node: the broker's id; topic_id: the topic's;
+    alone: whether nothing lies beside the directory of the partition that is a broker's.
     """
 
     high_watermark: int | None = None

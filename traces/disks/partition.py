@@ -22,14 +22,14 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from traces.disks import files
-from traces.disks.batches import Bad, Batch, batches, next_whole
-from traces.disks.files import Aborted, Index, Malformed, Newer
-from traces.disks.found import Common, Finding, Found, Segment, Weight
-from traces.disks.indexes import Offsets, Part, Room, Rows, Times
-from traces.disks.producers import Open, Producers
-from traces.disks.sums import Sums
-from traces.disks.voters import quorum_of, torn_snapshots, uncovered
+from kraftcheck.traces.disks import files
+from kraftcheck.traces.disks.batches import Bad, Batch, batches, next_whole
+from kraftcheck.traces.disks.files import Aborted, Index, Malformed, Newer
+from kraftcheck.traces.disks.found import Common, Finding, Found, Segment, Weight
+from kraftcheck.traces.disks.indexes import Offsets, Part, Room, Rows, Times
+from kraftcheck.traces.disks.producers import Open, Producers
+from kraftcheck.traces.disks.sums import Sums
+from kraftcheck.traces.disks.voters import quorum_of, torn_snapshots, uncovered
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""
@@ -385,7 +385,9 @@ class _Judge:
             told = files.epochs(path)
         except FileNotFoundError:
             if self.epochs:
-                said = "is missing: who follows is told of no epoch, and cuts too much or too little"
+                said = (
+                    "is missing: who follows is told of no epoch, and cuts too much or too little"
+                )
                 self.note("violated", "EpochCacheSound", path, said)
             return
         except Malformed as error:
