@@ -124,6 +124,11 @@ class Found(msgspec.Struct, frozen=True):
     layout: list[Segment]
     quorum: Quorum | None = None
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether its log has bytes that are no batch."""
+        return any(each.invariant == "BatchesWhole" for each in self.findings)
+
 
 class Parting(NamedTuple):
     """Two replicas, by their folders, have something else at an offset. marks: the high watermarks

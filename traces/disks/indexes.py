@@ -56,9 +56,9 @@ class Offsets:
         fits = part.positions[at] == places[here]
         self._fit[here] = fits & (part.bases[at] <= offsets[here])
 
-    def wrong(self, most: int) -> Iterator[tuple[int, int, int]]:
-        """Entries that lead nowhere: row, offset, place."""
-        for row in np.flatnonzero(~self._fit)[:most].tolist():
+    def wrong(self, most: int, below: int) -> Iterator[tuple[int, int, int]]:
+        """Entries that lead nowhere: row, offset, place. below: a place; none above is judged."""
+        for row in np.flatnonzero(~self._fit & (self._entries[:, 1] < below))[:most].tolist():
             yield row, *self._entries[row].tolist()
 
 
@@ -85,9 +85,11 @@ class Times:
         for row in np.flatnonzero(self._entries[:, 0] < self._bound)[:most].tolist():
             yield row, *self._entries[row].tolist(), int(self._bound[row])
 
-    def beyond(self, most: int) -> Iterator[tuple[int, int, int, int]]:
-        """Entries later than every batch that begins up to their offset, likewise."""
-        for row in np.flatnonzero(self._entries[:, 0] > self._reached)[:most].tolist():
+    def beyond(self, most: int, below: int) -> Iterator[tuple[int, int, int, int]]:
+        """Entries later than every batch that begins up to their offset, likewise. below: an
+        offset; none above is judged."""
+        later = (self._entries[:, 0] > self._reached) & (self._entries[:, 1] < below)
+        for row in np.flatnonzero(later)[:most].tolist():
             yield row, *self._entries[row].tolist(), int(self._reached[row])
 
 

@@ -60,7 +60,9 @@ def _committed(replicas: Sequence[Found]) -> int:
 
 
 def _excuse(found: Found, members: Members, known: int) -> str:
-    """Why that may be, with nothing broken. known: what members themselves know to be committed."""
+    """Why that may be, with no promise broken. known: what members know to be committed."""
+    if found.is_torn:
+        return "; it has bytes that are no batch"
     if not members.latest:
         return " by a metadata log that others may go beyond: give those of a majority of voters"
     if members.unclean or (not members.whole and found.end >= known):

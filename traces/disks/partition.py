@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 
 from kraftcheck.traces.disks import files
-from kraftcheck.traces.disks.batches import Bad, Batch, batches, next_whole
+from kraftcheck.traces.disks.batches import OFFSET_MAX, Bad, Batch, batches, next_whole
 from kraftcheck.traces.disks.files import Aborted, Index, Malformed, Newer
 from kraftcheck.traces.disks.found import Common, Finding, Found, Segment, Weight
 from kraftcheck.traces.disks.indexes import Offsets, Part, Room, Rows, Times
@@ -57,7 +57,7 @@ class _Judge:
         self.epochs: list[tuple[int, int]] = []
         self.epoch_ends: dict[int, int] = {}
         self.expected: int | None = None
-        self.is_cut = False
+        self.lost = False
         self.latest = -1
         self.bytes = self.synced = 0
         self.start: int | None = None
@@ -114,11 +114,15 @@ class _Judge:
         size = path.stat().st_size
         self.bytes += size
         self.layout.append(Segment(base, last + 1, size))
-        self.is_cut |= bad is not None
+        self.lost |= bad is not None
         kept = bad is None or self._bad(path, bad, behind)
         if last >= base:
-            self._tell_indexes(path, checks, offsets, times, closed)
+            # What leads to bytes that are no batch is not judged.
+            below = (OFFSET_MAX, OFFSET_MAX) if bad is None else (bad.position, last + 1)
+            self._tell_indexes(path, checks, offsets, times, closed and bad is None, below)
         aborted.send(None)
+        if bad is not None and kept and behind:
+            self.expected = int(behind[0].stem)
         return kept
 
     def _append(self, each: Batch) -> Aborted | None:
@@ -220,27 +224,31 @@ class _Judge:
         offsets: Index | None,
         times: Index | None,
         closed: bool,
+        below: tuple[int, int],
     ) -> None:
+        """below: a place and an offset; no entry above them is judged."""
         for check in checks:
             if isinstance(check, Offsets):
-                for row, offset, place in check.wrong(TOLD):
+                for row, offset, place in check.wrong(TOLD, below[0]):
                     said = f"offset {offset} leads to {place}, where no batch of it begins"
                     at = path.with_suffix(".index")
                     self.note("violated", "IndexLowerBound", at, said, row * 8)
             elif isinstance(check, Times):
                 assert times is not None
-                self._tell_times(path.with_suffix(".timeindex"), check, times, closed)
+                self._tell_times(path.with_suffix(".timeindex"), check, times, closed, below[1])
             elif check is not None and check.needed > check.room:
                 said = f"recovery needs {check.needed} entries, and has room for {check.room}"
                 at = path.with_suffix(".index")
                 self.note("violated", "StartUpTotal", at, f"{said}: no start ends")
 
-    def _tell_times(self, path: Path, check: Times, index: Index, closed: bool) -> None:
+    def _tell_times(
+        self, path: Path, check: Times, index: Index, closed: bool, below: int
+    ) -> None:
         entries = index.entries
         for row, time, offset, bound in check.wrong(TOLD):
             said = f"{time} is not the latest up to offset {offset}: {bound} is there"
             self.note("violated", "IndexLowerBound", path, said, row * 12)
-        for row, time, offset, reached in check.beyond(TOLD):
+        for row, time, offset, reached in check.beyond(TOLD, below):
             said = f"{time} is later than all up to offset {offset}, at most {reached}: retention "
             said += "keeps the segment, and all behind it, for too long"
             self.note("violated", "IndexLowerBound", path, said, row * 12)
@@ -291,6 +299,8 @@ class _Judge:
         yield
 
     def _entry(self, path: Path, there: Aborted | None, each: Aborted) -> None:
+        if self.lost:
+            return  # A transaction may have begun in what cannot be read.
         if there is None:
             # Of a transaction without data left a cleaner leaves no entry.
             if not self.common.compacted:
@@ -308,7 +318,7 @@ class _Judge:
 
     def _stranger(self, path: Path, there: Aborted) -> None:
         """Not told where the log has lost its beginning, or a cleaner left entries of before."""
-        if self.start == 0 and not self.common.compacted:
+        if self.start == 0 and not self.common.compacted and not self.lost:
             said = f"{_told(there)} is in it, and not in the log"
             self.note("violated", "TxnIndexExact", path, said)
 
@@ -352,7 +362,7 @@ class _Judge:
             weight: Weight = "unknown" if isinstance(error, Newer) else "report"
             self.note(weight, "ProducerStateReplays", path, said, error.position)
             return
-        if self.common.compacted:
+        if self.common.compacted or self.lost:
             return
         for said in [*self.producers.differing(told)][:TOLD]:
             self.note("violated", "ProducerStateReplays", path, said)
@@ -370,13 +380,13 @@ class _Judge:
             return
         start = max(min(bases, default=0), self.common.log_start or 0)
         wanted = {base for base in bases if base > start}
-        if self.common.stopped and end > start and not self.is_cut:
+        if self.common.stopped and end > start and not self.lost:
             wanted.add(end)
         for offset in sorted(wanted - taken.keys()):
             path = self.folder / f"{offset:020}.snapshot"
             self.note("report", "ProducerStateReplays", path, "is missing: an older one is taken")
         for offset, path in taken.items():
-            if offset > end:
+            if offset > end and not self.lost:
                 self._beyond("the snapshot", path, offset, end, flushed=self.common.synced)
 
     def epoch_file(self, end: int) -> None:
@@ -418,7 +428,7 @@ class _Judge:
         so a crash may leave such (LeaderEpochFileCache.truncateFromEndAsyncFlush)."""
         may_be = not self.common.stopped and not self.common.synced
         for epoch, start in told:
-            if start > end and not self.is_cut:
+            if start > end and not self.lost:
                 said = f"epoch {epoch} begins at {start}, and the log ends at {end}"
                 self.note("report", "EpochCacheSound", path, said)
             goes_on = [
@@ -430,18 +440,20 @@ class _Judge:
                 said = f"epoch {epoch} begins at {start}, and {goes_on[-1]}"
                 is_new = may_be and start >= (self.common.recovery_point or 0)
                 self.note("report" if is_new else "violated", "EpochCacheSound", path, said)
-        if told and told[0][1] < (start := max(self.start or 0, self.common.log_start or 0)):
-            if not self.common.compacted:
-                said = f"epoch {told[0][0]} begins at {told[0][1]}, and the log at {start}"
-                self.note("report", "EpochCacheSound", path, said)
+        start = max(self.start or 0, self.common.log_start or 0)
+        if told and told[0][1] < start and not self.common.compacted:
+            said = f"epoch {told[0][0]} begins at {told[0][1]}, and the log at {start}"
+            self.note("report", "EpochCacheSound", path, said)
 
     def checkpoints(self, end: int) -> None:
+        if self.lost:
+            return  # Said with the bytes that are no batch, below what they are.
         for name, mark in self.common.marks.items():
             if mark is not None and mark > end:
                 said = "a start drops all of it" if name == "log start" else ""
                 self._beyond(f"the {name}", None, mark, end, name == "recovery point", said)
         point = self.common.recovery_point
-        if self.common.stopped and not self.is_cut and not self.common.alone:
+        if self.common.stopped and not self.common.alone:
             if point is None and self.common.has_points:
                 said = "its broker was stopped cleanly, and noted no recovery point of it"
                 self.note("report", "HwWithinLog", None, said)

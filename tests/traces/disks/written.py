@@ -77,6 +77,12 @@ def write_snapshot(folder: Path, offset: int, producers: dict[int, Remembered]) 
     (folder / f"{offset:020}.snapshot").write_bytes(data)
 
 
+def write_properties(folder: Path, node: int, directory: str = f"{'A' * 21}Q") -> None:
+    """meta.properties of a node, as Kafka 4 writes it."""
+    lines = ["#", f"node.id={node}", f"directory.id={directory}", "version=1", "cluster.id=c", ""]
+    (folder / "meta.properties").write_text("\n".join(lines), encoding="utf-8")
+
+
 def write_lines(path: Path, lines: Sequence[str]) -> None:
     path.write_text("\n".join(["0", str(len(lines)), *lines, ""]), encoding="utf-8")
 
