@@ -34,14 +34,18 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 CLEANED = "cleaner-offset-checkpoint"
+BROKERS: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS)
+"""What a broker writes beside its partitions every few seconds, and at a clean stop."""
 NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
-NO_ID, ID_LIKE = "A" * 22, "A" * 21 + "Q"
+NO_ID: Final = "A" * 22
 TEXT_MAX: Final = 1 << 26
 INDEX_MAX: Final = 1 << 30
 ZEROS: Final = 1 << 16
 ENTRIES: Final = 1 << 10
 """So many of an index are read at once."""
+
+INDEXES: Final = (".index", ".timeindex", ".txnindex")
 
 Table: TypeAlias = npt.NDArray[np.int64]
 
@@ -200,9 +204,13 @@ def _lines(path: Path, words: int) -> list[list[str]]:
         lines = read_text(path, TEXT_MAX).split("\n")
         if lines == [""]:
             return []
+        if not (NUMBER.fullmatch(lines[0]) and NUMBER.fullmatch(lines[1])):
+            raise ValueError
         version, count = int(lines[0]), int(lines[1])
     except (ValueError, IndexError):
         raise Malformed("no checkpoint of Kafka's") from None
+    if lines[-1]:
+        raise Malformed("its last line is cut")
     if version != 0:
         raise _of_version("a checkpoint", version, 0, 0)
     found = [line.split() for line in lines[2:] if line]
@@ -233,7 +241,7 @@ def node(folder: Path) -> str | None:
     number = told.get("node.id", told.get("broker.id"))
     if number is not None and not (NUMBER.fullmatch(number) and int(number) < 1 << 31):
         raise Malformed(f"{number!r} is no number of a node")
-    if not is_id(told.get("directory.id", ID_LIKE)):
+    if "directory.id" in told and not is_id(told["directory.id"]):
         raise Malformed(f"{told['directory.id']!r} is no id of a directory")
     return number
 
@@ -241,6 +249,11 @@ def node(folder: Path) -> str | None:
 def cluster(folder: Path) -> str | None:
     """The id of the cluster whose log directory it is. None: nothing says it. Raises as node."""
     return (_properties(folder / META, "=", newest=1) or {}).get("cluster.id")
+
+
+def is_ended(path: Path) -> bool:
+    """Whether the last line of a text has an end. Raises OSError."""
+    return read_bytes(path, TEXT_MAX).endswith(b"\n")
 
 
 def topic_id(folder: Path) -> str | None:

@@ -36,11 +36,11 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
 class Common(msgspec.Struct, frozen=True):
     """What is written down of a partition beside its log. None: nothing.
 
-    stopped: whether its broker was stopped cleanly; synced: whether each append is flushed before
-    the next (the metadata log); cleaned: up to where a cleaner has been; copied_cleaned: whether
-    another replica was cleaned, whose batches this one may have copied; has_points: whether
-    recovery points of other partitions are noted; node: the broker's id; topic_id: the topic's;
-    alone: whether nothing lies beside the directory of the partition that is a broker's.
+    stopped: whether its broker was stopped cleanly. synced: whether each append is flushed before
+    the next (the metadata log). cleaned: up to where a cleaner has been. copied_cleaned: whether
+    another replica was cleaned, whose batches this one may have copied. unnoted: the marks that are
+    noted of other partitions and not of it. node: the broker's id. topic_id: the topic's. alone:
+    whether nothing lies beside the directory of the partition that is a broker's.
     """
 
     high_watermark: int | None = None
@@ -50,7 +50,7 @@ class Common(msgspec.Struct, frozen=True):
     synced: bool = False
     cleaned: int | None = None
     copied_cleaned: bool = False
-    has_points: bool = False
+    unnoted: tuple[str, ...] = ()
     node: str | None = None
     topic_id: str | None = None
     alone: bool = False
@@ -96,6 +96,15 @@ class Quorum(msgspec.Struct, frozen=True):
     end: int
 
 
+class Election(NamedTuple):
+    """What a node has noted: the latest epoch, who led it (-1: nobody), and the voters, where they
+    do not change."""
+
+    epoch: int
+    leader: int
+    voters: tuple[int, ...]
+
+
 class Found(msgspec.Struct, frozen=True):
     """start, end: the first offset and the one after the last; they are equal where there is
     nothing. open: of the transactions without a marker (producer, first offset, milliseconds
@@ -103,8 +112,9 @@ class Found(msgspec.Struct, frozen=True):
     disk. forgotten: what a start would no longer know of producers.
 
     sums: by which replicas are compared. ended: of the last transactions (producer, first offset,
-    offset of the marker, whether it aborts), of so many. layout: of the
-    segments. quorum: of the metadata log of a controller whose voters change.
+    offset of the marker, whether it aborts), of so many. layout: of the segments. quorum: of the
+    metadata log of a controller whose voters change. election: of a metadata log. noted_epochs: of
+    the epoch file.
     """
 
     folder: str
@@ -123,6 +133,8 @@ class Found(msgspec.Struct, frozen=True):
     transactions: int
     layout: list[Segment]
     quorum: Quorum | None = None
+    election: Election | None = None
+    noted_epochs: Sequence[tuple[int, int]] = ()
 
     @property
     def is_torn(self) -> bool:

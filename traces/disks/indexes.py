@@ -70,6 +70,7 @@ class Times:
         self._entries = index.entries
         self._bound = np.full(len(index.entries), -1, dtype=np.int64)
         self._reached = np.full(len(index.entries), -1, dtype=np.int64)
+        self._there = np.zeros(len(index.entries), dtype=bool)
         self.latest = -1
 
     def see(self, part: Part) -> None:
@@ -78,6 +79,11 @@ class Times:
             rows = np.flatnonzero(self._entries[:, 1] >= ends[0])
             before = np.searchsorted(ends, self._entries[rows, 1], side="right") - 1
             bound[rows] = latest[np.maximum(before, 0)]
+        times, offsets = self._entries.T
+        here = np.flatnonzero((offsets >= part.bases[0]) & (offsets <= part.lasts[-1]))
+        at = np.searchsorted(part.bases, offsets[here], side="right") - 1
+        has = (offsets[here] <= part.lasts[at]) & (part.times[at] == times[here])
+        self._there[here] = has
         self.latest = int(latest[-1])
 
     def wrong(self, most: int) -> Iterator[tuple[int, int, int, int]]:
@@ -91,6 +97,12 @@ class Times:
         later = (self._entries[:, 0] > self._reached) & (self._entries[:, 1] < below)
         for row in np.flatnonzero(later)[:most].tolist():
             yield row, *self._entries[row].tolist(), int(self._reached[row])
+
+    def elsewhere(self, most: int, below: int) -> Iterator[tuple[int, int, int]]:
+        """Entries whose offset is of no batch of that time: row, time, offset. below: as above."""
+        apart = ~self._there & (self._entries[:, 1] < below)
+        for row in np.flatnonzero(apart)[:most].tolist():
+            yield row, *self._entries[row].tolist()
 
 
 class Room:

@@ -22,10 +22,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kraftcheck.traces.disks import files
+from kraftcheck.traces.disks import elections, files
 from kraftcheck.traces.disks.batches import OFFSET_MAX, Bad, Batch, batches, next_whole
 from kraftcheck.traces.disks.files import Aborted, Index, Malformed, Newer
-from kraftcheck.traces.disks.found import Common, Finding, Found, Segment, Weight
+from kraftcheck.traces.disks.found import Common, Election, Finding, Found, Segment, Weight
 from kraftcheck.traces.disks.indexes import Offsets, Part, Room, Rows, Times
 from kraftcheck.traces.disks.producers import Open, Producers
 from kraftcheck.traces.disks.sums import Sums
@@ -33,6 +33,8 @@ from kraftcheck.traces.disks.voters import quorum_of, torn_snapshots, uncovered
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""
+METADATA_ID: Final = f"{'A' * 21}Q"
+"""Uuid.METADATA_TOPIC_ID."""
 TOLD: Final = 5
 """Of each kind so many are told of one file, where each entry of it may be wrong."""
 FINDINGS_MAX: Final = 1000
@@ -56,6 +58,8 @@ class _Judge:
         self.layout: list[Segment] = []
         self.epochs: list[tuple[int, int]] = []
         self.epoch_ends: dict[int, int] = {}
+        self.noted_epochs: list[tuple[int, int]] = []
+        self.election: Election | None = None
         self.expected: int | None = None
         self.lost = False
         self.latest = -1
@@ -116,10 +120,9 @@ class _Judge:
         self.layout.append(Segment(base, last + 1, size))
         self.lost |= bad is not None
         kept = bad is None or self._bad(path, bad, behind)
-        if last >= base:
-            # What leads to bytes that are no batch is not judged.
-            below = (OFFSET_MAX, OFFSET_MAX) if bad is None else (bad.position, last + 1)
-            self._tell_indexes(path, checks, offsets, times, closed and bad is None, below)
+        # What leads to bytes that are no batch is not judged.
+        below = (OFFSET_MAX, OFFSET_MAX) if bad is None else (bad.position, last + 1)
+        self._tell_indexes(path, checks, offsets, times, closed and bad is None, below)
         aborted.send(None)
         if bad is not None and kept and behind:
             self.expected = int(behind[0].stem)
@@ -233,6 +236,8 @@ class _Judge:
                     said = f"offset {offset} leads to {place}, where no batch of it begins"
                     at = path.with_suffix(".index")
                     self.note("violated", "IndexLowerBound", at, said, row * 8)
+                assert offsets is not None
+                self._ascend(path.with_suffix(".index"), offsets, 1)
             elif isinstance(check, Times):
                 assert times is not None
                 self._tell_times(path.with_suffix(".timeindex"), check, times, closed, below[1])
@@ -241,9 +246,7 @@ class _Judge:
                 at = path.with_suffix(".index")
                 self.note("violated", "StartUpTotal", at, f"{said}: no start ends")
 
-    def _tell_times(
-        self, path: Path, check: Times, index: Index, closed: bool, below: int
-    ) -> None:
+    def _tell_times(self, path: Path, check: Times, index: Index, closed: bool, below: int) -> None:
         entries = index.entries
         for row, time, offset, bound in check.wrong(TOLD):
             said = f"{time} is not the latest up to offset {offset}: {bound} is there"
@@ -252,9 +255,10 @@ class _Judge:
             said = f"{time} is later than all up to offset {offset}, at most {reached}: retention "
             said += "keeps the segment, and all behind it, for too long"
             self.note("violated", "IndexLowerBound", path, said, row * 12)
-        for row in np.flatnonzero((np.diff(entries, axis=0) < 0).any(axis=1))[:1].tolist():
-            said = "its entries do not ascend"
-            self.note("violated", "IndexLowerBound", path, said, (row + 1) * 12)
+        for row, time, offset in check.elsewhere(TOLD, below):
+            said = f"no batch with the latest time {time} has offset {offset}"
+            self.note("report", "IndexLowerBound", path, said, row * 12)
+        self._ascend(path, index, 0)
         if not closed:
             return
         if index.zeros and check.latest > 0:
@@ -267,10 +271,17 @@ class _Judge:
             said = f"it is empty, the segment ends with {check.latest}: retention goes by when the "
             self.note("violated", "IndexLowerBound", path, f"{said}file was last changed")
 
+    def _ascend(self, path: Path, index: Index, least: int) -> None:
+        """least: of the difference of two entries."""
+        size = 8 if path.suffix == ".index" else 12
+        for row in np.flatnonzero((np.diff(index.entries, axis=0) < least).any(axis=1))[:1]:
+            said = "its entries do not ascend"
+            self.note("violated", "IndexLowerBound", path, said, (int(row) + 1) * size)
+
     def _index(self, path: Path, base: int, read: Callable[[Path, int], Index]) -> Index | None:
         """None: there is none, or it is malformed."""
         if not path.exists():
-            if self.common.stopped:
+            if not self.common.alone:
                 self.note("report", "IndexLowerBound", path, "is missing")
             return None
         try:
@@ -343,11 +354,16 @@ class _Judge:
     # -- Beside the segments
 
     def topic_id(self) -> None:
+        path = self.folder / files.TOPIC
         try:
             told = files.topic_id(self.folder)
         except Malformed as error:
-            self.malformed(error, "FilesWhole", self.folder / files.TOPIC)
+            self.malformed(error, "FilesWhole", path)
             return
+        if told is None and not self.common.alone:
+            self.note("report", "FilesWhole", path, "is missing: no id says which topic it is of")
+        if told is not None and self.common.synced and told != METADATA_ID:
+            self.note("violated", "FilesWhole", path, f"{told} is not the id of the metadata log")
         self.common = msgspec.structs.replace(self.common, topic_id=told)
 
     def snapshots(self, before: int) -> None:
@@ -403,6 +419,7 @@ class _Judge:
         except Malformed as error:
             self.malformed(error, "EpochCacheSound", path)
             return
+        self.noted_epochs = told
         starts = dict(told)
         if [*told] != sorted(told) or len(starts) < len(told):
             self.note("violated", "EpochCacheSound", path, "its entries do not ascend")
@@ -452,14 +469,13 @@ class _Judge:
             if mark is not None and mark > end:
                 said = "a start drops all of it" if name == "log start" else ""
                 self._beyond(f"the {name}", None, mark, end, name == "recovery point", said)
+        for name in self.common.unnoted:
+            said = f"its broker notes the {name} of other partitions, and not of it"
+            self.note("report", "HwWithinLog", None, said)
         point = self.common.recovery_point
-        if self.common.stopped and not self.common.alone:
-            if point is None and self.common.has_points:
-                said = "its broker was stopped cleanly, and noted no recovery point of it"
-                self.note("report", "HwWithinLog", None, said)
-            elif point is not None and point < end:
-                said = f"the recovery point is {point}, and the log was flushed up to {end} by a "
-                self.note("report", "HwWithinLog", None, f"{said}clean stop")
+        if self.common.stopped and point is not None and point < end:
+            said = f"the recovery point is {point}, and a clean stop flushed the log up to {end}"
+            self.note("report", "HwWithinLog", None, said)
 
     def _beyond(
         self, what: str, path: Path | None, mark: int, end: int, flushed: bool, more: str = ""
@@ -476,16 +492,36 @@ class _Judge:
             weight, said = "unknown", f"{said}: whether the rest was ever flushed nothing says"
         self.note(weight, "HwWithinLog", path, said)
 
+    def elected(self) -> None:
+        """Of a metadata log."""
+        path = self.folder / elections.FILE
+        try:
+            self.election = elections.election_of(self.folder)
+        except Malformed as error:
+            self.malformed(error, "FilesWhole", path)
+            return
+        if self.election is None:
+            if not self.common.alone:
+                said = "is missing: a voter may vote twice in an epoch"
+                self.note("report", "FilesWhole", path, said)
+        elif self.epochs and self.election.epoch < self.epochs[-1][0]:
+            said = f"epoch {self.election.epoch} is noted, and the log goes on in "
+            self.note("violated", "ElectionSafety", path, f"{said}{self.epochs[-1][0]}")
+
     def names(self, segments: Collection[Path]) -> None:
         paths = sorted(self.folder.iterdir())
         if left := [path for path in paths if files.LEFT_OVER.fullmatch(path.name)]:
             more = f", and {len(left) - 1} more" if len(left) > 1 else ""
             said = f"is left of a cleaning or a deletion{more}"
             self.note("report", "LeftOver", left[0], said)
+        there = {path.stem for path in segments}
         for path in paths:
             if path.suffix == ".log" and path not in segments:
                 said = "is not an offset of 20 digits: not judged"
                 self.note("report", "NamesParse", path, said)
+            elif path.suffix in files.INDEXES and path.stem not in there:
+                said = "has no log: a start deletes it"
+                self.note("report", "LeftOver", path, said)
 
 
 class _Entries:
@@ -524,6 +560,8 @@ def judge(folder: Path, common: Common) -> Found:
         start, end = _bounds(found, segments)
         if why := uncovered(folder, start):
             found.note("violated", "FilesWhole", None, why)
+        if common.synced:
+            found.elected()
         for path, bad in torn_snapshots(folder):
             weight: Weight = "unknown" if bad.foreign else "violated"
             found.note(weight, "FilesWhole", path, bad.why, bad.position)
@@ -559,6 +597,8 @@ def judge(folder: Path, common: Common) -> Found:
         transactions=found.transactions,
         layout=found.layout,
         quorum=quorum,
+        election=found.election,
+        noted_epochs=found.noted_epochs,
     )
 
 

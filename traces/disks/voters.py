@@ -94,16 +94,22 @@ def uncovered(folder: Path, start: int) -> str:
 def torn(path: Path) -> Bad | None:
     """Why a snapshot of metadata does not go to its end; None: it does. Raises OSError."""
     last: Batch | None = None
+    size, expected = path.stat().st_size, 0
+    name = _SNAPSHOT.fullmatch(path.name)
+    epoch = 0 if name is None else int(name[2])
     for each in batches(path):
         if isinstance(each, Bad):
             return each
-        last = each
+        # Neither is in the checksum of a batch.
+        if (each.base, each.epoch) != (expected, epoch):
+            said = f"a batch of epoch {each.epoch} from offset {each.base}, in a snapshot of epoch "
+            return Bad(each.position, size, f"{said}{epoch} where offset {expected} is next")
+        expected, last = each.last + 1, each
     kinds: list[int] = []
     if last is not None and last.marker == "other":
         with open_file(path) as file:
             file.seek(last.position)
             kinds = [kind for kind, _ in _controls(file.read(last.size))]
-    size = path.stat().st_size
     return None if FOOTER in kinds else Bad(size, size, "a snapshot without its end")
 
 

@@ -14,12 +14,15 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 from kraftcheck.reference.storage.batches import CONTROL, Batch, Record, encoded
 from kraftcheck.serve import codec
+from kraftcheck.traces.disks.partition import METADATA_ID
 from tests.traces.disks.written import (
     SECOND,
     write_broker,
+    write_election,
     write_lines,
     write_properties,
     write_segment,
+    write_topic,
 )
 
 TOPIC = bytes(range(16))
@@ -66,8 +69,8 @@ def write_metadata(
     log = log_of([value(*each) for each in records], base)
     (folder / f"{base:020}.log").write_bytes(log)
     write_lines(folder / "leader-epoch-checkpoint", [f"1 {base}"])
-    told = {"currentVoters": [{"voterId": each} for each in voters], "data_version": 0}
-    (folder / "quorum-state").write_text(json.dumps(told))
+    write_election(folder, 1, voters=voters)
+    write_topic(folder, METADATA_ID)
     return folder
 
 
@@ -77,7 +80,7 @@ def nodes(tmp_path: Path) -> list[Path]:
     for number in (1, 2, 3):
         partition = write_broker(tmp_path / f"b{number}")
         write_properties(tmp_path / f"b{number}", number)
-        (partition / "partition.metadata").write_text(f"version: 0\ntopic_id: {TOPIC_ID}\n")
+        write_topic(partition, TOPIC_ID)
     short = tmp_path / "b2"
     write_segment(short / "t-0", 7, SECOND[:3])
     (short / "t-0" / f"{12:020}.snapshot").unlink()

@@ -96,6 +96,11 @@ def marks(name: str, offset: int) -> Fault:
     return lambda folder: write_lines(folder.parent / path, [f"t 0 {offset}"])
 
 
+def without_snapshots(folder: Path) -> None:
+    for path in folder.glob("*.snapshot"):
+        path.unlink()
+
+
 VIOLATED: dict[str, tuple[Fault, str, str]] = {
     "a byte of a record": (altered(LOG, 70, b"y"), "BatchesWhole", "checksum of the batch"),
     "a length": (altered(LOG, 8, b"\0\0\0\1"), "BatchesWhole", "a batch of 13 bytes"),
@@ -175,7 +180,7 @@ VIOLATED: dict[str, tuple[Fault, str, str]] = {
         "the offsets 0 to 2, with which the log begins, are missing",
     ),
     "no snapshot at all": (
-        lambda folder: [path.unlink() for path in folder.glob("*.snapshot")],
+        without_snapshots,
         "ProducerStateReplays", "there is no other: a start after a clean stop remembers no",
     ),
     "a time that is too late": (
@@ -211,11 +216,11 @@ REPORTED: dict[str, tuple[Fault, str, str]] = {
         altered(f"{12:020}.snapshot", 12, b"\7"), "ProducerStateReplays", "an older one is taken",
     ),
     "a recovery point of a clean stop": (
-        marks("recovery-point", 11), "HwWithinLog", "is 11, and the log was flushed up to 12",
+        marks("recovery-point", 11), "HwWithinLog", "is 11, and a clean stop flushed",
     ),
     "no recovery point of a clean stop": (
         lambda folder: write_lines(folder.parent / "recovery-point-offset-checkpoint", ["u 0 1"]),
-        "HwWithinLog", "stopped cleanly, and noted no recovery point of it",
+        "HwWithinLog", "notes the recovery point of other partitions, and not",
     ),
     "a cleaner's offset": (marks("cleaner", 13), "HwWithinLog", "the cleaned is 13, the log ends"),
     "an epoch beyond the end": (
