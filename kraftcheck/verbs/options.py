@@ -19,7 +19,6 @@ OWN_PROCESS = "own process"
 """The root context's object where this process was started for one command."""
 
 
-
 class _Local(click.Path):
     """A path of this machine. Of `s3a://...` a folder `s3a:` would be made."""
 

@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import bugs, exits
+from kraftcheck import bugs, docs, exits
 from kraftcheck.cli import cli
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE
 from tests.tla_utils.toyspecs import write_specs
@@ -280,15 +280,15 @@ def test_folders_of_other_machines_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli, words)
-    assert done.exit_code == BAD_INPUT and "only folders of this machine" in done.output
+    assert done.exit_code == exits.BAD_INPUT and "only folders of this machine" in done.output
     assert [*tmp_path.iterdir()] == []
 
 
 def test_the_generator_of_documentation_explains_itself(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert docs.main("--help") == HOLDS
+    assert docs.main("--help") == exits.HOLDS
     assert "usage: python -m kraftcheck.docs" in capsys.readouterr().out
-    assert docs.main("nothing") == BAD_INPUT
+    assert docs.main("nothing") == exits.BAD_INPUT
     assert capsys.readouterr().err.startswith("kraftcheck: no part 'nothing'")
-    assert docs.main("anomalies") == HOLDS and capsys.readouterr().out
+    assert docs.main("anomalies") == exits.HOLDS and capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Network namespaces, on a kernel that is played: nobody removes another's, and one set is there."""
+"""Network namespaces, on a kernel that is played: one set at a time, and nobody removes another's."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def test_two_clusters_do_not_cut_each_others_links(kernel: Kernel, tmp_path: Pat
     assert len(kernel.spaces) == 2
 
 
-def test_what_is_left_of_a_cluster_that_is_gone_is_removed(
-    kernel: Kernel, tmp_path: Path
-) -> None:
+def test_what_is_left_of_a_cluster_that_is_gone_is_removed(kernel: Kernel, tmp_path: Path) -> None:
     gone = cluster(tmp_path, "gone")
     Islands(gone, ["b1", "b2", "b3"]).make()
     (gone / islands.STATE).unlink()

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from kraftcheck.osutil.files import FILE_MAX, read_bytes
 from kraftcheck.traces.formats.text import TIMES, shown
+from kraftcheck.traces.formats.unpacked import refuse_large
 from kraftcheck.traces.history import (
     CALLBACKS,
     ISOLATIONS,
@@ -81,6 +82,7 @@ def rows_of(path: Path) -> Rows:
         raise HistoryError(source, 0, error.strerror or str(error)) from None
     try:
         _refuse_size(source, pq.read_metadata(pa.BufferReader(data)))
+        refuse_large(source, data, pq.read_schema(pa.BufferReader(data)).names)
         table = pq.read_table(pa.BufferReader(data), use_threads=False).combine_chunks()
         table.validate(full=True)
         rows = _rows(source, table)
