@@ -211,10 +211,10 @@ def _voters(folder: Path) -> set[str]:
     if found := voters_of(folder):
         return {str(each.number) for each in found}
     try:
-        found = election_of(folder)
+        election = election_of(folder)
     except files.Malformed as error:
         raise Unread(f"{folder / FILE}: {error}") from None
-    return set() if found is None else {str(each) for each in found.voters}
+    return set() if election is None else {str(each) for each in election.voters}
 
 
 def _records(path: Path) -> Iterator[tuple[int, int, codec.Message]]:

@@ -166,7 +166,7 @@ class Cluster:
             # First: by it others know that the islands are a cluster's.
             cluster._save(state)
             if islands:
-                hosts.make()
+                hosts.make(lasts)
             for node in nodes:
                 cluster._format(node)
             for node in nodes:

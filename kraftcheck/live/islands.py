@@ -4,9 +4,10 @@ Needs the right to make namespaces (root, as a rule) and Debian's iproute2. A cu
 packets both ways; what TCP had in flight is sent again after the link is healed, unless the
 connection is gone by then.
 
-One set of hosts at a time: the bridge is the lock, which the kernel gives to one only, and its
-alias says to which directory of a cluster it belongs. All other names have that directory in them,
-and nothing of another's is ever removed, unless no cluster is in its directory any more.
+One set of hosts at a time: the bridge is the lock, which the kernel gives to one only. Its alias
+says to which directory of a cluster it belongs, and with which process the cluster ends, if it
+does. All other names have that directory in them. Nothing of another's is removed, unless its
+process has ended, or no cluster is in its directory any more.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ class Islands:
         self._own = blake2b(self._owner.encode(), digest_size=3).hexdigest()
         self._addresses = {name: f"{NETWORK}.{at}" for at, name in enumerate(names, 1)}
 
-    def make(self) -> None:
-        """Makes the hosts, after removing what is left of these.
+    def make(self, lasts: bool = False) -> None:
+        """Makes the hosts, after removing what is left of these. lasts: they stay when this process
+        has ended.
 
         Raises IslandError: no `ip` command, no right to use it, it failed, or the hosts of another
         cluster are on this machine.
@@ -62,7 +64,7 @@ class Islands:
             self._refuse_others()
             self._remove(self._own)
             ip("link", "add", BRIDGE, "type", "bridge")
-            ip("link", "set", BRIDGE, "alias", self._owner)
+            ip("link", "set", BRIDGE, "alias", f"{0 if lasts else os.getpid()} {self._owner}")
             ip("addr", "add", f"{NETWORK}.254/24", "dev", BRIDGE)
             ip("link", "set", BRIDGE, "up")
             for at, (name, address) in enumerate(self._addresses.items(), 1):
@@ -78,10 +80,13 @@ class Islands:
 
     def _refuse_others(self) -> None:
         """Raises IslandError. What is left of a cluster that is gone is removed."""
-        owner = _owner()
-        if owner is None or owner == self._owner:
+        if (there := _owner()) is None:
             return
-        if not owner or (Path(owner) / STATE).exists():
+        process, owner = there
+        if owner == self._owner:
+            return
+        ended = process and not Path(f"/proc/{process}").exists()
+        if not owner or ((Path(owner) / STATE).exists() and not ended):
             whose = f"the cluster in {owner}" if owner else f"somebody who made {BRIDGE}"
             raise IslandError(
                 f"the islands of {whose} are on this machine, which has room for one set: "
@@ -121,7 +126,9 @@ class Islands:
         links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=False)
         for line in links.stdout.splitlines():
             name = line.split()[0].partition("@")[0]
-            if name.startswith(f"kc{own}") or (name == BRIDGE and _owner() == self._owner):
+            if name.startswith(f"kc{own}") or (
+                name == BRIDGE and (_owner() or (0, ""))[1] == self._owner
+            ):
                 subprocess.run(["ip", "link", "del", name], capture_output=True, check=False)
         spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=False)
         for line in spaces.stdout.splitlines():
@@ -130,12 +137,15 @@ class Islands:
                 subprocess.run(words, capture_output=True, check=False)
 
 
-def _owner() -> str | None:
-    """The directory of the cluster whose bridge is there; "": it says none; None: there is none."""
+def _owner() -> tuple[int, str] | None:
+    """Whose bridge is there: the process with which it ends (0: with none), and the directory of
+    the cluster ("": it says none). None: there is no bridge."""
     try:
-        return ALIAS.read_text(encoding="utf-8").strip()
+        said = ALIAS.read_text(encoding="utf-8").strip()
     except OSError:
         return None
+    process, _, directory = said.partition(" ")
+    return (int(process), directory) if process.isdecimal() else (0, "")
 
 
 @contextmanager

@@ -80,8 +80,8 @@ def follow(script: Script, schedule: Schedule) -> Followed:
         except Failure as failure:
             return Followed(schedule, made + 1, left_out, failure, parts_at)
         except Unspoken as error:
-            failure = StepUnsaid(str(error), [*schedule.moves])
-            return Followed(schedule, made + 1, left_out, failure, parts_at)
+            unsaid = StepUnsaid(str(error), [*schedule.moves])
+            return Followed(schedule, made + 1, left_out, unsaid, parts_at)
         made += done
         if not done:
             left_out.append(words)

@@ -1,7 +1,9 @@
-"""Network namespaces, on a kernel that is played: one set at a time, and nobody removes another's."""
+"""Network namespaces, on a kernel that is played: one set, and nobody removes another's."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,8 +58,8 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     alias = tmp_path / "ifalias"
     kernel = Kernel(alias)
     monkeypatch.setattr(islands, "ALIAS", alias)
-    monkeypatch.setattr(islands.shutil, "which", lambda name: name)
-    monkeypatch.setattr(islands.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(subprocess, "run", kernel.run)
     return kernel
 
@@ -72,7 +74,7 @@ def cluster(folder: Path, name: str) -> Path:
 def test_two_clusters_do_not_cut_each_others_links(kernel: Kernel, tmp_path: Path) -> None:
     first, second = (cluster(tmp_path, name) for name in ("one", "two"))
     mine = Islands(first, ["b1", "b2"])
-    mine.make()
+    mine.make(lasts=True)
     there = set(kernel.links), set(kernel.spaces)
     assert BRIDGE in kernel.links and len(kernel.spaces) == 2
     other = Islands(second, ["b1", "b2"])
@@ -92,11 +94,27 @@ def test_two_clusters_do_not_cut_each_others_links(kernel: Kernel, tmp_path: Pat
 
 def test_what_is_left_of_a_cluster_that_is_gone_is_removed(kernel: Kernel, tmp_path: Path) -> None:
     gone = cluster(tmp_path, "gone")
-    Islands(gone, ["b1", "b2", "b3"]).make()
+    Islands(gone, ["b1", "b2", "b3"]).make(lasts=True)
     (gone / islands.STATE).unlink()
     mine = Islands(cluster(tmp_path, "mine"), ["b1"])
     mine.make()
     assert kernel.spaces == {mine.command("b1", [])[3]}
+
+
+def test_what_is_left_of_a_process_that_was_killed_is_removed(
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster that a program starts for itself ends with it; its directory may stay."""
+    first, second = (Islands(cluster(tmp_path, name), ["b1"]) for name in ("one", "two"))
+    first.make()
+    with pytest.raises(IslandError, match="of the cluster in"):
+        second.make()
+    second_pid = (1 << 22) + 1  # none is so large
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: second_pid)
+        first.make()
+    second.make()
+    assert kernel.spaces == {second.command("b1", [])[3]}
 
 
 def test_a_bridge_of_nobody_is_left_alone(kernel: Kernel, tmp_path: Path) -> None:

@@ -80,10 +80,10 @@ def read(folder: Path) -> Directory:
             said = "is not TOPIC-NUMBER: not judged"
             found.findings.append(Finding("report", "NamesParse", path.name, -1, said))
     there = {(each.topic, each.partition) for each in found.places}
-    for name, told in zip(names, marks, strict=True):
+    for file, told in zip(names, marks, strict=True):
         for topic, number in sorted(told.keys() - there):
             said = f"names {topic}-{number}, which is not there"
-            found.findings.append(Finding("report", "NamesParse", name, -1, said))
+            found.findings.append(Finding("report", "NamesParse", file, -1, said))
     _beside(found, folder, common)
     return found
 

@@ -65,9 +65,9 @@ def _plain(column: pa.Array) -> int:
     kind = column.type
     if pa.types.is_dictionary(kind):
         lengths = pc.binary_length(column.dictionary.cast(pa.large_binary()))
-        return pc.sum(lengths.take(column.indices)).as_py() or 0
+        return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return NUMBER * len(column) + _plain(column.flatten())
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
-        return pc.sum(pc.binary_length(column)).as_py() or 0
-    return NUMBER * (len(column) - column.null_count)
+        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
+    return NUMBER * (len(column) - int(column.null_count))
