@@ -281,6 +281,7 @@ def conform(
     """Judge every recorded step with TLC, and every run with the checks on runs."""
     report.refuse_campaign(folder)
     manifest = read_manifest(folder)
+    artifacts.check_writable(folder)
     if jar:
         # The one place where every run of TLC looks, those of workers included.
         os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
