@@ -100,7 +100,7 @@ def is_pending(row: GroupOffsets, p: int) -> bool:
 def farthest(row: GroupOffsets, p: int) -> int:
     """The largest offset that was committed, or sent; or 0."""
     committed = [each.offset for each in row.committed if each.partition == p]
-    return max(0, *committed, *[each.offset for each in row.pending if each.partition == p])
+    return max([0, *committed, *[e.offset for e in row.pending if e.partition == p]])
 
 
 def is_transactional(row: GroupOffsets) -> bool:

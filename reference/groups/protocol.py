@@ -295,15 +295,15 @@ def _beside(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
     if is_open(row, OF_OTHERS):
         yield EndTransaction(True, OF_OTHERS)
         yield EndTransaction(False, OF_OTHERS)
-    if row.group == "Empty":
+    if row.group != "Dead":
         yield DeleteGroup()
+    if row.group == "Empty":
         yield from map(AlterOffset, constants.partitions)
     if row.group == "Stable":
         yield from (OthersSend(p) for p in constants.partitions if p not in row.taken)
     if not row.requested:
         yield from (AskTxnOffsets(each.partition) for each in row.positions)
-    known = {each.partition for each in row.committed} - {*row.deleted} - {*row.renewed}
-    yield from (RenewTopic(p) for p in constants.growing if p in known)
+    yield from map(RenewTopic, sorted({*constants.growing} - {*row.deleted} - {*row.renewed}))
 
 
 UPDATES: Final = {"None": AskOffsets, "Asked": HearOffsets, "Heard": ResetRest}
