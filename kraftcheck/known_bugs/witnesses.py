@@ -80,7 +80,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z243": {"ask_txn_offsets": 1000, "fence_consumer": 500, "members": [1], "partitions": [1]},
     "Z244": {"delete_group": 200},
     "Z245": {"growing": [1, 2, 3], "partitions": [1, 2, 3], "renew_topic": 30},
-    "Z246": {"growing": [1], "members": [1], "partitions": [1], "renew_topic": 50},
+    "Z246": {"growing": [1], "renew_topic": 50},
     "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
     "Z47": {"leader_notes": True},
     "Z128": {
