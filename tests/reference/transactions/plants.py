@@ -160,10 +160,17 @@ def plants() -> tuple[Plant, ...]:
     told = (sent(1, 0), sent(1, 1), marker("Commit", 1))
     below = {**rows, 11: replace(whole, follower=replace(fetched, stable=0))}
     ending = {**rows, 1: replace(rows[1], status="Ending", txn=9, sent=(11,), decision="Commit")}
+    # Of two batches of a transaction one.
+    second = replace(batch(2, 1), sequence=1)
+    first_only = partition(replace(batch(9, 0), sequence=0))
+    lacking = {**ending, 11: first_only}
+    lacking[1] = replace(lacking[1], sequences=(2, 0, 0))
     return (
         *_of_readers(),
         *_of_pending(),
         Plant("CommitIsWhole", ending, rows),
+        Plant("CommitIsWhole", lacking, {**rows, 11: first_only}),
+        _plant("NoGaps", {11: partition(*COMMITTED, second)}),
         Plant("AbortedIsListed", *_swept(listed=0)),
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
