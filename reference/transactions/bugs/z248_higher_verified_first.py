@@ -23,7 +23,7 @@ class Z248HigherVerifiedFirst(TransactionRules):
 BUG = declared(
     __name__,
     Z248HigherVerifiedFirst,
-    "NoGaps",
+    "GapFree",
     source="X13; a mutant of ProducerAppendInfo.checkSequence",
     nodes=1,
     detectors=("tlc", "steps"),

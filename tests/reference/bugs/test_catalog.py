@@ -74,8 +74,8 @@ LIVENESS = {
 """What must happen in the end, and that a leader is not given up without need."""
 OF_HISTORIES = {"AckedSurvives"}
 """What only clients can miss: nobody promised it."""
-OF_MESSAGES = {"AnswerAfterCommit", "CommitDurable"}
-"""What is said of messages under way, which TLC alone sees."""
+OF_MESSAGES = {"AnswerAfterCommit", "CommitDurable", "GapFree"}
+"""What TLC alone sees: it is said of messages under way, or holds where they come in order."""
 
 REPLACED = [each for each in CATALOG if each.replacement is not None]
 of_each = pytest.mark.parametrize("entry", REPLACED, ids=lambda entry: entry.id)
