@@ -135,6 +135,17 @@ def _of_readers() -> tuple[Plant, ...]:
     )
 
 
+def _of_several(rows: Rows, ending: Rows) -> tuple[Plant, ...]:
+    """Of two batches of a transaction one. ending: the producer has asked for a commit."""
+    second = replace(batch(2, 1), sequence=1)
+    first_only = partition(replace(batch(9, 0), sequence=0))
+    lacking = {**ending, 1: replace(ending[1], sequences=(2, 0, 0)), 11: first_only}
+    return (
+        Plant("CommitIsWhole", lacking, {**rows, 11: first_only}),
+        _plant("NoGaps", {11: partition(*COMMITTED, second)}),
+    )
+
+
 def plants() -> tuple[Plant, ...]:
     rows = settled()
     told_abort = frozenset({Told(1, "Abort", 1)})
@@ -160,17 +171,11 @@ def plants() -> tuple[Plant, ...]:
     told = (sent(1, 0), sent(1, 1), marker("Commit", 1))
     below = {**rows, 11: replace(whole, follower=replace(fetched, stable=0))}
     ending = {**rows, 1: replace(rows[1], status="Ending", txn=9, sent=(11,), decision="Commit")}
-    # Of two batches of a transaction one.
-    second = replace(batch(2, 1), sequence=1)
-    first_only = partition(replace(batch(9, 0), sequence=0))
-    lacking = {**ending, 11: first_only}
-    lacking[1] = replace(lacking[1], sequences=(2, 0, 0))
     return (
         *_of_readers(),
         *_of_pending(),
         Plant("CommitIsWhole", ending, rows),
-        Plant("CommitIsWhole", lacking, {**rows, 11: first_only}),
-        _plant("NoGaps", {11: partition(*COMMITTED, second)}),
+        *_of_several(rows, ending),
         Plant("AbortedIsListed", *_swept(listed=0)),
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
