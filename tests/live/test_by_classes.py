@@ -91,6 +91,13 @@ def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path
     assert (kafkas["shown"], ours["shown"]) == (1, 0)
 
 
+@pytest.mark.parametrize("case", groups_by_classes.GUARDS)
+def test_kafka_has_the_guards_of_offsets(case: str) -> None:
+    """Each with its control (Z240 to Z246)."""
+    asked = (case, *groups_by_classes.GUARDS[case].controls)
+    assert [came["shown"] for _, came in groups_by_classes.runs(asked)] == [True, False]
+
+
 def test_what_comes_late() -> None:
     """Z200, H10, Z87, Z75, Z72 and Z140, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
