@@ -266,8 +266,8 @@ class World:
     constants: by field, the values to draw from, the simplest first. on_request: by field, or by
     option of a disturbance, values that no run draws, beside those that TLC's models have: whoever
     wants them asks for them, and the chaos machine does. local: all inputs that are no messages and
-    may come to a node in this row, those last that come on request alone (disturbances of 0,
-    always). properties: asked after every step. moves: so many a run has, to draw from.
+    may come to a node in this row, those last that come on request alone (disturbances of 0 always,
+    or of nothing). properties: asked after every step. moves: so many a run has, to draw from.
 
     Where rows do not tell enough, history: what a run's past is after a step, of the constants and
     the rows before (with the past so far) and after; properties find it under HISTORY. unpromised:
@@ -276,7 +276,8 @@ class World:
     promises: what clients see. at_once: whether a message is heard in the step that sends it, or
     never. in_order: whether a message comes after all of these that its sender had sent to the same
     node, and once; others are lost, doubled and overtaken. disturbances: by local
-    input, how often of a thousand times it comes when it could, to draw from. awaited: whether
+    input, how often of a thousand times it comes when it could, to draw from; with nothing to draw
+    from it comes on request alone, and the options of other runs do not name it. awaited: whether
     anybody still waits for what an input does, of the constants, all rows, the node and the input;
     in runs that are not `late` no other one comes. calm: unsaid, nothing is asked of progress.
     story: what became of the units of a run, in lines, of its steps: each the node, its row before

@@ -91,7 +91,7 @@ class PlainScenario(msgspec.Struct, frozen=True, kw_only=True):
 def scenario_of(protocol: Protocol) -> PlainScenario:
     world = _world(protocol)
     drawn: dict[str, Any] = {**world.constants, "moves": tuple(world.moves), **FATES}
-    drawn |= _disturbances(world)
+    drawn |= {name: values for name, values in _disturbances(world).items() if values}
     if world.awaited is not None:
         drawn |= {LATE: (50, 200)}
     palettes = {name: tuple((1, value) for value in values) for name, values in drawn.items()}
@@ -123,7 +123,9 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     general.append((AWAY, int | msgspec.UnsetType, msgspec.UNSET))
     general += [(name, int, values[0]) for name, values in FATES.items()]
     disturbances = _disturbances(world)
-    general += [(name, int, values[0]) for name, values in disturbances.items()]
+    general += [(name, int, values[0]) for name, values in disturbances.items() if values]
+    unsaid = [name for name, values in disturbances.items() if not values]
+    general += [(name, int | msgspec.UnsetType, msgspec.UNSET) for name in unsaid]
     late = (LATE,) if world.awaited is not None else ()
     general += [(name, int, 0) for name in late]
     if world.unpromised is not None:
@@ -131,7 +133,8 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     kind = msgspec.defstruct(
         f"{protocol.name}_options", [*own, *general], frozen=True, kw_only=True
     )
-    kinds = {name: (name,) for name in ("lost", "doubled", *disturbances, *late)}
+    often = [name for name in disturbances if name not in unsaid]
+    kinds = {name: (name,) for name in ("lost", "doubled", *often, *late)}
     shares = (*FATES, *disturbances, *late, AWAY)
     return OptionSet(kind, kinds, positive=("moves", STRETCH), shares=shares)
 
@@ -237,7 +240,8 @@ class PlainSimulation(Circular):
         drawn = {name: getattr(options, name) for name in self._world.constants}
         unkept = self.unkept()
         self._due = Due([e for e in self._world.properties if e.name not in unkept])
-        self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
+        named = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
+        self._rare: dict[type[Any], int] = {of: often or 0 for of, often in named.items()}
         rare, drawn_from = self._rare, self._world.disturbances.items()
         self._never = {of for of, values in drawn_from if not any((*values, rare[of]))}
         """Inputs that come on request alone, and were not asked for."""
