@@ -131,6 +131,7 @@ R_NOTES = "reassignment-notes"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
+H_SOLE = "hosting-sole"
 H_TRANSACTIONS = "hosting-transactions"
 L_ONE = "compaction-one"
 L_KEYS = "compaction-keys"
@@ -428,6 +429,8 @@ TABLES = (
             Forced("ReadsAborted", "row, bySnapshot", "TRUE", H_TRANSACTIONS),
             Forced("ForgetsOffline", "row", "FALSE", H_TWO),
             Forced("MayCreate", "row", "TRUE", H_TWO),
+            Forced("PromotesFuture", "row", "FALSE", H_TWO),
+            Forced("RecoversFuture", "row", "TRUE", H_SOLE),
             Forced("TakesBackAssignment", "row", "FALSE", H_TWO),
         ),
         frozenset({"Unassigned", "Undefined"}),
