@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, Ints, LogBatch
-from traces.checkers.synthetic import FAULTS, logs, planted
-from traces.checkers.verdict import HOLDS, VIOLATED
+from kraftcheck.traces.checkers.columns import NEVER, Ints, LogBatch
+from kraftcheck.traces.checkers.synthetic import FAULTS, logs, planted
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
 
 LENGTHS: Final = (1_000, 10_000, 100_000, 1_000_000)
 CONCURRENCIES: Final = (5, 10, 30)

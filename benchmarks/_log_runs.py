@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 from benchmarks._log_cases import Case, rows_of
 from benchmarks._memory import peak_memory
-from traces.checkers.columns import LogBatch, part
-from traces.checkers.log import BROKEN, HELD, judge
-from traces.checkers.synthetic import logs
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.checkers.columns import LogBatch, part
+from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
+from kraftcheck.traces.checkers.synthetic import logs
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 
 OURS_SECONDS: Final = 0.3
 """For so long ours is repeated, but at least three times."""

@@ -16,9 +16,9 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any, Final, NamedTuple
 
 from benchmarks._memory import peak_memory
-from reference.clients.promises import Configuration
-from traces.checkers.check import check_history
-from traces.history import OK, History, Operation
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.history import OK, History, Operation
 
 LENGTHS: Final = (10_000, 100_000, 1_000_000)
 Event = tuple[int, str, dict[str, Any]]

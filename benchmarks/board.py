@@ -28,7 +28,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from system.children import processor_seconds
+from kraftcheck.osutil.children import processor_seconds
 
 README: Final = Path(__file__).resolve().parents[1] / "README.md"
 KRAFTCHECK: Final = str(Path(sys.executable).with_name("kraftcheck"))
@@ -92,9 +92,9 @@ def simulated(scenario: str, runs: int) -> float:
 def campaign(runs: int) -> float:
     """Milliseconds of a run, from nothing to the report."""
     from benchmarks.campaign import asked, backend
-    from traces.jobs.campaigns import Options, run_campaign
-    from traces.jobs.plan import begin, plan_of
-    from traces.report.campaign import write_campaign_report
+    from kraftcheck.traces.jobs.campaigns import Options, run_campaign
+    from kraftcheck.traces.jobs.plan import begin, plan_of
+    from kraftcheck.traces.report.campaign import write_campaign_report
 
     before = processor_seconds()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
@@ -118,7 +118,7 @@ def judged(steps: int) -> float:
 def edges(graph: str) -> float:
     """A minute, TLC's part included."""
     from benchmarks.cover import measured, per_minute
-    from traces.cover.models import read_covers
+    from kraftcheck.traces.cover.models import read_covers
 
     model = read_covers()[graph]
     return per_minute(model.edges, measured(model, -1).covering)
@@ -140,9 +140,9 @@ def of_history(module: str, operations: int) -> float:
 
 
 def crash_states(states: int) -> float:
-    from reference.storage.crashing import Judged
-    from reference.storage.judging import judge_all
-    from reference.storage.rules import StorageRules
+    from kraftcheck.reference.storage.crashing import Judged
+    from kraftcheck.reference.storage.judging import judge_all
+    from kraftcheck.reference.storage.rules import StorageRules
 
     total, seed, begin = Judged(), 1000, time.process_time()
     while total.states < states:
@@ -154,9 +154,9 @@ def crash_states(states: int) -> float:
 
 def disk(megabytes: int) -> float:
     """Of a log in batches of 16 kB that is judged, MB a second."""
-    from reference.storage.batches import data_batch, moved
-    from traces.disks.found import Common
-    from traces.disks.partition import judge
+    from kraftcheck.reference.storage.batches import data_batch, moved
+    from kraftcheck.traces.disks.found import Common
+    from kraftcheck.traces.disks.partition import judge
 
     one = data_batch([(None, bytes(16_000))], 1000)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:

@@ -25,10 +25,10 @@ from typing import Any
 import msgspec
 
 from kraftcheck.conform import backend_of
-from traces.jobs.backends import Backend
-from traces.jobs.campaigns import TIMINGS, Options, run_campaign
-from traces.jobs.plan import Configuration, begin, plan_of, read_file
-from traces.report.campaign import write_campaign_report
+from kraftcheck.traces.jobs.backends import Backend
+from kraftcheck.traces.jobs.campaigns import TIMINGS, Options, run_campaign
+from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, read_file
+from kraftcheck.traces.report.campaign import write_campaign_report
 
 SIZES = (300, 1000)
 SEED = 1

@@ -32,18 +32,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from reference.quorum.protocol import VOTER
-from specs import SPECS
+from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
+from kraftcheck.traces.jobs.judge import CHUNK, as_columns, groups_of, step_table
+from kraftcheck.traces.jobs.protocols import decode_step_constants
+from kraftcheck.traces.jobs.simulate import simulate
+from kraftcheck.traces.jobs.step_frames import shared_frame
+from kraftcheck.traces.store import Campaign, read_manifest, read_parts
 from tla_utils import CheckOptions, StepReport, check_steps
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.backends import Pool
-from traces.jobs.columns import Part
-from traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
-from traces.jobs.judge import CHUNK, as_columns, groups_of, step_table
-from traces.jobs.protocols import decode_step_constants
-from traces.jobs.simulate import simulate
-from traces.jobs.step_frames import shared_frame
-from traces.store import Campaign, read_manifest, read_parts
 
 SIZES = (10_000, 100_000)
 SAMPLE = 8

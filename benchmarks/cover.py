@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from kraftcheck.cover import cover_graph
 from kraftcheck.screen import Screen
+from kraftcheck.traces.cover.models import CoverModel, dump_graph, read_covers, select
+from kraftcheck.traces.cover.refusals import KINDS, Refusals, refuse
 from tla_utils import CheckOptions
 from tla_utils.dump import PEAK_PER_MB
-from traces.cover.models import CoverModel, dump_graph, read_covers, select
-from traces.cover.refusals import KINDS, Refusals, refuse
 
 MONGODB_PER_MINUTE = 87_143 / 40
 ALL_MUTANTS = 10_000_000

@@ -28,13 +28,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks._memory import peak_memory
-from reference.runner.run import simulate_part
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.jobs import judge as judging
+from kraftcheck.traces.jobs.campaigns import merge_files
+from kraftcheck.traces.jobs.distinct import CLASSES, SLIM, PartFiles, examine
+from kraftcheck.traces.jobs.judge import CHUNK, Group, by_bench, grouped, judge, report_of
 from tla_utils import CheckOptions, StepReport
 from tla_utils.steps import ACCEPTED
-from traces.jobs import judge as judging
-from traces.jobs.campaigns import merge_files
-from traces.jobs.distinct import CLASSES, SLIM, PartFiles, examine
-from traces.jobs.judge import CHUNK, Group, by_bench, grouped, judge, report_of
 
 MILLIONS: Final = (1, 10)
 NEW: Final = 20_000

@@ -44,24 +44,24 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from benchmarks._quantiles import interval, ranked
-from reference.bugs.catalog import UnknownBug, bug, bugs_of
-from reference.runner.run import forget, simulate_genomes, simulate_part
-from reference.sim.choices import run_seed
-from reference.sim.options import STRETCH
-from reference.steered.moves import NodeStep
-from reference.steered.scripts import Script
-from traces.counterexamples.relation import Relation
-from traces.cover.charts import ChartStore
-from traces.cover.models import of_scenario, read_covers, select
-from traces.jobs import distinct, novelty
-from traces.jobs.allowed import Allowed
-from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes
-from traces.jobs.guidance import Corpus, genomes_table
-from traces.jobs.plan import read_file
-from traces.jobs.protocols import decode_step_constants
-from traces.schema import PROGRESSED, STOPPED, PartTables
-from traces.store import Campaign
+from kraftcheck.reference.bugs.catalog import UnknownBug, bug, bugs_of
+from kraftcheck.reference.runner.run import forget, simulate_genomes, simulate_part
+from kraftcheck.reference.sim.choices import run_seed
+from kraftcheck.reference.sim.options import STRETCH
+from kraftcheck.reference.steered.moves import NodeStep
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.counterexamples.relation import Relation
+from kraftcheck.traces.cover.charts import ChartStore
+from kraftcheck.traces.cover.models import of_scenario, read_covers, select
+from kraftcheck.traces.jobs import distinct, novelty
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import Classes
+from kraftcheck.traces.jobs.guidance import Corpus, genomes_table
+from kraftcheck.traces.jobs.plan import read_file
+from kraftcheck.traces.jobs.protocols import decode_step_constants
+from kraftcheck.traces.schema import PROGRESSED, STOPPED, PartTables
+from kraftcheck.traces.store import Campaign
 
 SECONDS, SEEDS, GENERATION = 30.0, 3, 32
 """A generation is as large as that of a guided campaign of 1,280 runs at most."""

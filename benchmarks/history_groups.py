@@ -17,14 +17,14 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from benchmarks._made import LENGTHS, Cost, Event, cost_of, history_of, tell
-from reference.clients.promises import Configuration, promised
-from traces.checkers import bulk
-from traces.checkers.check import check_rows
-from traces.checkers.groups import judged
-from traces.checkers.members import members_of
-from traces.checkers.verdict import HOLDS
-from traces.formats import columns, detect, jsonlines
-from traces.history import History
+from kraftcheck.reference.clients.promises import Configuration, promised
+from kraftcheck.traces.checkers import bulk
+from kraftcheck.traces.checkers.check import check_rows
+from kraftcheck.traces.checkers.groups import judged
+from kraftcheck.traces.checkers.members import members_of
+from kraftcheck.traces.checkers.verdict import HOLDS
+from kraftcheck.traces.formats import columns, detect, jsonlines
+from kraftcheck.traces.history import History
 
 MEMBERS: Final = 8
 PARTITIONS: Final = 8

@@ -35,7 +35,7 @@ from benchmarks._log_runs import (
     rate,
 )
 from benchmarks._porcupine import build, module_folder
-from traces.checkers.verdict import UNKNOWN
+from kraftcheck.traces.checkers.verdict import UNKNOWN
 
 RATIOS: Final = {1_000: 40, 10_000: 200, 100_000: 1_000}
 """By operations: how many times Porcupine's time ours is to be taken."""

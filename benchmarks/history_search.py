@@ -36,11 +36,11 @@ import msgspec
 from benchmarks._memory import peak_memory
 from benchmarks._objects import history_of
 from benchmarks._porcupine import build, module_folder
-from traces.checkers.models import model_named
-from traces.checkers.search import Limits, check
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.formats.detect import read
-from traces.history import INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.checkers.models import model_named
+from kraftcheck.traces.checkers.search import Limits, check
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.formats.detect import read
+from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
 
 VERDICTS: Final = {"Ok": HOLDS, "Illegal": VIOLATED, "Unknown": UNKNOWN}
 LISTED: Final = 20

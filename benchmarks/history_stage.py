@@ -22,11 +22,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference.runner.run import simulate_part
-from traces.checkers.columns import UNKNOWN, LogBatch
-from traces.checkers.synthetic import logs
-from traces.jobs.histories import READS, judge_histories
-from traces.schema import SCHEMAS
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.checkers.columns import UNKNOWN, LogBatch
+from kraftcheck.traces.checkers.synthetic import logs
+from kraftcheck.traces.jobs.histories import READS, judge_histories
+from kraftcheck.traces.schema import SCHEMAS
 
 LENGTHS = (100, 1000, 10_000)
 CLIENTS = 5

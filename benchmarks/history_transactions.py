@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from benchmarks._made import Cost, Event, cost_of, history_of, tell
-from reference.clients.promises import Configuration, promised
-from traces.checkers.atomicity import judged
-from traces.checkers.transactions import transactions_of
-from traces.history import ABORT, COMMIT, History
+from kraftcheck.reference.clients.promises import Configuration, promised
+from kraftcheck.traces.checkers.atomicity import judged
+from kraftcheck.traces.checkers.transactions import transactions_of
+from kraftcheck.traces.history import ABORT, COMMIT, History
 
 PRODUCERS: Final = 8
 PARTITIONS: Final = 8

@@ -38,14 +38,14 @@ from confluent_kafka import Producer
 
 from kraftcheck.check.command import check
 from kraftcheck.check.options import Options
+from kraftcheck.live import artifacts
+from kraftcheck.live.clients import Setting, produce
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.confluent import SILENT
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.polling import Poller
+from kraftcheck.live.recording import Plan, record
 from kraftcheck.screen import Screen
-from live import artifacts
-from live.clients import Setting, produce
-from live.cluster import Cluster
-from live.confluent import SILENT
-from live.journal import HISTORY, Journal
-from live.polling import Poller
-from live.recording import Plan, record
 
 SECONDS: Final = 120.0
 TURN_S: Final = 10.0

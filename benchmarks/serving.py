@@ -23,9 +23,9 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from kraftcheck.live.artifacts import ArtifactError
+from kraftcheck.live.cluster import Cluster as KafkaCluster, ClusterError
 from kraftcheck.serve.admin import Cluster, Process
-from live.artifacts import ArtifactError
-from live.cluster import Cluster as KafkaCluster, ClusterError
 
 ROUNDS = 3
 BATCHES = 2000

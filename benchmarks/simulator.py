@@ -12,9 +12,9 @@ import time
 from collections import Counter
 from typing import NamedTuple
 
-from reference.runner.run import forget, simulate_part, steps_worked_out
-from reference.runner.scenarios import SCENARIOS
-from traces.schema import PartTables
+from kraftcheck.reference.runner.run import forget, simulate_part, steps_worked_out
+from kraftcheck.reference.runner.scenarios import SCENARIOS
+from kraftcheck.traces.schema import PartTables
 
 RUNS = 1000
 LATER_PARTS = 5

@@ -16,13 +16,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from kraftcheck.live.witness.jars import DEFAULT, class_path
+from kraftcheck.osutil.children import processor_seconds
+from kraftcheck.traces.foreign.profiles import read_profile
 from kraftcheck.witness import kafka
 from kraftcheck.witness.driving import Component, Driven, all_judged, drive, host_of
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
-from live.witness.jars import DEFAULT, class_path
-from system.children import processor_seconds
-from traces.foreign.profiles import read_profile
 
 KAFKA = kafka.Kafka(DEFAULT, None, "", files=True)
 RUNS: dict[str, tuple[Component, int]] = {"quorum": (VOTERS, 30), "partition": (BROKERS, 15)}

@@ -43,14 +43,14 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT, Confluent, ConfluentSender
-from live.crew import Crew
-from live.journal import HISTORY, Journal
-from live.library import Options
-from live.workloads import transact
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT, Confluent, ConfluentSender
+from kraftcheck.live.crew import Crew
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.library import Options
+from kraftcheck.live.workloads import transact
+from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, HEIR, THIRD = HOSTS = ("b1", "b2", "b3")
 SETTINGS = {

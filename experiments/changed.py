@@ -23,10 +23,10 @@ from typing import Final
 import click
 
 from experiments.tools import click_errors
-from live.artifacts import Artifacts, libraries, version
-from live.cluster import ClusterError
-from live.sources import unpack
-from live.witness.jars import program
+from kraftcheck.live.artifacts import Artifacts, libraries, version
+from kraftcheck.live.cluster import ClusterError
+from kraftcheck.live.sources import unpack
+from kraftcheck.live.witness.jars import program
 
 CHANGES: Final = Path(__file__).resolve().parent / "changes"
 KNOWN: Final = sorted(path.stem for path in CHANGES.glob("*.diff"))

@@ -47,12 +47,12 @@ from experiments.group import joined, poll, tell
 from experiments.late_offsets import OFFSETS
 from experiments.tools import Partition
 from experiments.uncommitted_decision import until, within
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
-from live.journal import HISTORY, Journal
-from live.members import Member
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.members import Member
+from kraftcheck.reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 FIRST, NEXT = "b1", "b2"

@@ -52,12 +52,12 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from live.clients import POLL_S, Setting, opened
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
-from live.datalog import CHECKPOINT, epochs_in
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import POLL_S, Setting, opened
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.live.datalog import CHECKPOINT, epochs_in
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
 CONFIGURATION = Configuration(one_client=False, goes_back=True, compaction="keyed")

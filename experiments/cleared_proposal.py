@@ -36,12 +36,12 @@ import click
 from experiments import evidence, left_in_snapshot
 from experiments.left_in_snapshot import LOADED, SHORT, await_that, segments
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, connected, read_all
-from live.cluster import Cluster, ClusterError
-from live.facts import Move
-from live.interpose import ALTER_PARTITION, FETCH, Interposer
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, connected, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.facts import Move
+from kraftcheck.live.interpose import ALTER_PARTITION, FETCH, Interposer
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 ADMIN = "admin"

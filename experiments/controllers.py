@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from experiments.tools import TOOLS, Program
-from live.cluster import Cluster, ClusterError
+from kraftcheck.live.cluster import Cluster, ClusterError
 
 BROKER = "b1"
 VOTERS = ("c1", "c2", "c3")

@@ -13,9 +13,9 @@ import click
 
 from experiments.group import GROUP, Protocol
 from experiments.tools import TOPIC, Partition, Program
-from live.clients import Setting
-from live.cluster import Cluster
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.reference.clients.promises import Configuration
 
 COPY = Path(__file__).resolve().parent / "Copy.java"
 COPIES = "copies"

@@ -32,10 +32,10 @@ import click
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, KEY, TRANSACT
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"
 SETTINGS = {"transaction.state.log.num.partitions": "1"}

@@ -44,7 +44,7 @@ from experiments.late_marker import (
 from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, TRANSACT
 from experiments.uncommitted_decision import STATES, until, within
-from live.cluster import Cluster, ClusterError
+from kraftcheck.live.cluster import Cluster, ClusterError
 
 ABORTED = "7"
 """The value that the second transaction sends."""

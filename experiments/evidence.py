@@ -18,11 +18,11 @@ import msgspec
 
 from experiments.power import disk
 from experiments.tools import JARS, TOPIC, click_errors
-from live import datalog, facts, grouplog, metadata, txnlog
-from live.cluster import Cluster, ClusterError
-from live.journal import ANSWERS, HISTORY, RECORDING, Journal
-from live.polling import Poller
-from reference.clients.promises import Configuration
+from kraftcheck.live import datalog, facts, grouplog, metadata, txnlog
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import ANSWERS, HISTORY, RECORDING, Journal
+from kraftcheck.live.polling import Poller
+from kraftcheck.reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]
 Option = Callable[[Callable[..., None]], Callable[..., None]]

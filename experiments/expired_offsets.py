@@ -30,10 +30,10 @@ from pathlib import Path
 from experiments import evidence
 from experiments.group import JOIN_S, Protocol, joined, poll, tell
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 SETTINGS = {

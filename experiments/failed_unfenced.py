@@ -37,11 +37,11 @@ from experiments.offline_replica import B1, B2, B3, FAILED, RECORDS, SECOND, wit
 from experiments.power import fail
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import until
-from live import metadata
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live import metadata
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 CONTROLLER, ADMIN = "c1", "admin"
 CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"

@@ -48,9 +48,9 @@ from experiments.orphaned_partition import (
     describe,
 )
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
 
 FAST, *OTHERS = HOSTS
 AHEAD = Path(__file__).with_name("ahead.c")

@@ -33,7 +33,7 @@ from experiments.by_request import Connections, Producer, await_log
 from experiments.tools import Partition
 from experiments.transact import ID
 from experiments.uncommitted_decision import STATES
-from live.cluster import Cluster
+from kraftcheck.live.cluster import Cluster
 
 HOSTS = ("b1", "b2", "b3")
 COORDINATOR = LEADER = HOSTS[0]

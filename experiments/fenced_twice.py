@@ -37,9 +37,9 @@ from experiments.group import CONFIGURATION, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import until, within
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 SESSION_S, BEFORE_S = 45.0, 9.0

@@ -28,10 +28,10 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 PRODUCER, ADMIN = "producer", "admin"

@@ -40,11 +40,11 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOOLS, TOPIC, Partition
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from live.proxy import Proxy
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.proxy import Proxy
+from kraftcheck.reference.clients.promises import Configuration
 
 SEND = Path(__file__).resolve().parent / "Send.java"
 RECORDS = 6

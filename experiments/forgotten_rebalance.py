@@ -41,9 +41,9 @@ from experiments.orphaned_partition import (
 )
 from experiments.released_early import coordinator, other
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
 
 WAIT_S = 60.0
 """More than a session (45 s)."""

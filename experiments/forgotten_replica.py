@@ -29,10 +29,10 @@ import click
 from experiments import evidence
 from experiments.stale_eligible import elected
 from experiments.tools import TOOLS, TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 FIRST, SECOND, ASKED = "b1", "b2", "b3"
 CONFIGURATION = Configuration(

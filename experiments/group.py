@@ -10,10 +10,10 @@ import click
 from msgspec.structs import replace
 
 from experiments.tools import Partition
-from live.artifacts import version
-from live.clients import Setting
-from live.members import Member
-from reference.clients.promises import Configuration
+from kraftcheck.live.artifacts import version
+from kraftcheck.live.clients import Setting
+from kraftcheck.live.members import Member
+from kraftcheck.reference.clients.promises import Configuration
 
 GROUP = "g"
 JOIN_S = 10.0

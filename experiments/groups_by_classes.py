@@ -21,7 +21,7 @@ import click
 
 from experiments.by_classes import said
 from experiments.tools import JARS, click_errors
-from live.cluster import ClusterError
+from kraftcheck.live.cluster import ClusterError
 
 
 class Case(NamedTuple):

@@ -23,7 +23,7 @@ import click
 
 from experiments.by_classes import said
 from experiments.tools import click_errors
-from live.cluster import ClusterError
+from kraftcheck.live.cluster import ClusterError
 
 REFUSAL: Final = "InvalidTxnStateException"
 FINDS: Final = {

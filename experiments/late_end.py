@@ -49,9 +49,9 @@ from experiments.late_marker import (
 from experiments.tools import TOPIC, Partition
 from experiments.transact import Writer, numbers
 from experiments.uncommitted_decision import STATES, until, within
-from live.clients import Setting, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:

@@ -46,10 +46,10 @@ from experiments.copying import COPIES, REASONS, SETTINGS, Application
 from experiments.late_offsets import CONFIGURATION, OFFSETS, read
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import STATES, size, until
-from live.clients import Setting, read_all
-from live.cluster import Cluster
-from live.interpose import ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, Interposer
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.interpose import ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, Interposer
+from kraftcheck.live.journal import HISTORY, Journal
 
 GROUPS, LEADER, TRANSACTIONS = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"

@@ -40,9 +40,9 @@ from experiments.late_marker import sends_again_in
 from experiments.late_offsets import ADMIN, CLIENT, COORDINATOR, LEADER, OFFSETS, OTHER
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import within
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
 
 RECORDS = 5
 JOIN_S, LATE_S = 90.0, 60.0

@@ -42,10 +42,10 @@ from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import Writer
 from experiments.uncommitted_decision import STATES, until, within
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"

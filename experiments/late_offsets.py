@@ -40,10 +40,10 @@ from experiments.group import NEWEST
 from experiments.late_marker import sends_again_in
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import STATES, until
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"

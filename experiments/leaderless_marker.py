@@ -42,12 +42,12 @@ import msgspec
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, KEY, Writer, numbers
-from live.clients import Setting, read_all
-from live.cluster import Cluster
-from live.crew import Crew
-from live.journal import HISTORY, Journal
-from live.workloads import transact
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.crew import Crew
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.workloads import transact
+from kraftcheck.reference.clients.promises import Configuration
 
 ASKED, HOST = "b1", "b2"
 PRODUCERS, ABORTS, SECONDS = 4, 0.5, 60.0

@@ -32,8 +32,8 @@ import click
 
 from experiments import evidence
 from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
-from live import metadata
-from live.cluster import Cluster, ClusterError
+from kraftcheck.live import metadata
+from kraftcheck.live.cluster import Cluster, ClusterError
 
 RESIGNED: Final = re.compile(r"Completed transition to ResignedState")
 PAUSE_S, SHORT_S, LATER_S = 5.0, 0.5, 15.0

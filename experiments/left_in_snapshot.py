@@ -35,7 +35,7 @@ import click
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.uncommitted_decision import within
-from live.cluster import Cluster, ClusterError
+from kraftcheck.live.cluster import Cluster, ClusterError
 
 LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
 CLIENT, ADMIN = "client", "admin"

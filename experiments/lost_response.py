@@ -32,11 +32,11 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, Writer, numbers
-from live.clients import Setting, read_all
-from live.cluster import Cluster
-from live.confluent import SILENT
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.confluent import SILENT
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"
 SETTINGS = {"transaction.state.log.num.partitions": "1"}

@@ -32,10 +32,10 @@ from experiments import evidence
 from experiments.power import fail
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import until
-from live.clients import Setting, greet, read_all
-from live.cluster import CLUSTER_ID, Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import CLUSTER_ID, Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
 SECOND = "second"

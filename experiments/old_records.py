@@ -28,12 +28,12 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, read_all
-from live.cluster import Cluster
-from live.confluent import SILENT
-from live.journal import HISTORY, Journal
-from live.proxy import Proxy
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.confluent import SILENT
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.proxy import Proxy
+from kraftcheck.reference.clients.promises import Configuration
 
 HOST, KEY = "n1", "t-0"
 TWO_DAYS_MS = 2 * 24 * 3600 * 1000

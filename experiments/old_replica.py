@@ -34,10 +34,10 @@ import click
 from experiments import evidence
 from experiments.cleared_proposal import sent
 from experiments.tools import TOPIC, Partition, Program
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 A, S, F = "b1", "b2", "b3"
 ADMIN: Final = "admin"

@@ -28,7 +28,7 @@ import click
 
 from experiments.by_classes import said
 from experiments.tools import JARS, click_errors
-from live.cluster import ClusterError
+from kraftcheck.live.cluster import ClusterError
 
 FOLLOWER: Final = 2
 BEHIND: Final = "behind"

@@ -35,10 +35,10 @@ import click
 from experiments import evidence
 from experiments.group import OF_THREE, Protocol, joined, poll, tell
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from live.members import Member
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.members import Member
 
 HOSTS = ("b1", "b2", "b3")
 QUICK = {"offsets.topic.num.partitions": "1"}

@@ -32,12 +32,12 @@ from confluent_kafka.admin import AdminClient
 from experiments import evidence
 from experiments.group import NEWEST, joined, tell
 from experiments.tools import TOPIC, Partition
-from live import grouplog
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live import grouplog
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 SETTINGS = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}

@@ -34,9 +34,9 @@ from experiments import evidence
 from experiments.group import CONFIGURATION, GROUP, joined, poll, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOOLS, TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 SETTINGS = {"offsets.topic.num.partitions": "1"}

@@ -37,11 +37,11 @@ from typing import Any, Final
 from experiments import evidence
 from experiments.group import GROUP
 from experiments.tools import TOPIC, Partition, Program
-from live import grouplog, txnlog
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live import grouplog, txnlog
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 HOST: Final = "n1"
 APPLICATION: Final = Path(__file__).resolve().with_name("Recreated.java")

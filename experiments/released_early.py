@@ -44,9 +44,9 @@ from experiments.copying import (
 )
 from experiments.group import GROUP, tell
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
 
 HOSTS = ("b1", "b2", "b3")
 RECORDS = 5

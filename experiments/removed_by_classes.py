@@ -23,8 +23,8 @@ from typing import Any, Final
 import click
 
 from experiments.tools import click_errors
-from live.cluster import ClusterError
-from live.witness.jars import DEFAULT, as_of, class_path, program
+from kraftcheck.live.cluster import ClusterError
+from kraftcheck.live.witness.jars import DEFAULT, as_of, class_path, program
 
 REMOVED_LEADER: Final = Path(__file__).resolve().parent / "RemovedLeader.java"
 CASES: Final = {

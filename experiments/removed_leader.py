@@ -40,9 +40,9 @@ from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
 from experiments.controllers import METADATA, SPARE, VOTERS, Quorum
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
-from traces.disks.files import META
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.traces.disks.files import META
 
 OWN_FILE = "quorum-state"
 """What a controller notes of elections, beside its log."""

@@ -32,10 +32,10 @@ from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import HOSTS, PARTITIONS, QUICK, REASON, await_read, describe
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from live.members import Member
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.members import Member
 
 SLOW = {"heartbeat.interval.ms": "20000"}
 STATIC = {"group.instance.id": "i"}

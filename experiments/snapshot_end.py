@@ -60,13 +60,13 @@ from experiments.controllers import METADATA, VOTERS, Quorum
 from experiments.left_in_snapshot import REASONS, SHORT, await_that
 from experiments.removed_leader import created
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
-from live.episode import GREETING
-from live.facts import Move
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.live.episode import GREETING
+from kraftcheck.live.facts import Move
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 GONE = "gone"
 LEADER, LATE, OTHER = "b1", "b2", "b3"

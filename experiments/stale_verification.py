@@ -43,9 +43,9 @@ from experiments.late_marker import CONFIGURATION
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, KEY, numbers
 from experiments.uncommitted_decision import STATES, until
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, LEADER, NEXT, OTHER, CONTROLLER = "b1", "b2", "b3", "b4", "c1"
 ADMIN = "admin"

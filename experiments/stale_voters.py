@@ -42,10 +42,10 @@ from confluent_kafka.cimpl import NewTopic
 from experiments import evidence
 from experiments.controllers import BROKER, METADATA, SPARE, VOTERS, Quorum
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.live.journal import HISTORY, Journal
 
 PARTITIONS, RECORDS = 500, 10
 TRUNCATED = re.compile(r"Truncated to offset (\d+)")

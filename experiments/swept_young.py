@@ -43,10 +43,10 @@ from experiments.by_request import DONE, Connections, Producer, await_log
 from experiments.tools import TOPIC, Partition
 from experiments.transact import KEY
 from experiments.uncommitted_decision import until
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 T = TypeVar("T")
 HOST = "n1"

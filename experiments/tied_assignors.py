@@ -34,10 +34,10 @@ from typing import Any, Final
 from experiments import changed, evidence
 from experiments.group import GROUP, JOIN_S, joined, poll, tell
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 HOST: Final = "n1"
 ASSIGNOR: Final = Path(__file__).resolve().with_name("TiedAssignor.java")

@@ -43,11 +43,11 @@ from experiments.group import GROUP, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import size, until, within
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
-from live.libraries import load
-from live.members import Member
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.libraries import load
+from kraftcheck.live.members import Member
 
 FIRST, BEHIND, SECOND = "b1", "b2", "b3"
 SETTINGS = {"offsets.topic.num.partitions": "1"}

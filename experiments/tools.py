@@ -19,10 +19,10 @@ import click
 from confluent_kafka import KafkaException
 
 from experiments.power import NoDisk
-from live.artifacts import ArtifactError, version
-from live.cluster import Cluster, ClusterError
-from live.islands import IslandError
-from live.metadata import dump_tool
+from kraftcheck.live.artifacts import ArtifactError, version
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.islands import IslandError
+from kraftcheck.live.metadata import dump_tool
 
 TOPIC = "t"
 _HERE = Path(__file__).resolve().parent

@@ -33,13 +33,13 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from experiments.tools import click_errors
-from live.clients import Setting, greet, produce, read_all
-from live.cluster import Cluster
-from live.confluent import SILENT, ConfluentSender
-from live.episode import GREETING, Lane, make
-from live.journal import Journal
-from traces.formats import jsonlines
-from traces.history import OK
+from kraftcheck.live.clients import Setting, greet, produce, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.confluent import SILENT, ConfluentSender
+from kraftcheck.live.episode import GREETING, Lane, make
+from kraftcheck.live.journal import Journal
+from kraftcheck.traces.formats import jsonlines
+from kraftcheck.traces.history import OK
 
 PARTITIONS, PACE_S, WORK_S, HELD_S, LATER_S = 12, 0.002, 3.0, 3.0, 5.0
 OPTIONS = {"acks": "0", "enable.idempotence": False, "retries": 0, "linger.ms": 0}

@@ -39,11 +39,11 @@ import click
 from experiments import evidence
 from experiments.tools import Partition
 from experiments.transact import Writer, numbers
-from live import txnlog
-from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live import txnlog
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, NEXT, BEHIND = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"

@@ -32,11 +32,11 @@ from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.confluent import MUTE, SILENT
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 RECORDS, DELETED = 10, 5
 LAYOUTS = {"1": "single", "3": "one-controller"}

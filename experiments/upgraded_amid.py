@@ -43,9 +43,9 @@ from experiments.group import GROUP, tell
 from experiments.released_early import parts
 from experiments.restamped_commit import HOSTS
 from experiments.tools import Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster, ClusterError
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
 
 PARTITIONS = 6
 EACH = 2

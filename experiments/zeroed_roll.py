@@ -34,9 +34,9 @@ import click
 from experiments import evidence, power
 from experiments.tools import TOPIC, Partition
 from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, lead_on
-from live.clients import Setting, greet
-from live.cluster import RECOVERY_POINTS, Cluster, ClusterError
-from live.journal import HISTORY, Journal
+from kraftcheck.live.clients import Setting, greet
+from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster, ClusterError
+from kraftcheck.live.journal import HISTORY, Journal
 
 SEGMENT_MS, CHECKPOINT_MS = 5000, 2000
 CONFIG = ("flush.messages=1", f"segment.ms={SEGMENT_MS}")

@@ -34,10 +34,10 @@ import click
 
 from experiments import evidence, power
 from experiments.tools import TOPIC, Partition
-from live.clients import Setting, greet, read_all
-from live.cluster import Cluster
-from live.journal import HISTORY, Journal
-from reference.clients.promises import Configuration
+from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
 CONFIGURATION = Configuration(one_client=False, goes_back=True)

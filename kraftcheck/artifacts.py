@@ -26,8 +26,8 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from system.files import read_bytes
-from traces.sealed import Unsealed, sealed, unsealed
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
 
 SUMMARY = "summary.json"
 SPECS = "specs.json"

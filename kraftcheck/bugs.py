@@ -19,12 +19,12 @@ from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.schedules import FOLDER
 from kraftcheck.known_bugs.violations import Counterexample
 from kraftcheck.known_bugs.witnesses import hunt_of, stored as stored_witnesses
+from kraftcheck.osutil.commands import command, near
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE, bug
+from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.storage.bugs import SEEDS, STATES
 from kraftcheck.screen import Columns, Screen, room_on_screen
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG, OF_STORAGE, bug
-from reference.protocols import parts_of
-from reference.storage.bugs import SEEDS, STATES
-from system.commands import command, near
 
 FINDERS = ("invariants", "progress", "histories", "steps")
 """Whose stored run `bugs show` names, the first that has one: those that need no further command

@@ -17,12 +17,10 @@ import click
 
 from kraftcheck import artifacts, exits
 from kraftcheck.conform import backend_of, check_place, known_bug, known_scenario
+from kraftcheck.osutil.files import read_text
 from kraftcheck.screen import Meter, Screen
-from system.files import read_text
-from tla_utils import find_jar
-from tla_utils.jar import JAR_VARIABLE
-from traces.jobs.campaigns import FINDINGS, STORE, Announced, Options, Told, run_campaign
-from traces.jobs.plan import (
+from kraftcheck.traces.jobs.campaigns import FINDINGS, STORE, Announced, Options, Told, run_campaign
+from kraftcheck.traces.jobs.plan import (
     Asked,
     Configuration,
     Plan,
@@ -33,6 +31,8 @@ from traces.jobs.plan import (
     read_file,
     read_plan,
 )
+from tla_utils import find_jar
+from tla_utils.jar import JAR_VARIABLE
 
 COPY = "campaign.toml"
 LISTED = 5
@@ -134,7 +134,7 @@ def _go_on(out: Path, plan: Plan, place: Place, coverage: bool, screen: Screen) 
         store = place.store or out.absolute().parent / STORE
         found = {**found, "graphs": measure(out, found, store, screen)}
     # Late: drawing loads a template engine.
-    from traces.report.campaign import write_campaign_report
+    from kraftcheck.traces.report.campaign import write_campaign_report
 
     page = write_campaign_report(out)
     _show(found, page, monotonic() - begun, screen)
@@ -228,8 +228,8 @@ def _show(found: dict[str, Any], page: Path, seconds: float, screen: Screen) -> 
 
 def compare(one: Path, other: Path, *, screen: Screen) -> int:
     """Say what changed from one campaign to another."""
-    from traces.report.campaign import read_findings
-    from traces.report.comparison import compare as compared
+    from kraftcheck.traces.report.campaign import read_findings
+    from kraftcheck.traces.report.comparison import compare as compared
 
     found = compared(read_findings(one / FINDINGS), read_findings(other / FINDINGS))
     for pair in found:

@@ -16,9 +16,9 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from reference.runner.narrate import narrate
-from reference.runner.run import simulate_run
-from reference.sim.choices import Stream, StreamName
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.sim.choices import Stream, StreamName
 
 
 class _Drawn:

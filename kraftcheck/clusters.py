@@ -12,16 +12,16 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.conform import use_java
 from kraftcheck.exits import BadInput
+from kraftcheck.live.artifacts import ArtifactError, check, libraries, version
+from kraftcheck.live.cluster import FIRST_VOTERS, LAYOUTS, Cluster, ClusterError, Node
+from kraftcheck.live.faults import KINDS, MEMBERS
+from kraftcheck.live.islands import IslandError
+from kraftcheck.live.properties import PropertyError, properties
+from kraftcheck.osutil.commands import command
 from kraftcheck.screen import Screen
-from live.artifacts import ArtifactError, check, libraries, version
-from live.cluster import FIRST_VOTERS, LAYOUTS, Cluster, ClusterError, Node
-from live.faults import KINDS, MEMBERS
-from live.islands import IslandError
-from live.properties import PropertyError, properties
-from system.commands import command
 
 if TYPE_CHECKING:
-    from live.recording import Recording
+    from kraftcheck.live.recording import Recording
 
 __all__ = ["KINDS", "LAYOUTS", "act", "down", "record", "status", "up"]
 
@@ -85,8 +85,8 @@ def record(
     bootstrap: str | None, folder: Path | None, out: Path, plan: dict[str, Any], screen: Screen
 ) -> int:
     """Records a history into `out`; faults need a cluster of ours, or a command that does them."""
-    from live.journal import HISTORY
-    from live.recording import Plan, RecordingError, record as work
+    from kraftcheck.live.journal import HISTORY
+    from kraftcheck.live.recording import Plan, RecordingError, record as work
 
     try:
         given = properties(plan.pop("config"), plan.pop("config_files"))
@@ -161,7 +161,7 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
         screen.line("fault     none")
     for line in recording.trouble:
         screen.line(f"          {line}")
-    from live.journal import DISKS
+    from kraftcheck.live.journal import DISKS
 
     plan, there = recording.plan, recording.standing
     screen.line(
@@ -182,7 +182,8 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
 
 def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool, workload: str) -> None:
     """Raises BadInput for a fault that this cluster, or these clients, cannot have. secured:
-    clients need TLS or SASL, which those who ask brokers for changes (live/changes.py) do not have.
+    clients need TLS or SASL, which those who ask brokers for changes (kraftcheck/live/changes.py)
+    do not have.
     """
     for fault in faults:
         if fault in MEMBERS and workload != "groups":

@@ -14,25 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import reference
-from kraftcheck import artifacts, exits, report
+from kraftcheck import artifacts, exits, reference, report
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.commands import command
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.bugs.catalog import OutOfScope, UnknownBug, bug
+from kraftcheck.reference.protocols import is_composition, sources_of_others
+from kraftcheck.reference.runner.scenarios import FAMILIES, family, protocols_under
+from kraftcheck.reference.sim.choices import SeededChooser
 from kraftcheck.screen import Meter, Screen
-from reference.bugs.catalog import OutOfScope, UnknownBug, bug
-from reference.protocols import is_composition, sources_of_others
-from reference.runner.scenarios import FAMILIES, family, protocols_under
-from reference.sim.choices import SeededChooser
-from system.commands import command
-from system.files import read_bytes
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
+from kraftcheck.traces.jobs.conform import ConformOptions, conform as conform_trace
+from kraftcheck.traces.jobs.simulate import simulate as simulate_trace
+from kraftcheck.traces.report.evidence import patterns_of
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.store import Campaign, Manifest, read_manifest, read_table
 from tla_utils import find_jar, find_java
 from tla_utils.jar import JAR_VARIABLE
 from tla_utils.java_home import java_home
-from traces.jobs.backends import Backend, Pool, Spark
-from traces.jobs.conform import ConformOptions, conform as conform_trace
-from traces.jobs.simulate import simulate as simulate_trace
-from traces.report.evidence import patterns_of
-from traces.schema import PROGRESSED, STOPPED
-from traces.store import Campaign, Manifest, read_manifest, read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -408,7 +407,7 @@ def backend_of(name: str, master: str | None, runs: int) -> Iterator[Backend]:
         yield Pool()
         return
     # Late: a second of import that the pool need not spend.
-    from traces.jobs.session import spark_session
+    from kraftcheck.traces.jobs.session import spark_session
 
     session: SparkSession = spark_session(master or DEFAULT_MASTER)
     try:

@@ -8,8 +8,8 @@ from pathlib import Path
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from traces.formats import columns, detect, jepsen, jsonlines, parquet, shiviz, trace
-from traces.history import History
+from kraftcheck.traces.formats import columns, detect, jepsen, jsonlines, parquet, shiviz, trace
+from kraftcheck.traces.history import History
 
 WRITERS: dict[str, Callable[[History], Iterator[str] | bytes]] = {
     columns.NAME: columns.write,

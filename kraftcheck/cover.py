@@ -16,18 +16,25 @@ from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs.own_rules import substitution
+from kraftcheck.reference.bugs.bug import BASES, Bug
+from kraftcheck.reference.bugs.probing import Consulted, probed
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.bug import BASES, Bug
-from reference.bugs.probing import Consulted, probed
+from kraftcheck.traces.cover import campaigns
+from kraftcheck.traces.cover.driving import Driven, drive, script, way_to
+from kraftcheck.traces.cover.life_cycles import drawn
+from kraftcheck.traces.cover.matching import Matcher, Mismatch
+from kraftcheck.traces.cover.models import (
+    CoverModel,
+    Dumped,
+    dump_graph,
+    of_scenario,
+    read_covers,
+    select,
+)
+from kraftcheck.traces.cover.refusals import KINDS, Refusals, refuse
+from kraftcheck.traces.cover.sieve import Sieve
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
-from traces.cover import campaigns
-from traces.cover.driving import Driven, drive, script, way_to
-from traces.cover.life_cycles import drawn
-from traces.cover.matching import Matcher, Mismatch
-from traces.cover.models import CoverModel, Dumped, dump_graph, of_scenario, read_covers, select
-from traces.cover.refusals import KINDS, Refusals, refuse
-from traces.cover.sieve import Sieve
 
 COVER = "cover.json"
 DEFAULT_TIER = "small"

@@ -22,14 +22,14 @@ import msgspec
 
 from kraftcheck.known_bugs.beginning import Rule, rules
 from kraftcheck.known_bugs.entries import manifest_of
-from reference.kit.fields import Field, Kind, fields_of
-from reference.kit.protocol import Handlers, Protocol
-from reference.protocols import PROTOCOLS, AnyConstants, peers_of, protocol_of
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.kit.fields import Field, Kind, fields_of
+from kraftcheck.reference.kit.protocol import Handlers, Protocol
+from kraftcheck.reference.protocols import PROTOCOLS, AnyConstants, peers_of, protocol_of
+from kraftcheck.traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from tla_utils import Record, Value
 from tla_utils.definitions import definition
 from tla_utils.overrides import find_module, read_modules
-from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 
 _IDS: Final = re.compile(r"^((?:[A-Z]+\d+(?: \([a-z]\))?(?:, | to )?)+)")
 _OPERATOR: Final = r"^{}\s*(\(|==)"

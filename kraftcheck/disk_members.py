@@ -18,15 +18,21 @@ from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.osutil.files import open_file, read_bytes
+from kraftcheck.reference.storage.batches import (
+    Record,
+    Undecodable,
+    header_of,
+    records_of,
+    unsigned,
+)
 from kraftcheck.serve import codec
-from reference.storage.batches import Record, Undecodable, header_of, records_of, unsigned
-from system.files import open_file, read_bytes
-from traces.disks import files
-from traces.disks.batches import Batch, batches
-from traces.disks.directory import Place
-from traces.disks.found import Finding
-from traces.disks.members import Members
-from traces.disks.voters import METADATA, snapshots_of, voters_of
+from kraftcheck.traces.disks import files
+from kraftcheck.traces.disks.batches import Batch, batches
+from kraftcheck.traces.disks.directory import Place
+from kraftcheck.traces.disks.found import Finding
+from kraftcheck.traces.disks.members import Members
+from kraftcheck.traces.disks.voters import METADATA, snapshots_of, voters_of
 
 QUORUM: Final = "quorum-state"
 SOUND: Final = "ControllerStateIsReplay"

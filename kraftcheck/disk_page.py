@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from traces.disks.found import Found, Judged, verdict_of, verdict_on, with_roles
-from traces.report.disk import Box, Mark, Partition, Replica, render
+from kraftcheck.traces.disks.found import Found, Judged, verdict_of, verdict_on, with_roles
+from kraftcheck.traces.report.disk import Box, Mark, Partition, Replica, render
 
 LETTERS: Final = {
     "log start": "S",

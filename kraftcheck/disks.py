@@ -16,12 +16,20 @@ from kraftcheck.artifacts import write_whole
 from kraftcheck.disk_members import Metadata, Unread
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
-from traces.disks import directory, files
-from traces.disks.directory import Directory, Place
-from traces.disks.found import Common, Finding, Found, Judged, verdict_of, verdict_on, with_roles
-from traces.disks.partition import judge
-from traces.disks.replicas import judged as together
-from traces.disks.voters import METADATA
+from kraftcheck.traces.disks import directory, files
+from kraftcheck.traces.disks.directory import Directory, Place
+from kraftcheck.traces.disks.found import (
+    Common,
+    Finding,
+    Found,
+    Judged,
+    verdict_of,
+    verdict_on,
+    with_roles,
+)
+from kraftcheck.traces.disks.partition import judge
+from kraftcheck.traces.disks.replicas import judged as together
+from kraftcheck.traces.disks.voters import METADATA
 
 TOLD = 5
 Beside: TypeAlias = Mapping[Path, Sequence[Finding]]

@@ -15,8 +15,8 @@ from functools import partial
 from kraftcheck.artifacts import checkout
 from kraftcheck.known_bugs import matrix, mutants as mutant_list
 from kraftcheck.markdown import table
-from reference.bugs.catalog import bugs_of
-from reference.clients.promises import (
+from kraftcheck.reference.bugs.catalog import bugs_of
+from kraftcheck.reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
     TABLE,
@@ -26,17 +26,17 @@ from reference.clients.promises import (
     Promise,
     promised,
 )
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
-from specs import SPECS
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS
+from kraftcheck.traces.checkers.atomicity import ACROSS
+from kraftcheck.traces.checkers.groups import GROUPS
+from kraftcheck.traces.cover import life_cycles
+from kraftcheck.traces.foreign.describe import tables
+from kraftcheck.traces.foreign.profiles import Entry, names, read_profile
+from kraftcheck.traces.schema import TABLES, describe
 from tla_utils import read_manifest
-from traces.checkers.anomalies import JEPSEN, NAMES, OURS
-from traces.checkers.atomicity import ACROSS
-from traces.checkers.groups import GROUPS
-from traces.cover import life_cycles
-from traces.foreign.describe import tables
-from traces.foreign.profiles import Entry, names, read_profile
-from traces.schema import TABLES, describe
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 

@@ -19,14 +19,14 @@ from kraftcheck.decisions import Decision, asked_of, deciding, decisions_of
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import foreign_picture, write_page
 from kraftcheck.screen import Screen, room_on_screen, wrapped
+from kraftcheck.traces.foreign.batch import judge_batch
+from kraftcheck.traces.foreign.chain import judge_chains
+from kraftcheck.traces.foreign.profiles import read_profile
+from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
+from kraftcheck.traces.foreign.verdicts import ForeignVerdict, Rejection
+from kraftcheck.traces.report.evidence import grouped
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
-from traces.foreign.batch import judge_batch
-from traces.foreign.chain import judge_chains
-from traces.foreign.profiles import read_profile
-from traces.foreign.reading import ForeignTrace, read_foreign
-from traces.foreign.verdicts import ForeignVerdict, Rejection
-from traces.report.evidence import grouped
 
 LISTED = 5
 WIDTH = 78

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck import artifacts
+from kraftcheck.osutil.files import read_bytes
 from kraftcheck.screen import Screen
-from specs import SPECS
-from system.files import read_bytes
-from traces.cover.campaigns import read_seen
-from traces.cover.charts import Chart, ChartStore, coverage_of
-from traces.cover.models import CoverModel, of_scenario, read_covers, select
-from traces.jobs.campaigns import FINDINGS
-from traces.report.graphs import GRAPHS, document
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.campaigns import read_seen
+from kraftcheck.traces.cover.charts import Chart, ChartStore, coverage_of
+from kraftcheck.traces.cover.models import CoverModel, of_scenario, read_covers, select
+from kraftcheck.traces.jobs.campaigns import FINDINGS
+from kraftcheck.traces.report.graphs import GRAPHS, document
 
 TIER = "campaign"
 CHARTS = "charts"

@@ -19,13 +19,13 @@ from kraftcheck.known_bugs.own_rules import OwnRules, read_rules
 from kraftcheck.known_bugs.own_runs import Finding, OfRuns
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.trying import OfModel, Tried
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.bug import Bug
-from reference.kit.dispatch import snake
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
-from reference.runner.scenarios import family
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
 from tla_utils.overrides import read_module
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from kraftcheck.exits import BadInput
-from system.commands import PROTOCOLS, protocol_folders
+from kraftcheck.osutil.commands import PROTOCOLS, protocol_folders
 
 
 def use(folders: Sequence[Path]) -> None:
@@ -31,7 +31,7 @@ def use(folders: Sequence[Path]) -> None:
         os.environ[PROTOCOLS] = os.pathsep.join(str(folder.absolute()) for folder in folders)
     elif not protocol_folders():
         return
-    from reference import protocols
+    from kraftcheck.reference import protocols
 
     for protocol in protocols.PROTOCOLS:
         if protocol.modules:
@@ -83,7 +83,7 @@ def _operators(kind: Any, known: Any) -> Iterator[str]:
 def _rows(kind: Any, known: Any) -> Iterator[str]:
     """Fields of rows that the spec never names. A message that differs is told by the step that
     sends it; a row that differs may have TLC refuse a whole frame."""
-    from reference.kit.fields import fields_of
+    from kraftcheck.reference.kit.fields import fields_of
 
     named = {field for definition in known.values() for field in definition.fields}
     for field in fields_of(kind.row):
@@ -155,6 +155,6 @@ def _strange(annotation: Any) -> Iterable[str]:
 
 
 def _constant(field: str) -> str:
-    from traces.jobs.abstraction import constant_name
+    from kraftcheck.traces.jobs.abstraction import constant_name
 
     return constant_name(field)

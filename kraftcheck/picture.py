@@ -16,7 +16,7 @@ import msgspec
 
 from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
-from reference.protocols import (
+from kraftcheck.reference.protocols import (
     LOGS_BY_READING,
     MESSAGES,
     AnyConstants,
@@ -26,14 +26,20 @@ from reference.protocols import (
     nodes_of,
     protocol_of,
 )
-from reference.runner.narrate import narrate, render_input, render_options, says_nothing, told
-from reference.runner.run import Run, Taken
-from reference.sim.family import brief
+from kraftcheck.reference.runner.narrate import (
+    narrate,
+    render_input,
+    render_options,
+    says_nothing,
+    told,
+)
+from kraftcheck.reference.runner.run import Run, Taken
+from kraftcheck.reference.sim.family import brief
+from kraftcheck.traces.foreign.reading import Fields, ForeignStep, ForeignTrace
+from kraftcheck.traces.foreign.verdicts import ForeignVerdict
+from kraftcheck.traces.report.run import Arrow, Lane, Picture, Step, render
 from tla_utils import Record, Value
 from tla_utils.values import render as in_tla
-from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
-from traces.foreign.verdicts import ForeignVerdict
-from traces.report.run import Arrow, Lane, Picture, Step, render
 
 Notes = Mapping[int, list[str]]
 

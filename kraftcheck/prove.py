@@ -17,11 +17,11 @@ import z3
 
 from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs.own_rules import read_rules, substitution
+from kraftcheck.osutil.children import WORKERS, end_with_parent
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.proofs.obligations import Obligation, Proof
+from kraftcheck.reference.protocols import PROTOCOLS, part_of
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.bug import Bug
-from reference.proofs.obligations import Obligation, Proof
-from reference.protocols import PROTOCOLS, part_of
-from system.children import WORKERS, end_with_parent
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")

@@ -1,7 +1,7 @@
 """`conform` for a recording of a real cluster: what its metadata log and disks tell of its steps.
 
-A recording is a folder that `kraftcheck record` wrote (live/recording.py). traces/observed says
-what is judged, docs/real-clusters.md what cannot be.
+A recording is a folder that `kraftcheck record` wrote (kraftcheck/live/recording.py).
+traces/observed says what is judged, docs/real-clusters.md what cannot be.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.check.terms import refuse_cut
 from kraftcheck.exits import BadInput
+from kraftcheck.live.journal import ANSWERS, HISTORY, RECORDING
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.protocols import CLUSTER
 from kraftcheck.screen import Screen
-from live.journal import ANSWERS, HISTORY, RECORDING
-from reference.protocols import CLUSTER
-from system.files import read_bytes
-from traces.formats import jsonlines
-from traces.history import HistoryError
-from traces.observed import records
-from traces.observed.verdicts import Defect, Judged
+from kraftcheck.traces.formats import jsonlines
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.observed import records
+from kraftcheck.traces.observed.verdicts import Defect, Judged
 
 LISTED = 10
 
@@ -55,7 +55,7 @@ def conform(
         _refuse_cut_files(folder, recording)
         history = jsonlines.read(folder / HISTORY) if (folder / HISTORY).is_file() else None
         # What is recorded is the composition, so its judge has that name.
-        judge = import_module(f"traces.observed.{CLUSTER}").judge
+        judge = import_module(f"kraftcheck.traces.observed.{CLUSTER}").judge
         judged: Judged = judge(folder, recording, history)
     except (records.ObservedError, HistoryError) as error:
         raise BadInput(str(error)) from None

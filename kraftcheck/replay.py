@@ -18,14 +18,14 @@ import pyarrow.compute as pc
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import picture, write_page
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_run
 from kraftcheck.screen import Screen
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_run
-from traces.jobs.conform import JOINED_RUNS, read_judged
-from traces.jobs.guidance import genome_of
-from traces.report.evidence import places_of
-from traces.schema import digest
-from traces.store import Manifest, PartEntry, read_manifest, read_part
+from kraftcheck.traces.jobs.conform import JOINED_RUNS, read_judged
+from kraftcheck.traces.jobs.guidance import genome_of
+from kraftcheck.traces.report.evidence import places_of
+from kraftcheck.traces.schema import digest
+from kraftcheck.traces.store import Manifest, PartEntry, read_manifest, read_part
 
 Notes = dict[int, list[str]]
 CAUSES = 8

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.commands import command
 from kraftcheck.screen import Screen
-from system.commands import command
-from traces.jobs.plan import PLAN
+from kraftcheck.traces.jobs.plan import PLAN
 
 
 def report(folder: Path, screen: Screen) -> int:
@@ -43,6 +43,6 @@ def make(folder: Path) -> tuple[Path, str]:
     if "conform" not in summary.get("parts", {}):
         raise BadInput(f"{folder} was not judged yet: run `{command('conform', folder)}` first")
     # Late: drawing figures loads half a second of libraries.
-    from traces.report.page import write_report
+    from kraftcheck.traces.report.page import write_report
 
     return write_report(folder), str(summary["verdict"])

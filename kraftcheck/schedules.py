@@ -16,20 +16,20 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.files import SCHEDULE_MAX, open_file, read_text
 from kraftcheck.picture import picture, write_page
+from kraftcheck.reference.bugs.catalog import UnknownBug
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.scripted import ImpossibleMove, Replayed, recorded
+from kraftcheck.reference.sim.headed import Form
+from kraftcheck.reference.sim.schedules import FORM as CHOICES, Schedule, read as read_choices
+from kraftcheck.reference.steered.scripts import FORM, Script, read
 from kraftcheck.replay import annotated, as_json, rejected_steps
 from kraftcheck.screen import Screen
-from reference.bugs.catalog import UnknownBug
-from reference.runner.narrate import narrate
-from reference.runner.scripted import ImpossibleMove, Replayed, recorded
-from reference.sim.headed import Form
-from reference.sim.schedules import FORM as CHOICES, Schedule, read as read_choices
-from reference.steered.scripts import FORM, Script, read
-from system.files import SCHEDULE_MAX, open_file, read_text
-from traces.counterexamples.relation import replayed as replayed_by
-from traces.counterexamples.retold import retold
-from traces.jobs.allowed import Allowed
-from traces.jobs.steered import SCRIPT, write_trace
+from kraftcheck.traces.counterexamples.relation import replayed as replayed_by
+from kraftcheck.traces.counterexamples.retold import retold
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.jobs.steered import SCRIPT, write_trace
 
 TRACES = Path("runs") / "moves"
 """Where the traces of schedules are written."""

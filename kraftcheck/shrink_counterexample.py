@@ -16,17 +16,25 @@ from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import stories
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.oracles import models_of
+from kraftcheck.osutil.commands import command
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.bugs.catalog import UnknownBug, replayable
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS, parts_of
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.sim.schedules import write as write_schedule
+from kraftcheck.reference.steered.failures import REJECTED
+from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.schedules import VERDICTS, load, made
 from kraftcheck.screen import Screen
-from reference.bugs.catalog import UnknownBug, replayable
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS, parts_of
-from reference.runner.narrate import narrate
-from reference.sim.schedules import write as write_schedule
-from reference.steered.failures import REJECTED
-from reference.steered.scripts import Script, write
-from system.commands import command
-from system.files import read_text
+from kraftcheck.traces.counterexamples import plain
+from kraftcheck.traces.counterexamples.endings import ending
+from kraftcheck.traces.counterexamples.following import Followed, follow
+from kraftcheck.traces.counterexamples.minimising import Minimised, minimised, minimised_step
+from kraftcheck.traces.counterexamples.moves import Converted, Refusal, converted, refusal, run
+from kraftcheck.traces.counterexamples.plain import Way
+from kraftcheck.traces.counterexamples.relation import Relation
+from kraftcheck.traces.jobs.allowed import Allowed
 from tla_utils import (
     Manifest,
     Model,
@@ -37,14 +45,6 @@ from tla_utils import (
     find_java,
 )
 from tla_utils.output import parse_output
-from traces.counterexamples import plain
-from traces.counterexamples.endings import ending
-from traces.counterexamples.following import Followed, follow
-from traces.counterexamples.minimising import Minimised, minimised, minimised_step
-from traces.counterexamples.moves import Converted, Refusal, converted, refusal, run
-from traces.counterexamples.plain import Way
-from traces.counterexamples.relation import Relation
-from traces.jobs.allowed import Allowed
 
 FOLDER = Path("runs") / "moves"
 """Where schedules go that nobody named a place for."""

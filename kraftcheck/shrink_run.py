@@ -12,19 +12,24 @@ from typing import Any
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.commands import command
+from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
 from kraftcheck.picture import picture, write_page
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_run
+from kraftcheck.reference.runner.shrink import (
+    Shrunk,
+    failure_of,
+    replayed,
+    shrink as shrink_schedule,
+)
+from kraftcheck.reference.sim.choices import RecordingChooser
+from kraftcheck.reference.sim.schedules import Schedule, read, write
 from kraftcheck.replay import as_json, part_of
 from kraftcheck.screen import Screen
-from reference.protocols import PROTOCOLS
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_run
-from reference.runner.shrink import Shrunk, failure_of, replayed, shrink as shrink_schedule
-from reference.sim.choices import RecordingChooser
-from reference.sim.schedules import Schedule, read, write
-from system.commands import command
-from system.files import SCHEDULE_MAX, read_text
-from traces.jobs.guidance import genome_of
-from traces.store import read_manifest
+from kraftcheck.traces.jobs.guidance import genome_of
+from kraftcheck.traces.store import read_manifest
 
 SENTENCES = {
     each.name: each.sentence

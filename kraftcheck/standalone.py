@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from traces.jobs.session import name_java
+from kraftcheck.traces.jobs.session import name_java
 
 HOST, PORT = "127.0.0.1", 7077
 MASTER = f"spark://{HOST}:{PORT}"

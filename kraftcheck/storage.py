@@ -12,16 +12,16 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.reference.bugs.catalog import replayable
+from kraftcheck.reference.storage.as_kafka import AsKafka
+from kraftcheck.reference.storage.crashing import Judged
+from kraftcheck.reference.storage.disk import Mode
+from kraftcheck.reference.storage.judging import judge_all
+from kraftcheck.reference.storage.rules import StorageRules
 from kraftcheck.screen import Screen
-from reference.bugs.catalog import replayable
-from reference.storage.as_kafka import AsKafka
-from reference.storage.crashing import Judged
-from reference.storage.disk import Mode
-from reference.storage.judging import judge_all
-from reference.storage.rules import StorageRules
 
 if TYPE_CHECKING:
-    from live.witness.host import Host
+    from kraftcheck.live.witness.host import Host
 
 TOLD = 5
 PER_HISTORY = 100

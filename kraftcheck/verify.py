@@ -31,9 +31,9 @@ from typing import Any
 from kraftcheck import artifacts, conform, exits, report, specs
 from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options
+from kraftcheck.reference.runner.scenarios import FAMILIES
 from kraftcheck.screen import Screen
-from reference.runner.scenarios import FAMILIES
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tla_utils import read_manifest
 
 LOOKS = {name: each.first_look for name, each in FAMILIES.items() if each.first_look}

@@ -20,24 +20,24 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from reference.classic.protocol import CLASSIC
-from reference.cluster.types import ClusterConstants, coordinated, on_cluster
-from reference.commits.protocol import COMMITS
-from reference.compaction.protocol import COMPACTION
-from reference.directories.protocol import DIRECTORIES
-from reference.groups.protocol import GROUPS
-from reference.hosting.protocol import HOSTING
-from reference.kit.fields import has_form
-from reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
-from reference.moving.protocol import MOVING
-from reference.partition.protocol import PARTITION
-from reference.quorum.protocol import QUORUM
-from reference.quorum41.protocol import QUORUM_41
-from reference.reassignment.protocol import REASSIGNMENT
-from reference.snapshots.protocol import SNAPSHOTS
-from reference.transactions.protocol import TRANSACTIONS
-from reference.voters.protocol import VOTERS
-from system.commands import protocol_folders
+from kraftcheck.osutil.commands import protocol_folders
+from kraftcheck.reference.classic.protocol import CLASSIC
+from kraftcheck.reference.cluster.types import ClusterConstants, coordinated, on_cluster
+from kraftcheck.reference.commits.protocol import COMMITS
+from kraftcheck.reference.compaction.protocol import COMPACTION
+from kraftcheck.reference.directories.protocol import DIRECTORIES
+from kraftcheck.reference.groups.protocol import GROUPS
+from kraftcheck.reference.hosting.protocol import HOSTING
+from kraftcheck.reference.kit.fields import has_form
+from kraftcheck.reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
+from kraftcheck.reference.moving.protocol import MOVING
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum41.protocol import QUORUM_41
+from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
+from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.transactions.protocol import TRANSACTIONS
+from kraftcheck.reference.voters.protocol import VOTERS
 
 GROUP: Final = "kraftcheck.protocols"
 CLUSTER, CLUSTER_PARTS = "cluster", (QUORUM.name, PARTITION.name)

@@ -36,7 +36,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from system.files import open_file
+from kraftcheck.osutil.files import open_file
 from tla_utils.errors import ToolError
 from tla_utils.values import Value, parse, render
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
 from tla_utils.errors import ToolError
 from tla_utils.values import Value, parse_state
 

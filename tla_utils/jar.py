@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from system.java import NoJava, launcher
+from kraftcheck.osutil.java import NoJava, launcher
 from tla_utils.errors import ToolError
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
@@ -52,7 +52,7 @@ class Jar:
 def find_java(explicit: str | None = None, minimum: int = 17) -> Java:
     """The Java launcher to use.
 
-    In the order of `system.java.launcher`, `explicit` first.
+    In the order of `kraftcheck.osutil.java.launcher`, `explicit` first.
 
     Raises ToolError when there is none, or when the one found is older than `minimum` or does not
     answer like a Java launcher.

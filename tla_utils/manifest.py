@@ -29,7 +29,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
-from system.files import read_text, read_toml
+from kraftcheck.osutil.files import read_text, read_toml
 from tla_utils.config import Config, read_config
 from tla_utils.errors import ToolError
 from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules

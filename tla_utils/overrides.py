@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
 from tla_utils.config import Config
 from tla_utils.errors import ToolError
 

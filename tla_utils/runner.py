@@ -29,8 +29,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from system import children
-from system.files import read_text
+from kraftcheck.osutil import children
+from kraftcheck.osutil.files import read_text
 from tla_utils.config import Config, read_config
 from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java

@@ -53,7 +53,7 @@ from typing import Any, Final
 
 import msgspec
 
-from traces.values import typed
+from kraftcheck.traces.values import typed
 
 OK: Final = "ok"
 """It took effect between invocation and completion."""

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.history import FAIL, LOG_OPERATIONS, OK, Annotation, History, Operation
+from kraftcheck.traces.history import FAIL, LOG_OPERATIONS, OK, Annotation, History, Operation
 
 OFFSETS: Final = ("processed", "commit-offsets")
 """Verbs of members that name an offset with each partition."""

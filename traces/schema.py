@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traces.lean import leave_pandas_out
+from kraftcheck.traces.lean import leave_pandas_out
 
 leave_pandas_out()
 

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from system.files import read_bytes
+from kraftcheck.osutil.files import read_bytes
 
 T = TypeVar("T")
 

@@ -21,9 +21,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from system.files import read_bytes
-from traces.schema import SCHEMAS, TABLES, PartTables, TraceError, problem_of
-from traces.sealed import DocumentError, digest as sha256_of, read_document, sealed
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.traces.schema import SCHEMAS, TABLES, PartTables, TraceError, problem_of
+from kraftcheck.traces.sealed import DocumentError, digest as sha256_of, read_document, sealed
 
 SCHEMA_VERSION = 4
 MANIFEST = "manifest.json"

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kraftcheck.witness.speech import Speech
-from reference.bugs.catalog import handlers_for
-from traces.foreign.reading import StepReader
+from kraftcheck.reference.bugs.catalog import handlers_for
+from kraftcheck.traces.foreign.reading import StepReader
 
 
 def answers(lines: Iterable[str], bug: str | None = None) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lease.protocol import PROTOCOL, Acquire, Granted
 
-from reference.kit.protocol import Composition, Join, Outcome, Property
+from kraftcheck.reference.kit.protocol import Composition, Join, Outcome, Property
 
 
 def asks_next(node: int, before: Any, input: Any, outcome: Outcome) -> Iterable[tuple[int, Any]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from reference.kit.fields import Address, AtLeastOne, NodeOrNobody, SetOf
-from reference.kit.protocol import (
+from kraftcheck.reference.kit.fields import Address, AtLeastOne, NodeOrNobody, SetOf
+from kraftcheck.reference.kit.protocol import (
     Answered,
     Asked,
     ClientPromise,
@@ -20,9 +20,9 @@ from reference.kit.protocol import (
     Substitution,
     World,
 )
-from reference.kit.sometimes import Conditions
-from traces.checkers.sequential import REFUSED, Model
-from traces.history import Operation
+from kraftcheck.reference.kit.sometimes import Conditions
+from kraftcheck.traces.checkers.sequential import REFUSED, Model
+from kraftcheck.traces.history import Operation
 
 SERVER, NOBODY = 0, -1
 

@@ -4,8 +4,8 @@ they are.
 
 from __future__ import annotations
 
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class ServeBeforeFlush(QuorumRules):

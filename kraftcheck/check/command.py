@@ -29,14 +29,14 @@ from kraftcheck.check.judge import judge_file
 from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options, PageWriter
 from kraftcheck.check.terms import BESIDE, RECORDING, TOO_LONG
+from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
-from system.children import WORKERS
-from traces.checkers.verdict import INCONCLUSIVE
-from traces.formats import trace
-from traces.formats.detect import Unrecognised
-from traces.history import HistoryError
-from traces.report.history_words import duration, ends, printable
-from traces.report.judged import Judged, Refused
+from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
+from kraftcheck.traces.formats import trace
+from kraftcheck.traces.formats.detect import Unrecognised
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.report.history_words import duration, ends, printable
+from kraftcheck.traces.report.judged import Judged, Refused
 
 SKIPPED_LISTED = 5
 RUNS_LISTED = 10

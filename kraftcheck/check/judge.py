@@ -16,9 +16,9 @@ from kraftcheck.check.logs import judge_log, judge_rows
 from kraftcheck.check.objects import judge_objects
 from kraftcheck.check.options import AUTO, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
-from traces.formats import detect, trace
-from traces.history import History
-from traces.report.judged import Judged
+from kraftcheck.traces.formats import detect, trace
+from kraftcheck.traces.history import History
+from kraftcheck.traces.report.judged import Judged
 
 
 def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -> Judged:

@@ -23,24 +23,24 @@ from kraftcheck.check.objects import judge_runs_of_objects
 from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of, facts_of_rows
 from kraftcheck.check.terms import Terms, in_words, terms_of, terms_of_rows
 from kraftcheck.exits import BadInput
-from reference.clients.promises import Level, Promise, level_named
-from traces import grouplog
-from traces.checkers.arrow import from_arrow, partitions
-from traces.checkers.assessment import Assessment, Report, assess, name_of
-from traces.checkers.check import check_log, check_rows
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
-from traces.formats import trace
-from traces.grouplog import Entry
-from traces.history import LOG_OPERATIONS, History, HistoryError
-from traces.jobs.promised import (
+from kraftcheck.reference.clients.promises import Level, Promise, level_named
+from kraftcheck.traces import grouplog
+from kraftcheck.traces.checkers.arrow import from_arrow, partitions
+from kraftcheck.traces.checkers.assessment import Assessment, Report, assess, name_of
+from kraftcheck.traces.checkers.check import check_log, check_rows
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+from kraftcheck.traces.formats import trace
+from kraftcheck.traces.grouplog import Entry
+from kraftcheck.traces.history import LOG_OPERATIONS, History, HistoryError
+from kraftcheck.traces.jobs.promised import (
     fixed_promise,
     has_control_records,
     objects_seen,
     promises_of,
     recorded_configuration,
 )
-from traces.report.judged import Judged, Object
-from traces.rows import Rows
+from kraftcheck.traces.report.judged import Judged, Object
+from kraftcheck.traces.rows import Rows
 
 
 def level_asked(options: Options) -> Level | None:

@@ -15,15 +15,15 @@ import msgspec
 
 from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
-from traces.checkers import models
-from traces.checkers.search import Limits, check
-from traces.checkers.sequential import Model
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
-from traces.formats import trace
-from traces.history import History, HistoryError
-from traces.jobs import promised
-from traces.report.history_words import ends
-from traces.report.judged import Judged, Object
+from kraftcheck.traces.checkers import models
+from kraftcheck.traces.checkers.search import Limits, check
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
+from kraftcheck.traces.formats import trace
+from kraftcheck.traces.history import History, HistoryError
+from kraftcheck.traces.jobs import promised
+from kraftcheck.traces.report.history_words import ends
+from kraftcheck.traces.report.judged import Judged, Object
 
 LINEARIZABLE = "linearizable"
 

@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 
 from kraftcheck import artifacts
-from system import commands
-from traces.checkers.log import MODEL
-from traces.history import FAIL, INDETERMINATE, History
-from traces.report.judged import Judged
-from traces.rows import Rows, operation_numbers
+from kraftcheck.osutil import commands
+from kraftcheck.traces.checkers.log import MODEL
+from kraftcheck.traces.history import FAIL, INDETERMINATE, History
+from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.rows import Rows, operation_numbers
 
 AUTO = "auto"
 PAGES_MAX = 20
@@ -51,7 +51,7 @@ class PageWriter:
 
     def write(self, history: History, judged: Judged) -> None:
         # Late: only who wants pages waits for the template engine.
-        from traces.report.history import render
+        from kraftcheck.traces.report.history import render
 
         name = page_name(judged.file)
         facts = json.dumps(msgspec.to_builtins(judged), indent=2, allow_nan=False)

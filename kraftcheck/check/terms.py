@@ -16,7 +16,8 @@ import msgspec
 
 from kraftcheck.check.options import Options, given_words
 from kraftcheck.exits import BadInput
-from reference.clients.promises import (
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
     Compaction,
@@ -26,14 +27,13 @@ from reference.clients.promises import (
     promised,
     unseen,
 )
-from system.files import read_bytes
-from traces.checkers import bulk, log
-from traces.checkers.check import SECOND, configuration_in
-from traces.checkers.members import has_members
-from traces.checkers.settled import told_in_steps
-from traces.grouplog import GROUPS
-from traces.history import Annotation, History
-from traces.rows import Rows
+from kraftcheck.traces.checkers import bulk, log
+from kraftcheck.traces.checkers.check import SECOND, configuration_in
+from kraftcheck.traces.checkers.members import has_members
+from kraftcheck.traces.checkers.settled import told_in_steps
+from kraftcheck.traces.grouplog import GROUPS
+from kraftcheck.traces.history import Annotation, History
+from kraftcheck.traces.rows import Rows
 
 TOO_LONG: Final = "what takes too long"
 """Of transactions and members of groups; it needs times, by which it is told."""

@@ -33,15 +33,15 @@ from kraftcheck.drive.seeking import (
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
 from kraftcheck.known_bugs.runs import WATCHED
+from kraftcheck.osutil.commands import command as command_line
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.sim.choices import SeededChooser, Stream
 from kraftcheck.screen import Screen
+from kraftcheck.traces.foreign.forms import FORMAT
+from kraftcheck.traces.foreign.reading import ForeignStep, StepReader
+from kraftcheck.traces.schema import TraceError
 from kraftcheck.witness.speech import Speech, constants_form
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
-from reference.sim.choices import SeededChooser, Stream
-from system.commands import command as command_line
-from traces.foreign.forms import FORMAT
-from traces.foreign.reading import ForeignStep, StepReader
-from traces.schema import TraceError
 
 STEPS, RESULT = "steps.jsonl", "drive.json"
 ROUNDS: Final = 6

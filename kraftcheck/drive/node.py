@@ -27,7 +27,7 @@ from typing import IO, Any, Final, Protocol
 import msgspec
 
 from kraftcheck.exits import BadInput
-from system.children import end, started
+from kraftcheck.osutil.children import end, started
 
 ANSWER_S: Final = 20.0
 """How long an answer may take; the first one includes the start of the process."""

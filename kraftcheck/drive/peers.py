@@ -15,22 +15,22 @@ from typing import Any, Final, NamedTuple
 
 from kraftcheck.decisions import few_answers, listening
 from kraftcheck.exits import BadInput
-from reference.kit.cover import Composition
-from reference.kit.dispatch import action_name
-from reference.kit.fields import put
-from reference.kit.protocol import Protocol
-from reference.partition.broker import BROKER_HANDLERS
-from reference.partition.controller import CONTROLLER_HANDLERS
-from reference.partition.cover.composition import Bounds, Clients, PartitionComposition
-from reference.partition.protocol import PARTITION
-from reference.partition.types import PartitionConstants
-from reference.protocols import protocol_of
-from reference.quorum.cover.composition import QuorumComposition
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.protocol import QUORUM
-from reference.quorum.types import Constants
-from reference.sim.choices import Stream, chance, pick
-from traces.cover.plain import PlainComposition
+from kraftcheck.reference.kit.cover import Composition
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS
+from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
+from kraftcheck.reference.partition.cover.composition import Bounds, Clients, PartitionComposition
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.quorum.cover.composition import QuorumComposition
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.traces.cover.plain import PlainComposition
 
 BOUNDLESS: Final = 10**6
 TRIES: Final = 12

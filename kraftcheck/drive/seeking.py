@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.drive.peers import Made, Move, Peers, State
-from reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.choices import Stream, pick
 
 LENGTHS: Final = (4, 8, 16, 32)
 """Of a walk, in moves."""

@@ -32,20 +32,20 @@ import msgspec
 
 from kraftcheck.known_bugs import schedules
 from kraftcheck.known_bugs.runs import WATCHED, Hunt
-from reference.bugs.catalog import handlers_for
-from reference.kit.dispatch import action_name
-from reference.kit.fields import NOBODY
-from reference.kit.log import EpochEnd
-from reference.protocols import PROTOCOLS, kind_named, kind_of
-from reference.runner.run import Run
-from reference.runner.scenarios import FAMILIES
-from reference.runner.scripted import recorded as replayed
-from reference.steered.scripts import Script
+from kraftcheck.reference.bugs.catalog import handlers_for
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.fields import NOBODY
+from kraftcheck.reference.kit.log import EpochEnd
+from kraftcheck.reference.protocols import PROTOCOLS, kind_named, kind_of
+from kraftcheck.reference.runner.run import Run
+from kraftcheck.reference.runner.scenarios import FAMILIES
+from kraftcheck.reference.runner.scripted import recorded as replayed
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.judge import as_columns
+from kraftcheck.traces.jobs.step_frames import DISABLED, step_frame
 from tla_utils import CheckOptions, StepFrame, StepTable, Value, check_steps
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.canonical import Step
-from traces.jobs.judge import as_columns
-from traces.jobs.step_frames import DISABLED, step_frame
 
 RUNS: Final = 60
 ROWS: Final = 80

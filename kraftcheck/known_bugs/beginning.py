@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.entries import manifest_of
-from reference.bugs.bug import OF_PROTOCOLS
-from reference.kit.dispatch import snake
-from reference.protocols import PROTOCOLS
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.bugs.bug import OF_PROTOCOLS
+from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.reference.protocols import PROTOCOLS
 from tla_utils.definitions import definition, renamed
 from tla_utils.overrides import find_module, read_modules
 

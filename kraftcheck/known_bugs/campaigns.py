@@ -30,11 +30,11 @@ from kraftcheck.known_bugs.oracles import Oracle, models_of
 from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.known_bugs.side_by_side import first_refused
 from kraftcheck.known_bugs.witnesses import Witness, hunt_of
-from reference.bugs.bug import Bug
-from reference.runner.run import forget
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.runner.run import forget
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.jobs.campaigns import STORE
 from tla_utils import Manifest, RunOptions, ToolError
-from traces.jobs.allowed import Allowed
-from traces.jobs.campaigns import STORE
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

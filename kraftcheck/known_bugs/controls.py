@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 from kraftcheck.known_bugs import oracles
 from kraftcheck.known_bugs.oracles import FOUND, NOTHING, Opinion
 from kraftcheck.known_bugs.runs import UNWATCHED, Hunt, record
-from reference.clients.promises import Configuration, Level, promised
-from reference.runner.scenarios import family
-from traces.checkers.assessment import name_of
-from traces.jobs.backends import Pool
-from traces.store import part_path, read_manifest
+from kraftcheck.reference.clients.promises import Configuration, Level, promised
+from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.traces.checkers.assessment import name_of
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.store import part_path, read_manifest
 
 RUNS = 300
 """Runs of a control, unless told otherwise: of Z40, clients see something first in run 247."""

@@ -36,13 +36,13 @@ from kraftcheck.known_bugs.runs import (
     record_numbers,
 )
 from kraftcheck.known_bugs.witnesses import Witness, hunt_of
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import bug as known_bug
-from reference.runner.run import forget
-from reference.steered.scripts import Script
-from system.commands import command
+from kraftcheck.osutil.commands import command
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.runner.run import forget
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.jobs.backends import Pool
 from tla_utils import RunOptions
-from traces.jobs.backends import Pool
 
 KINDS: dict[str, str] = {
     "steps": WATCHED,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kraftcheck.known_bugs.entries import manifest_of
-from reference.bugs.bug import Bug
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.bugs.bug import Bug
 from tla_utils.config import read_config
 from tla_utils.definitions import definition, definitions, difference, renamed
 from tla_utils.errors import ToolError

@@ -23,9 +23,9 @@ from kraftcheck.known_bugs.stories import (
     pairs,
     short,
 )
+from kraftcheck.traces.report.run import Arrow, Lane, Picture, Step
 from tla_utils.output import State
 from tla_utils.values import Function, Record
-from traces.report.run import Arrow, Lane, Picture, Step
 
 BESIDE = ("controller", "metadata")
 """Variables that hold the row of a node of their own."""

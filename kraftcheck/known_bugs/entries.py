@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from kraftcheck.exits import BadInput
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG, OF_STORAGE, bug, replayable
-from reference.protocols import parts_of
-from reference.runner.scenarios import SCENARIOS
-from specs import SPECS
-from system.commands import command
+from kraftcheck.osutil.commands import command
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE, bug, replayable
+from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.runner.scenarios import SCENARIOS
+from kraftcheck.specs import SPECS
 from tla_utils import Manifest, read_manifest
 
 

@@ -27,8 +27,8 @@ from kraftcheck.known_bugs.runs import (
     record_numbers,
 )
 from kraftcheck.known_bugs.witnesses import Witness
-from reference.runner.run import forget
-from traces.jobs.backends import Pool
+from kraftcheck.reference.runner.run import forget
+from kraftcheck.traces.jobs.backends import Pool
 
 BATCH = 100
 """So many runs are judged at once."""

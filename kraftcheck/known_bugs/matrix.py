@@ -18,9 +18,9 @@ from kraftcheck.known_bugs.oracles import ORACLES, models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.witnesses import Witness, stored as stored_witnesses
 from kraftcheck.markdown import table
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG
-from specs import SPECS
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import CATALOG
+from kraftcheck.specs import SPECS
 from tla_utils import Manifest, read_manifest
 from tla_utils.overrides import find_module
 
@@ -217,7 +217,7 @@ def markdown(found: Matrix) -> str:
 def page(found: Matrix) -> str:
     """The same as a page of its own, without scripts or anything from elsewhere."""
     # Late: only who has it written waits for it.
-    from traces.report.html import render
+    from kraftcheck.traces.report.html import render
 
     rows = []
     for each in found.lines:

@@ -13,7 +13,7 @@ from kraftcheck.known_bugs.campaigns import Asked, Found, Piece
 from kraftcheck.known_bugs.entries import selected
 from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.screen import Columns, Screen
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
 
 HEAD = ("bug", "oracle", "runs to the first detection")

@@ -32,7 +32,7 @@ from kraftcheck.known_bugs.mutants import (
     mutants,
 )
 from kraftcheck.known_bugs.stories import root_module
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
 from tla_utils import (
     CheckOptions,
     Manifest,

@@ -11,7 +11,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs import mutant_trials, mutants
 from kraftcheck.known_bugs.mutants import Mutant, Result
 from kraftcheck.screen import Columns, Screen
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
 
 

@@ -28,13 +28,13 @@ from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.violations import Counterexample
+from kraftcheck.traces.formats.trace import scenario_of
+from kraftcheck.traces.jobs.backends import Backend, Pool
+from kraftcheck.traces.jobs.conform import ConformOptions, conform
+from kraftcheck.traces.jobs.promised import has_clients
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.store import part_path, read_manifest as read_trace
 from tla_utils import Manifest, Model, ModelResult, RunOptions, ToolError, check_model
-from traces.formats.trace import scenario_of
-from traces.jobs.backends import Backend, Pool
-from traces.jobs.conform import ConformOptions, conform
-from traces.jobs.promised import has_clients
-from traces.schema import PROGRESSED, STOPPED
-from traces.store import part_path, read_manifest as read_trace
 
 Oracle: TypeAlias = Literal["tlc", "steps", "invariants", "histories", "progress"]
 ORACLES: tuple[Oracle, ...] = ("tlc", "steps", "invariants", "histories", "progress")

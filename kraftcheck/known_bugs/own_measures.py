@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from kraftcheck.known_bugs.runs import UNWATCHED, Hunt
-from reference.runner.run import Run
+from kraftcheck.reference.runner.run import Run
 
 RUNS_MAX = 60
 LEADER = "Leader"

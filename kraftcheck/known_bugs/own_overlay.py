@@ -19,7 +19,7 @@ from threading import Lock
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
 from tla_utils import Manifest, Model, StepFrame, ToolError
 from tla_utils.config import read_config
 from tla_utils.definitions import definition, definitions, renamed

@@ -25,10 +25,10 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from kraftcheck.exits import BadInput
-from reference.bugs import catalog
-from reference.bugs.bug import OF_PROTOCOLS, Bug
-from reference.runner.run import forget
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.bugs import catalog
+from kraftcheck.reference.bugs.bug import OF_PROTOCOLS, Bug
+from kraftcheck.reference.runner.run import forget
 
 
 class OwnRules(NamedTuple):

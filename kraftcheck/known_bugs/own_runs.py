@@ -38,20 +38,20 @@ from kraftcheck.known_bugs.runs import (
     record_numbers,
 )
 from kraftcheck.picture import picture, write_page
+from kraftcheck.reference.bugs.catalog import handlers_for
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.runner.narrate import narrate, render_input
+from kraftcheck.reference.runner.run import Run
+from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.replay import annotated, conclusion, rejected_steps
 from kraftcheck.screen import Screen
-from reference.bugs.catalog import handlers_for
-from reference.bugs.probing import Consulted
-from reference.protocols import parts_of
-from reference.runner.narrate import narrate, render_input
-from reference.runner.run import Run
-from reference.steered.scripts import Script
+from kraftcheck.traces.counterexamples.departures import departs
+from kraftcheck.traces.formats.trace import scenario_of
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.conform import ConformOptions, conform
+from kraftcheck.traces.jobs.promised import has_clients
 from tla_utils import ToolError
-from traces.counterexamples.departures import departs
-from traces.formats.trace import scenario_of
-from traces.jobs.backends import Pool
-from traces.jobs.conform import ConformOptions, conform
-from traces.jobs.promised import has_clients
 
 QUIET: Final = Screen(quiet=True)
 INVARIANTS, HISTORIES, PROGRESS, STEPS = "invariants", "histories", "progress", "steps"

@@ -20,9 +20,9 @@ from msgspec import structs
 
 from kraftcheck import artifacts
 from kraftcheck.known_bugs import beginning, figures, schedules
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import bugs_of
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import bugs_of
 from tla_utils import Manifest, Model
 from tla_utils.config import read_config
 from tla_utils.overrides import read_modules

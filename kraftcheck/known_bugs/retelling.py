@@ -14,12 +14,12 @@ from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options, PageWriter
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.detecting import Detection
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_run
-from reference.runner.scripted import recorded
-from traces.history import HistoryError
-from traces.jobs.guidance import genome_of
-from traces.store import read_manifest
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_run
+from kraftcheck.reference.runner.scripted import recorded
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.jobs.guidance import genome_of
+from kraftcheck.traces.store import read_manifest
 
 PAGES = "pages"
 FIRST = ("histories", "invariants", "progress", "steps")

@@ -16,9 +16,9 @@ from kraftcheck.known_bugs.entries import selected
 from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.retelling import chosen, told as told_again
 from kraftcheck.known_bugs.witnesses import stored
+from kraftcheck.osutil.commands import command
+from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.screen import Columns, Screen
-from reference.runner.scenarios import family
-from system.commands import command
 from tla_utils import RunOptions, find_jar, find_java
 
 HEAD = ("bug", "oracle", "verdict", ">seconds", "what")

@@ -18,14 +18,14 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts
-from reference.bugs.catalog import bug, handlers_for
-from reference.bugs.probing import Consulted
-from reference.kit.protocol import Handlers
-from reference.protocols import components_of, protocol_of
-from reference.runner.run import Run, simulate_part, simulate_run
-from traces.jobs.backends import Backend, Pool
-from traces.jobs.simulate import simulate
-from traces.store import Campaign, begin_trace, write_part
+from kraftcheck.reference.bugs.catalog import bug, handlers_for
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.kit.protocol import Handlers
+from kraftcheck.reference.protocols import components_of, protocol_of
+from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
+from kraftcheck.traces.jobs.backends import Backend, Pool
+from kraftcheck.traces.jobs.simulate import simulate
+from kraftcheck.traces.store import Campaign, begin_trace, write_part
 
 WATCHED, UNWATCHED = "watched", "unwatched"
 

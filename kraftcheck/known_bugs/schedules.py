@@ -19,13 +19,18 @@ from msgspec.structs import replace
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED
-from reference.protocols import CLUSTER
-from reference.runner.run import Run
-from reference.runner.scripted import ImpossibleMove, Replayed, recorded, replay as replay_script
-from reference.steered.scripts import Script, read, write
-from system.files import SCHEDULE_MAX, read_text
-from traces.jobs.steered import broken_promise, write_trace
-from traces.store import Campaign, begin_trace, write_part
+from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
+from kraftcheck.reference.protocols import CLUSTER
+from kraftcheck.reference.runner.run import Run
+from kraftcheck.reference.runner.scripted import (
+    ImpossibleMove,
+    Replayed,
+    recorded,
+    replay as replay_script,
+)
+from kraftcheck.reference.steered.scripts import Script, read, write
+from kraftcheck.traces.jobs.steered import broken_promise, write_trace
+from kraftcheck.traces.store import Campaign, begin_trace, write_part
 
 FOLDER = Path(__file__).resolve().with_name("schedules")
 

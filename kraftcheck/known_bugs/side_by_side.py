@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kraftcheck.known_bugs.runs import WATCHED, Hunt
-from reference.runner.run import forget
-from traces.counterexamples.departures import Departures
-from traces.jobs.allowed import Allowed
+from kraftcheck.reference.runner.run import forget
+from kraftcheck.traces.counterexamples.departures import Departures
+from kraftcheck.traces.jobs.allowed import Allowed
 
 Decided = Callable[[Hunt, int | None], None]
 

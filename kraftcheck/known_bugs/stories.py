@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.traces.counterexamples import endings
 from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.config import read_config
 from tla_utils.errors import ToolError
 from tla_utils.manifest import outline
 from tla_utils.output import State
 from tla_utils.values import Function, ModelValue, Record, render
-from traces.counterexamples import endings
 
 TELLERS = {
     "MCQuorumReduced": ("TellQuorum", ("rows", "network", "spent")),

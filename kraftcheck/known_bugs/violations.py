@@ -20,7 +20,7 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import stories
-from system.files import read_bytes, read_text
+from kraftcheck.osutil.files import read_bytes, read_text
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.manifest import outline
 from tla_utils.output import State

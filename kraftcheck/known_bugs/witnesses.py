@@ -20,7 +20,7 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.entries import scenario_of
 from kraftcheck.known_bugs.runs import Hunt
-from reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.bug import Bug
 
 STORED = Path(__file__).resolve().with_name("witnesses.json")
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import google_crc32c
 import msgspec
 
-from reference.storage.batches import (
+from kraftcheck.reference.storage.batches import (
     CODECS,
     CONTROL,
     CRC_BEGINS,

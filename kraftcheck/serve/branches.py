@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from reference.partition.log import Record
+from kraftcheck.reference.partition.log import Record
 
 
 class _Branch:

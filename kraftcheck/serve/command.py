@@ -20,12 +20,12 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.reference.bugs.catalog import bug
 from kraftcheck.screen import Screen
 from kraftcheck.serve import plans
 from kraftcheck.serve.front import Front
 from kraftcheck.serve.judging import Conformed, Judged, command_of, conformed, judged
 from kraftcheck.serve.world import Setup
-from reference.bugs.catalog import bug
 
 T = TypeVar("T")
 FILES: Final = 10_000
@@ -195,7 +195,7 @@ def shrink(tape: Path, *, out: Path | None, screen: Screen) -> int:
 def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
     steps: Conformed | None = None
     if judge:
-        from traces.jobs.conform import ConformOptions
+        from kraftcheck.traces.jobs.conform import ConformOptions
 
         place = folder / "trace"
         kept = f"the tape is kept, and this judges it: {command_of(Path(found.tape))}"

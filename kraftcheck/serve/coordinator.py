@@ -14,16 +14,11 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.core import Core
-from kraftcheck.serve.logs import wrapped, write
-from kraftcheck.serve.partition import ServedPartition
-from kraftcheck.serve.producers import NODE, Producers
-from reference.kit.tail_log import last_of
-from reference.partition.messages import NOBODY
-from reference.partition.types import UNDEFINED
-from reference.transactions.coordinator import CoordinatorHandlers, current
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.tail_log import last_of
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.transactions.coordinator import CoordinatorHandlers, current
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     NO_CLIENT,
     Acknowledged,
@@ -42,8 +37,13 @@ from reference.transactions.messages import (
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.rules import COMPLETED, TransactionRules
-from reference.transactions.types import Constants, Coordinators, TailLog, no_coordinator
+from kraftcheck.reference.transactions.rules import COMPLETED, TransactionRules
+from kraftcheck.reference.transactions.types import Constants, Coordinators, TailLog, no_coordinator
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.logs import wrapped, write
+from kraftcheck.serve.partition import ServedPartition
+from kraftcheck.serve.producers import NODE, Producers
 
 AGAIN_MS: Final = 100
 PREPARED: Final = ("PrepareCommit", "PrepareAbort")

@@ -11,6 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from kraftcheck.reference.partition.log import end_offset_for
+from kraftcheck.reference.partition.messages import (
+    CLIENTS,
+    ConsumerFetchRequest,
+    ListOffsetsRequest,
+    Timestamp,
+)
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed, records_of
 from kraftcheck.serve.codec import Message
@@ -21,14 +29,6 @@ from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting, by_topic, named
 from kraftcheck.serve.sessions import Sessions, Wanted
 from kraftcheck.serve.world import INTERNAL
-from reference.partition.log import end_offset_for
-from reference.partition.messages import (
-    CLIENTS,
-    ConsumerFetchRequest,
-    ListOffsetsRequest,
-    Timestamp,
-)
-from reference.partition.types import UNDEFINED, BrokerRow
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 HIGH_WATERMARK: Final = -1

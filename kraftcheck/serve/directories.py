@@ -21,20 +21,25 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.partition.log import GONE, Record, RecordLog
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.reference.storage.batches import Batch
+from kraftcheck.reference.storage.broker import (
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    offset_in,
+)
+from kraftcheck.reference.storage.cutting import truncate
+from kraftcheck.reference.storage.epochs import MalformedEpochs, lines
+from kraftcheck.reference.storage.files import write_text
+from kraftcheck.reference.storage.loading import Unloadable, load
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.rules import Config, StorageRules
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.real_files import RealFiles
 from kraftcheck.serve.world import World
-from reference.partition.log import GONE, Record, RecordLog
-from reference.partition.messages import NOBODY
-from reference.storage.batches import Batch
-from reference.storage.broker import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, offset_in
-from reference.storage.cutting import truncate
-from reference.storage.epochs import MalformedEpochs, lines
-from reference.storage.files import write_text
-from reference.storage.loading import Unloadable, load
-from reference.storage.log import Log
-from reference.storage.rules import Config, StorageRules
-from system.files import read_bytes
 
 CLUSTER: Final = "cluster.json"
 CONFIG: Final = Config(segment_bytes=1 << 30, segment_ms=1 << 62, index_bytes=1 << 20)

@@ -16,13 +16,13 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from kraftcheck.reference.partition.messages import NOBODY
 from kraftcheck.serve.apis import BY_KEY, ERRORS
 from kraftcheck.serve.codec import Message, description, snake
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request, by_topic
 from kraftcheck.serve.topics import created
 from kraftcheck.serve.world import World
-from reference.partition.messages import NOBODY
 
 Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 """Returns what is wrong with it. Raises KeyError, TypeError, ValueError likewise."""

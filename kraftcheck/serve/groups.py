@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from kraftcheck.reference.partition.log import Record as Entry
+from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch
 from kraftcheck.serve.classic import ClassicGroup, ClassicRecord
@@ -19,8 +21,6 @@ from kraftcheck.serve.logs import Followed, Promise, wrapped, write
 from kraftcheck.serve.members import ConsumerGroup, ConsumerRecord
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from reference.partition.log import Record as Entry
-from reference.partition.types import UNDEFINED
 
 Group: TypeAlias = ClassicGroup | ConsumerGroup
 Record: TypeAlias = ClassicRecord | ConsumerRecord

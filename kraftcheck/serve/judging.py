@@ -22,12 +22,12 @@ from kraftcheck.serve.tape import Replayed, replayed
 from kraftcheck.serve.windows import Windows
 from kraftcheck.serve.wire_history import WireHistory
 from kraftcheck.serve.world import INTERNAL
-from traces.checkers.verdict import HOLDS, VIOLATED
-from traces.schema import PROGRESSED, STOPPED
-from traces.store import Campaign, begin_trace, write_part
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.store import Campaign, begin_trace, write_part
 
 if TYPE_CHECKING:
-    from traces.jobs.conform import ConformOptions
+    from kraftcheck.traces.jobs.conform import ConformOptions
 
 
 SHOWN: Final = 5
@@ -152,7 +152,7 @@ def conformed(
     Raises BadInput, TraceError, ToolError.
     """
     # Not needed to serve, and long to load.
-    from traces.jobs.conform import conform
+    from kraftcheck.traces.jobs.conform import conform
 
     judged, is_all = recorded(tape, folder, steps)
     if not judged:

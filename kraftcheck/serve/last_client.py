@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kraftcheck.reference.partition.messages import NOBODY
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.wire_history import Log, WireHistory
-from reference.partition.messages import NOBODY
 
 _CONNECTION = -1
 _LIMIT = 1 << 24

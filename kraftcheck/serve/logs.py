@@ -12,6 +12,9 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from kraftcheck.reference.partition.log import Record
+from kraftcheck.reference.partition.messages import ProduceTimeout
+from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import UNSET, Batch, single
 from kraftcheck.serve.codec import Message
@@ -19,9 +22,6 @@ from kraftcheck.serve.core import Core
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.world import World
-from reference.partition.log import Record
-from reference.partition.messages import ProduceTimeout
-from reference.partition.types import UNDEFINED
 
 WRITE_MS: Final = 5000
 """offsets.commit.timeout.ms: for so long a coordinator waits until its record is replicated."""

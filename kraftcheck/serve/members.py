@@ -15,14 +15,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.classic import Runtime
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.logs import Promise
-from kraftcheck.serve.world import INTERNAL, World
-from reference.groups.coordinator import CoordinatorHandlers
-from reference.groups.log import newest
-from reference.groups.messages import (
+from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
+from kraftcheck.reference.groups.log import newest
+from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -38,9 +33,9 @@ from reference.groups.messages import (
     MemberRecord,
     RebalanceTimeout,
 )
-from reference.groups.properties import PROPERTIES
-from reference.groups.rules import GroupRules, as_set
-from reference.groups.types import (
+from kraftcheck.reference.groups.properties import PROPERTIES
+from kraftcheck.reference.groups.rules import GroupRules, as_set
+from kraftcheck.reference.groups.types import (
     INITIAL_MEMBER,
     INITIAL_OFFSETS,
     NO_MEMBER,
@@ -51,8 +46,13 @@ from reference.groups.types import (
     initial_loader,
     initial_migration,
 )
-from reference.kit.properties import Due
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.properties import Due
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.classic import Runtime
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.logs import Promise
+from kraftcheck.serve.world import INTERNAL, World
 
 HEARTBEAT_MS: Final = 200
 """group.consumer.heartbeat.interval.ms: a rebalance takes some of them. Kafka's is 5,000."""

@@ -10,6 +10,8 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from kraftcheck.reference.cluster.topics import TopicError
+from kraftcheck.reference.partition.messages import NOBODY
 from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
 from kraftcheck.serve.codec import NO_UUID, Message, description
 from kraftcheck.serve.core import Core
@@ -17,8 +19,6 @@ from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.topics import asked_for, is_name, made
 from kraftcheck.serve.world import INTERNAL, MADE_MS, OFFSETS, TRANSACTIONS
-from reference.cluster.topics import TopicError
-from reference.partition.messages import NOBODY
 
 FEATURES = {"group.version": 1, "transaction.version": 2}
 """What clients are told that the cluster has agreed on: the consumer protocol (KIP-848), and an

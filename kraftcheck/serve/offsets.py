@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
+from kraftcheck.reference.partition.log import Record as Entry
+from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch, Ended
 from kraftcheck.serve.classic import ClassicGroup
@@ -23,8 +25,6 @@ from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting, by_topic
 from kraftcheck.serve.world import INTERNAL
-from reference.partition.log import Record as Entry
-from reference.partition.types import UNDEFINED
 
 TV2_COMMIT: Final = 5
 """The version of TxnOffsetCommit from which on a client speaks version 2 of transactions."""

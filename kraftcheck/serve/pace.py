@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from reference.partition.log import NO_DIVERGENCE
-from reference.partition.messages import ReplicaFetchResponse
-from reference.partition.sim.pace import FETCH, NEVER, Pace
-from reference.partition.types import BrokerRow, is_up
-from reference.sim.events import CALL, TIMER
-from reference.sim.interning import KnownInput
-from reference.sim.memo import State
+from kraftcheck.reference.partition.log import NO_DIVERGENCE
+from kraftcheck.reference.partition.messages import ReplicaFetchResponse
+from kraftcheck.reference.partition.sim.pace import FETCH, NEVER, Pace
+from kraftcheck.reference.partition.types import BrokerRow, is_up
+from kraftcheck.reference.sim.events import CALL, TIMER
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import State
 
 _SELDOM: Final = frozenset({"ReplicaFetchTimeout", "ReplicaLagTimeout", "ControllerRequestTimeout"})
 

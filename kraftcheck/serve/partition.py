@@ -15,11 +15,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
-from kraftcheck.serve.batches import Batch, Ended, marker
-from kraftcheck.serve.pace import ServedPace
-from kraftcheck.serve.unremembered import known
-from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     NOBODY,
@@ -30,24 +27,27 @@ from reference.partition.messages import (
     ReplicaFetchTimeout,
     SendReplicaFetch,
 )
-from reference.partition.sim.clients import PROBE
-from reference.partition.sim.machine import (
+from kraftcheck.reference.partition.sim.clients import PROBE
+from kraftcheck.reference.partition.sim.machine import (
     LEADERSHIP,
     STATUS,
     WATERMARK,
     PartitionMemo,
     notable,
 )
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.sim.pace import NEVER
-from reference.partition.sim.scenario import PARTITION, Paces
-from reference.partition.sim.scheduler import PartitionSimulation
-from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
-from reference.sim.choices import SeededChooser, Stream, run_seed
-from reference.sim.events import CALL, DELIVER, Queue
-from reference.sim.interning import KnownInput
-from reference.sim.memo import State, Step
-from reference.sim.recorder import Recorder, RunResult
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.sim.pace import NEVER
+from kraftcheck.reference.partition.sim.scenario import PARTITION, Paces
+from kraftcheck.reference.partition.sim.scheduler import PartitionSimulation
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
+from kraftcheck.reference.sim.choices import SeededChooser, Stream, run_seed
+from kraftcheck.reference.sim.events import CALL, DELIVER, Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.recorder import Recorder, RunResult
+from kraftcheck.serve.batches import Batch, Ended, marker
+from kraftcheck.serve.pace import ServedPace
+from kraftcheck.serve.unremembered import known
 
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.files import open_file
+from kraftcheck.reference.sim.choices import SeededChooser, pick
 from kraftcheck.serve.cluster import cluster
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.tape import Entry, Taped, entries, handled
 from kraftcheck.serve.world import Setup
-from reference.sim.choices import SeededChooser, pick
-from system.files import open_file
 
 Plan: TypeAlias = Sequence[dict[str, Any]]
 
@@ -60,7 +60,7 @@ def scenario(path: Path, known: Collection[str]) -> Scenario:
     protocol = said.pop("protocol", SERVED)
     if protocol != SERVED:
         # Not needed by whoever has no such scenario.
-        from reference.protocols import COMPOSITIONS, PROTOCOLS
+        from kraftcheck.reference.protocols import COMPOSITIONS, PROTOCOLS
 
         composed = {"cluster", *[each.name for each in COMPOSITIONS]}
         there = sorted(composed.union([each.name for each in PROTOCOLS]))

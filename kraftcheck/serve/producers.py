@@ -13,13 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from kraftcheck.serve.batches import UNSET, Batch, Ended, marker
-from kraftcheck.serve.core import Core
-from kraftcheck.serve.logs import Appends, Followed
-from kraftcheck.serve.partition import ServedPartition
-from reference.partition.log import Record
-from reference.partition.types import BrokerRow
-from reference.transactions.messages import (
+from kraftcheck.reference.partition.log import Record
+from kraftcheck.reference.partition.types import BrokerRow
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     AddPartitions,
     Allowed,
@@ -31,15 +27,19 @@ from reference.transactions.messages import (
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.partition import PartitionHandlers
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import (
+from kraftcheck.reference.transactions.partition import PartitionHandlers
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import (
     INITIAL_PARTITION,
     UNKNOWN,
     Constants,
     PartitionLeader,
     Producer,
 )
+from kraftcheck.serve.batches import UNSET, Batch, Ended, marker
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.logs import Appends, Followed
+from kraftcheck.serve.partition import ServedPartition
 
 NODE: Final = 1
 """The partition, in a row of its own."""

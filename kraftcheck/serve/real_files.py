@@ -1,4 +1,4 @@
-"""The engine's files, on a disk (reference.storage.files.Files)."""
+"""The engine's files, on a disk (kraftcheck.reference.storage.files.Files)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from system.files import read_bytes
+from kraftcheck.osutil.files import read_bytes
 
 FILE_MAX = 1 << 31
 NANO = 1_000_000

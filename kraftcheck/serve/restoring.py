@@ -14,6 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.storage.batches import coordinator_epoch_of, header_of, records_of
 from kraftcheck.serve.batches import Batch, Ended, marker, parsed
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import Committed, GroupGone, OffsetGone, nobody
@@ -23,9 +26,6 @@ from kraftcheck.serve.partition import ServedPartition, ServedTopic
 from kraftcheck.serve.topics import made
 from kraftcheck.serve.transactions import Transactions
 from kraftcheck.serve.world import INTERNAL, OFFSETS
-from reference.partition.messages import NOBODY
-from reference.partition.types import UNDEFINED
-from reference.storage.batches import coordinator_epoch_of, header_of, records_of
 
 IDS: Final = 1000
 """So many topics a generation makes at most, before their ids come again."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from kraftcheck.reference.cluster.topics import TopicError
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.requests import Request, Serve
 from kraftcheck.serve.topics import SETTINGS, checked
 from kraftcheck.serve.world import INTERNAL
-from reference.cluster.topics import TopicError
 
 TOPIC, BROKER, LOGGER, METRICS = 2, 4, 8, 16
 SET, DELETE = 0, 1

@@ -20,11 +20,11 @@ import google_crc32c
 import msgspec
 
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.files import open_file
 from kraftcheck.serve.cluster import cluster
 from kraftcheck.serve.core import Core, Effect, Witness
 from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.world import Setup
-from system.files import open_file
 
 MAGIC: Final = b"kraftcheck tape 5\n"
 HEAL_STEP_US: Final = 500_000

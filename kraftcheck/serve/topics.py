@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kraftcheck.reference.cluster.topics import DEFAULT, NewTopic, TopicError
 from kraftcheck.serve.partition import ServedTopic
 from kraftcheck.serve.world import INTERNAL, World
-from reference.cluster.topics import DEFAULT, NewTopic, TopicError
 
 SETTINGS: Final = {
     "cleanup.policy": "delete",

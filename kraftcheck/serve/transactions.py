@@ -12,6 +12,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, get_args
 
+from kraftcheck.reference.partition.log import Record as Entry
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.transactions.messages import TxnRecord, TxnState, Verify
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch
 from kraftcheck.serve.codec import Message
@@ -23,10 +27,6 @@ from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.world import TRANSACTIONS
-from reference.partition.log import Record as Entry
-from reference.partition.messages import NOBODY
-from reference.partition.types import UNDEFINED
-from reference.transactions.messages import TxnRecord, TxnState, Verify
 
 LEAST_MS, MOST_MS = 1, 900_000
 """What a transaction's timeout may be (transaction.max.timeout.ms)."""

@@ -16,9 +16,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.serve.branches import BranchLog
-from reference.partition.invariants import is_row_suspicious, values_of
-from reference.partition.messages import (
+from kraftcheck.reference.partition.invariants import is_row_suspicious, values_of
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
     BrokerFlush,
@@ -32,11 +31,12 @@ from reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
-from reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch
-from reference.partition.types import UNDEFINED, BrokerRow, RecordLog, is_up
-from reference.sim.interning import Interner, KnownInput, KnownRow
-from reference.sim.memo import Sent, State, Step
-from reference.sim.recorder import Recorder
+from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, RecordLog, is_up
+from kraftcheck.reference.sim.interning import Interner, KnownInput, KnownRow
+from kraftcheck.reference.sim.memo import Sent, State, Step
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.serve.branches import BranchLog
 
 _UNKNOWN: Final = KnownRow(None, b"")
 """Bytes of rows are what nobody asks for here."""

@@ -41,8 +41,8 @@ import msgspec
 from msgspec import StructMeta
 from msgspec.structs import astuple, fields, replace
 
-from reference.partition.log import Batch, EpochCache, ProducerState, Record
-from reference.partition.messages import (
+from kraftcheck.reference.partition.log import Batch, EpochCache, ProducerState, Record
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
@@ -50,11 +50,11 @@ from reference.partition.messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from reference.partition.types import UNDEFINED, BrokerRow, Parked, is_up
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, Parked, is_up
 
 if TYPE_CHECKING:
+    from kraftcheck.reference.sim.memo import Step
     from kraftcheck.serve.partition import ServedPartition
-    from reference.sim.memo import Step
 
 LONGEST: Final = 500
 """Entries of a log: TLC is not asked about longer ones."""
@@ -403,8 +403,8 @@ class Windows:
     def refused(self, store: Path) -> list[Refusal]:
         """Has TLC judge them. store: a folder for verdicts. Raises ToolError, TraceError."""
         # Not needed to serve, and long to load.
-        from traces.jobs.allowed import Allowed
-        from traces.jobs.canonical import Step as Judged
+        from kraftcheck.traces.jobs.allowed import Allowed
+        from kraftcheck.traces.jobs.canonical import Step as Judged
 
         allowed = Allowed(store)
         named = []

@@ -28,7 +28,7 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.world import World
-from traces.history import FAIL, INDETERMINATE, OK
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK
 
 TV2_END: Final = 5
 """The version of EndTxn from which on its answer has the next epoch."""

@@ -24,15 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.batches import Batch as Stored
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.partition import ServedPartition
-from kraftcheck.serve.requests import Request
-from kraftcheck.serve.wire_across import Across, Transaction
-from kraftcheck.serve.wire_members import Members
-from kraftcheck.serve.world import INTERNAL, World
-from reference.storage.batches import (
+from kraftcheck.reference.storage.batches import (
     CONTROL,
     HEADER,
     LENGTH_BEGINS,
@@ -41,7 +33,15 @@ from reference.storage.batches import (
     Marker,
     marker_of,
 )
-from traces.history import FAIL, INDETERMINATE, OK
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.batches import Batch as Stored
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.partition import ServedPartition
+from kraftcheck.serve.requests import Request
+from kraftcheck.serve.wire_across import Across, Transaction
+from kraftcheck.serve.wire_members import Members
+from kraftcheck.serve.world import INTERNAL, World
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK
 
 _LATEST, _EARLIEST, _COMMITTED = -1, -2, 1
 _REFUSED: Final = frozenset(

@@ -11,19 +11,25 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from kraftcheck.reference.clients.promises import (
+    Configuration,
+    Envelope,
+    Promise,
+    promised,
+    together,
+)
+from kraftcheck.reference.partition.sim.options import configuration_of
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.wire_across import Said, of_groups, of_transactions
 from kraftcheck.serve.wire_history import Append, Batch, Log, Read, WireHistory
-from reference.clients.promises import Configuration, Envelope, Promise, promised, together
-from reference.partition.sim.options import configuration_of
-from traces.checkers.assessment import Report
-from traces.checkers.check import check_log
-from traces.checkers.findings import told
-from traces.checkers.groups import GROUPS
-from traces.checkers.members import members_of
-from traces.checkers.progress import committed
-from traces.checkers.verdict import HOLDS, VIOLATED
-from traces.history import ISOLATIONS, OK, READ_UNCOMMITTED, History, Operation
+from kraftcheck.traces.checkers.assessment import Report
+from kraftcheck.traces.checkers.check import check_log
+from kraftcheck.traces.checkers.findings import told
+from kraftcheck.traces.checkers.groups import GROUPS
+from kraftcheck.traces.checkers.members import members_of
+from kraftcheck.traces.checkers.progress import committed
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
+from kraftcheck.traces.history import ISOLATIONS, OK, READ_UNCOMMITTED, History, Operation
 
 _ACKS: Final = {0: "0", 1: "1", -1: "all"}
 _READ_COMMITTED: Final = next(each for each in ISOLATIONS if each != READ_UNCOMMITTED)

@@ -21,6 +21,29 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
+from kraftcheck.reference.cluster.topics import NewTopic, TopicError, Topics
+from kraftcheck.reference.partition.log import GONE, Record, last_sequence, state_of
+from kraftcheck.reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
+    NOBODY,
+    BrokerCrash,
+    BrokerRestart,
+    ControlledShutdown,
+    DeleteRecordsRequest,
+    ElectLeaders,
+    Input,
+    ProduceRequest,
+    SessionTimeout,
+)
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.sim.progress import PROBE_MS
+from kraftcheck.reference.partition.sim.scenario import PARTITION
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, PartitionConstants
+from kraftcheck.reference.sim.events import CALL
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.network import Partition as Cut
+from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.serve.batches import WRAP, Batch
 from kraftcheck.serve.partition import (
     FETCH_MAX,
@@ -34,29 +57,6 @@ from kraftcheck.serve.partition import (
     ServedTopic,
 )
 from kraftcheck.serve.unremembered import Unrecorded, UnrememberedSteps
-from reference.cluster.topics import NewTopic, TopicError, Topics
-from reference.partition.log import GONE, Record, last_sequence, state_of
-from reference.partition.messages import (
-    CLIENTS,
-    CONTROLLER,
-    NOBODY,
-    BrokerCrash,
-    BrokerRestart,
-    ControlledShutdown,
-    DeleteRecordsRequest,
-    ElectLeaders,
-    Input,
-    ProduceRequest,
-    SessionTimeout,
-)
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.progress import PROBE_MS
-from reference.partition.sim.scenario import PARTITION
-from reference.partition.types import UNDEFINED, BrokerRow, PartitionConstants
-from reference.sim.events import CALL
-from reference.sim.memo import Step
-from reference.sim.network import Partition as Cut
-from reference.sim.recorder import Recorder
 
 OFFSETS: Final = "__consumer_offsets"
 """A topic with one partition on every broker: what groups have committed. Its metadata says which

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from kraftcheck import exits
+from kraftcheck.osutil.commands import protocol_folders
 from kraftcheck.screen import Screen
+from kraftcheck.specs import SPECS
 from kraftcheck.verbs.options import FOLDER, RUNS, Real, shown, tools
-from specs import SPECS
-from system.commands import protocol_folders
 
 
 @click.group()
@@ -49,7 +49,7 @@ def spec_check(specs: Path, **options: Any) -> int:
     \b
     Example: kraftcheck spec check --tier small --tier bugs
     """
-    from kraftcheck import specs as work
+    from kraftcheck import spec_checks as work
 
     return work.check(specs, **options)
 
@@ -63,7 +63,7 @@ def spec_list(specs: Path, screen: Screen) -> int:
     \b
     Example: kraftcheck spec list
     """
-    from kraftcheck import specs as work
+    from kraftcheck import spec_checks as work
 
     return work.show_list(specs, screen)
 

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from kraftcheck import exits
+from kraftcheck.osutil import age
 from kraftcheck.screen import COMMAND, Screen
-from system import age
 
 OWN_PROCESS = "own process"
 """The root context's object where this process was started for one command."""

@@ -48,7 +48,7 @@ def simulate(**options: Any) -> int:
 
 def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from traces.foreign.forms import json_schema
+        from kraftcheck.traces.foreign.forms import json_schema
 
         click.echo(json.dumps(json_schema(), indent=1))
         context.exit()

@@ -71,8 +71,8 @@ def kafka(verb: Callable[..., int]) -> Callable[..., int]:
     def wrapped(
         version: str | None, jars: Path | None, profile: str, log: str, **options: Any
     ) -> int:
+        from kraftcheck.live.witness.jars import DEFAULT
         from kraftcheck.witness.kafka import Kafka
-        from live.witness.jars import DEFAULT
 
         return verb(kafka=Kafka(version or DEFAULT, jars, profile, log == "files"), **options)
 

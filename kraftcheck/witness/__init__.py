@@ -1,5 +1,5 @@
 """Apache Kafka's own classes as one more implementation: driven by our schedules, judged by the
-same specs. docs/witness.md is about it; live/witness has the JVM.
+same specs. docs/witness.md is about it; kraftcheck/live/witness has the JVM.
 
 Order of reading: kafka.py (which classes), speech.py (words), driving.py (runs), replaying.py
 (schedules), shrinking.py (small ones), covering.py (graphs), following.py and departures.py behind

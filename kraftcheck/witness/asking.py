@@ -15,13 +15,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from kraftcheck.live.witness.host import REFUSED, THROWN, Host
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.refusals import attempts_of, sort_of
+from kraftcheck.traces.foreign.profiles import Profile
 from kraftcheck.witness.departures import ALLOWED, STOPS, reasons_of
 from kraftcheck.witness.speech import Outcome, Speech
-from live.witness.host import REFUSED, THROWN, Host
-from reference.kit.cover import Result
-from traces.cover.matching import Matcher
-from traces.cover.refusals import attempts_of, sort_of
-from traces.foreign.profiles import Profile
 
 NOT_THERE: Final = "Kafka cannot be brought to that row"
 HOST: Final = "the host refuses it: "

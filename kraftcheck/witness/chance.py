@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from kraftcheck.witness.schedule import KafkaSchedule
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum.messages import (
     Append,
     Crash,
     ElectionTimeout,
@@ -25,10 +24,11 @@ from reference.quorum.messages import (
     Timer,
     VoteResponse,
 )
-from reference.sim.choices import SeededChooser, Stream, chance, pick
-from reference.steered.moves import Move
-from traces.foreign.reading import ForeignTrace
-from traces.foreign.verdicts import Finding
+from kraftcheck.reference.sim.choices import SeededChooser, Stream, chance, pick
+from kraftcheck.reference.steered.moves import Move
+from kraftcheck.traces.foreign.reading import ForeignTrace
+from kraftcheck.traces.foreign.verdicts import Finding
+from kraftcheck.witness.schedule import KafkaSchedule
 
 S = TypeVar("S", bound=Any)
 T = TypeVar("T")

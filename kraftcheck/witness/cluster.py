@@ -16,6 +16,29 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.cluster.sim.controllers import Controllers
+from kraftcheck.reference.cluster.sim.options import ClusterOptions, Shape, constants_of
+from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo
+from kraftcheck.reference.cluster.steered.moves import TIMEOUTS
+from kraftcheck.reference.cluster.steered.parts import SteeredPartition, Wanted, Watched
+from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
+from kraftcheck.reference.cluster.types import ClusterConstants
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.partition.messages import (
+    CONTROLLER,
+    ControlledShutdown,
+    DeleteRecordsRequest,
+)
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE
+from kraftcheck.reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout, Input
+from kraftcheck.reference.quorum.sim import faults
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.steered.moves import Move, NodeStep
 from kraftcheck.witness import quorum
 from kraftcheck.witness.chance import a_move, drawn_move, walk
 from kraftcheck.witness.driving import Part
@@ -26,25 +49,6 @@ from kraftcheck.witness.partition_graphs import is_cleared
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.schedule import KafkaSchedule
 from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import Host
-from reference.cluster.sim.controllers import Controllers
-from reference.cluster.sim.options import ClusterOptions, Shape, constants_of
-from reference.cluster.sim.scheduler import ClusterMemo
-from reference.cluster.steered.moves import TIMEOUTS
-from reference.cluster.steered.parts import SteeredPartition, Wanted, Watched
-from reference.cluster.steered.schedule import ClusterSchedule
-from reference.cluster.types import ClusterConstants
-from reference.kit.protocol import Protocol
-from reference.partition.messages import CONTROLLER, ControlledShutdown, DeleteRecordsRequest
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered.world import DISK, FAILED, LATE
-from reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout, Input
-from reference.quorum.sim import faults
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.types import Row
-from reference.sim.choices import Stream, chance, pick
-from reference.sim.memo import State, Step
-from reference.steered.moves import Move, NodeStep
 
 VOTERS_OF, CONTROLLERS_OF, BROKERS_OF = "quorum/", "controller/", "broker/"
 """What the host's names of nodes begin with."""

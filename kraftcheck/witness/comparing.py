@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reference.kit.fields import spec_name
-from reference.runner.narrate import render_input
+from kraftcheck.reference.kit.fields import spec_name
+from kraftcheck.reference.runner.narrate import render_input
 
 DISABLED = "no step: disabled"
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kraftcheck.live.witness.host import REFUSED, THROWN
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.transactions.messages import MarkerReply, MarkersDone
+from kraftcheck.reference.transactions.rules import COMPLETED
+from kraftcheck.reference.transactions.types import Coordinators
+from kraftcheck.traces.cover.matching import Matcher, Step
 from kraftcheck.witness.departures import NO_USE, STOPS
 from kraftcheck.witness.speech import Speech, Taken
 from kraftcheck.witness.walking import Walker
-from live.witness.host import REFUSED, THROWN
-from reference.protocols import protocol_of
-from reference.transactions.messages import MarkerReply, MarkersDone
-from reference.transactions.rules import COMPLETED
-from reference.transactions.types import Coordinators
-from traces.cover.matching import Matcher, Step
 
 ANSWERED_ONCE: Final = "a marker is answered once: Kafka has no use for a second answer"
 COMPLETED_TOGETHER: Final = "the completion is written in the step of the last marker"

@@ -17,7 +17,12 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
+from kraftcheck.osutil.children import processor_seconds
+from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.screen import Columns, Screen
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import CoverModel, dump_graph
+from kraftcheck.traces.foreign.profiles import Profile
 from kraftcheck.witness import asking
 from kraftcheck.witness.asking import Asked
 from kraftcheck.witness.departures import STOPS, reasons_of
@@ -25,11 +30,6 @@ from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_ja
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import Speech
 from kraftcheck.witness.walking import Drive, OnKafka, Walker, Walkers, asked_of
-from reference.protocols import protocol_of
-from system.children import processor_seconds
-from traces.cover.matching import Matcher
-from traces.cover.models import CoverModel, dump_graph
-from traces.foreign.profiles import Profile
 
 BEHIND = "only reached through such edges"
 GRAPH_HEADS = (

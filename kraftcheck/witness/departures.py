@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.traces.foreign.batch import judge_batch, judge_steps, needed_entries
+from kraftcheck.traces.foreign.profiles import Profile
+from kraftcheck.traces.foreign.reading import ForeignStep, ForeignTrace, read_foreign
+from kraftcheck.traces.foreign.verdicts import VIOLATED, Finding, ForeignVerdict
 from kraftcheck.witness.speech import header
-from reference.protocols import protocol_of
-from traces.foreign.batch import judge_batch, judge_steps, needed_entries
-from traces.foreign.profiles import Profile
-from traces.foreign.reading import ForeignStep, ForeignTrace, read_foreign
-from traces.foreign.verdicts import VIOLATED, Finding, ForeignVerdict
 
 NO_USE: Final = "Kafka has no use for that input, or nobody has sent it"
 ALLOWED: Final = "the specs allow what Kafka does in the row that it is in"

@@ -20,25 +20,25 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
+from kraftcheck.live.witness.host import Host, running
+from kraftcheck.live.witness.jars import ClassPath, class_path
+from kraftcheck.osutil.commands import command
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import components_of
+from kraftcheck.reference.sim.choices import run_seed
+from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
+from kraftcheck.traces.foreign.profiles import Profile
+from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
+from kraftcheck.traces.foreign.verdicts import Finding, Rejection
 from kraftcheck.witness import comparing, following
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed, witnessed
 from kraftcheck.witness.kafka import Composed, Kafka, tried
 from kraftcheck.witness.speech import constants_form, header
-from live.witness.host import Host, running
-from live.witness.jars import ClassPath, class_path
-from reference.kit.protocol import Protocol
-from reference.protocols import components_of
-from reference.sim.choices import run_seed
-from reference.steered.failures import Failure
-from reference.steered.scripts import Script, write
-from system.commands import command
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
-from traces.foreign.profiles import Profile
-from traces.foreign.reading import ForeignTrace, read_foreign
-from traces.foreign.verdicts import Finding, Rejection
 
 TRACE, RESULT = "trace.jsonl", "witness.json"
 LISTED = 5

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from kraftcheck.reference.protocols import kind_of_row
+from kraftcheck.reference.runner.narrate import render_input
+from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.witness.comparing import Differing
-from reference.protocols import kind_of_row
-from reference.runner.narrate import render_input
-from reference.steered.failures import Failure
-from reference.steered.scripts import Script
 
 
 class Impossible(Exception):

@@ -13,16 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering, histories
-from kraftcheck.witness.chance import walk
-from kraftcheck.witness.coordinator_graphs import Walk
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.speech import Outcome
-from kraftcheck.witness.steered import KafkaSteered
-from live.witness.host import Host
-from reference.groups.coordinator import CoordinatorHandlers
-from reference.groups.log import newest
-from reference.groups.messages import (
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
+from kraftcheck.reference.groups.log import newest
+from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     RELEASED_EPOCH,
     CompleteReconciliation,
@@ -38,20 +32,26 @@ from reference.groups.messages import (
     Subscribe,
     Unsubscribe,
 )
-from reference.groups.protocol import (
+from kraftcheck.reference.groups.protocol import (
     COORDINATOR_KIND,
     GROUPS,
     LOADER_KIND,
     MIGRATION_KIND,
     OFFSETS_KIND,
 )
-from reference.groups.rules import GroupRules
-from reference.groups.types import Constants
-from reference.sim.choices import Stream, chance, pick
-from reference.sim.interning import KnownInput
-from reference.sim.plain import options_of
-from traces.foreign.reading import ForeignTrace
-from traces.foreign.verdicts import Finding
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import Constants
+from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.plain import options_of
+from kraftcheck.traces.foreign.reading import ForeignTrace
+from kraftcheck.traces.foreign.verdicts import Finding
+from kraftcheck.witness import covering, histories
+from kraftcheck.witness.chance import walk
+from kraftcheck.witness.coordinator_graphs import Walk
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.speech import Outcome
+from kraftcheck.witness.steered import KafkaSteered
 
 METHODS: Final = {
     "HandleGroupHeartbeat": "GroupMetadataManager.consumerGroupHeartbeat",

@@ -25,11 +25,11 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, Final, NamedTuple
 
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.traces.cover.matching import ABSENT, Matcher, Step
 from kraftcheck.witness.speech import Speech, Taken
 from kraftcheck.witness.walking import DRAWN, OnKafka, Parted, Walker, Walkers, asked_of, parted
-from live.witness.host import Host
-from reference.protocols import protocol_of
-from traces.cover.matching import ABSENT, Matcher, Step
 
 BEGINNING: Final = 0
 TOGETHER: Final = 64

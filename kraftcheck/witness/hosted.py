@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kraftcheck.live.witness.host import REFUSED, THROWN, Host
+from kraftcheck.reference.steered.moves import Move
+from kraftcheck.traces.counterexamples.moves import alike
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible, Taken
 from kraftcheck.witness.speech import Outcome
-from live.witness.host import REFUSED, THROWN, Host
-from reference.steered.moves import Move
-from traces.counterexamples.moves import alike
 
 
 class Hosted:

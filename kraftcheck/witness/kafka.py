@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from kraftcheck.exits import BadInput
-from live.artifacts import ArtifactError
-from live.witness.host import WitnessError
-from live.witness.jars import DEFAULT, check_version
-from reference.kit.protocol import Protocol, Witness
-from reference.protocols import CLUSTER, PROTOCOLS
-from traces.cover.models import CoverModel, read_covers, select
-from traces.foreign.profiles import Part, Profile, names, profile_of, read_profile
+from kraftcheck.live.artifacts import ArtifactError
+from kraftcheck.live.witness.host import WitnessError
+from kraftcheck.live.witness.jars import DEFAULT, check_version
+from kraftcheck.reference.kit.protocol import Protocol, Witness
+from kraftcheck.reference.protocols import CLUSTER, PROTOCOLS
+from kraftcheck.traces.cover.models import CoverModel, read_covers, select
+from kraftcheck.traces.foreign.profiles import Part, Profile, names, profile_of, read_profile
 
 SPECS_ALONE = "specs"
 """In place of a profile's name."""

@@ -11,14 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering, walking
-from kraftcheck.witness.chance import Alone, a_move, a_step, drawn_move, drawn_step
-from kraftcheck.witness.hosted import Hosted
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition_graphs import Walk, is_cleared
-from kraftcheck.witness.speech import Speech
-from live.witness.host import Host
-from reference.partition.messages import (
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
     AlterPartitionRequest,
@@ -33,17 +27,23 @@ from reference.partition.messages import (
     SendHeartbeat,
     SessionTimeout,
 )
-from reference.partition.protocol import PARTITION
-from reference.partition.sim.machine import PartitionMachine, PartitionMemo
-from reference.partition.sim.options import PartitionOptions, constants_of
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from reference.partition.types import BrokerRow, PartitionConstants
-from reference.sim.choices import Stream, chance, pick
-from reference.steered.moves import Move
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo
+from kraftcheck.reference.partition.sim.options import PartitionOptions, constants_of
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
+from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants
+from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.steered.moves import Move
+from kraftcheck.traces.foreign.reading import ForeignTrace
+from kraftcheck.traces.foreign.verdicts import Finding
+from kraftcheck.witness import covering, walking
+from kraftcheck.witness.chance import Alone, a_move, a_step, drawn_move, drawn_step
+from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.partition_graphs import Walk, is_cleared
+from kraftcheck.witness.speech import Speech
 from tla_utils import Record, Value
-from traces.foreign.reading import ForeignTrace
-from traces.foreign.verdicts import Finding
 
 METHODS: Final = {
     "HandleRegisterBrokerRequest": "ClusterControlManager.registerBroker",

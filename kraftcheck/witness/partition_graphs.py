@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kraftcheck.witness.departures import NO_USE, STOPS
-from kraftcheck.witness.speech import Speech, Taken
-from kraftcheck.witness.walking import Walker
-from live.witness.host import REFUSED, THROWN
-from reference.partition.cover.composition import PartitionComposition
-from reference.partition.messages import (
+from kraftcheck.live.witness.host import REFUSED, THROWN
+from kraftcheck.reference.partition.cover.composition import PartitionComposition
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
     AlterPartitionRequest,
@@ -19,8 +16,11 @@ from reference.partition.messages import (
     Input,
     MetadataUpdate,
 )
-from reference.partition.types import INITIAL_OFFSET, BrokerRow
-from traces.cover.matching import Matcher, Step
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, BrokerRow
+from kraftcheck.traces.cover.matching import Matcher, Step
+from kraftcheck.witness.departures import NO_USE, STOPS
+from kraftcheck.witness.speech import Speech, Taken
+from kraftcheck.witness.walking import Walker
 
 SENT_AGAIN: Final = "metadata cleared what is proposed, and Kafka sends it all the same"
 

@@ -9,26 +9,26 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.exits import BadInput
+from kraftcheck.live.witness.host import Host
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.quorum.messages import MESSAGES, Restart
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum.sim.words import move_words
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.quorum41.protocol import QUORUM_41
+from kraftcheck.reference.runner.scripted import QuorumSetting
+from kraftcheck.reference.runner.shrink import replayed
+from kraftcheck.reference.sim.schedules import Schedule
+from kraftcheck.reference.steered.moves import Names
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.cover.models import PROTOCOLS, CoverModel, folder_of, read_covers
 from kraftcheck.witness import covering, histories
 from kraftcheck.witness.chance import MOVES, Alone
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum_graphs import Walk
 from kraftcheck.witness.schedule import KafkaSchedule
-from live.witness.host import Host
-from reference.kit.protocol import Protocol
-from reference.quorum.messages import MESSAGES, Restart
-from reference.quorum.protocol import QUORUM
-from reference.quorum.sim.words import move_words
-from reference.quorum.types import Constants
-from reference.quorum41.protocol import QUORUM_41
-from reference.runner.scripted import QuorumSetting
-from reference.runner.shrink import replayed
-from reference.sim.schedules import Schedule
-from reference.steered.moves import Names
-from reference.steered.scripts import Script
-from system.files import read_text
 from tla_utils.settings import constants_of
-from traces.cover.models import PROTOCOLS, CoverModel, folder_of, read_covers
 
 FETCH_MAX_RECORDS = 2
 FETCHES: Final = {"HandleFetchRequest", "HandleFetchResponse", "HandleFetchTimeout"}

@@ -11,15 +11,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kraftcheck.live.witness.host import REFUSED, THROWN, UNSENT
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.reference.kit.messages import canonical
+from kraftcheck.reference.quorum.messages import Crash, Flush
+from kraftcheck.traces.cover.matching import Matcher, Step
 from kraftcheck.witness.departures import NO_USE
 from kraftcheck.witness.schedule import WHOLE
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 from kraftcheck.witness.walking import Walker
-from live.witness.host import REFUSED, THROWN, UNSENT
-from reference.kit.cover import Result
-from reference.kit.messages import canonical
-from reference.quorum.messages import Crash, Flush
-from traces.cover.matching import Matcher, Step
 
 FLUSHED_TOGETHER = "flushed in the step that appended"
 NOTHING_TO_LOSE = "nothing to lose in that crash: flushed in the step that appended"

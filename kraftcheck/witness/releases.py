@@ -16,6 +16,9 @@ from typing import Any, Final
 
 from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs import schedules
+from kraftcheck.live.artifacts import ArtifactError
+from kraftcheck.live.witness.host import WitnessError
+from kraftcheck.live.witness.jars import check_version, versions
 from kraftcheck.markdown import table
 from kraftcheck.screen import Screen
 from kraftcheck.witness import driving
@@ -23,9 +26,6 @@ from kraftcheck.witness.departures import Witnessed
 from kraftcheck.witness.kafka import Kafka, driver, tried
 from kraftcheck.witness.replaying import actions, played
 from kraftcheck.witness.storage import Compared, compare, hosted
-from live.artifacts import ArtifactError
-from live.witness.host import WitnessError
-from live.witness.jars import check_version, versions
 
 RESULT: Final = "versions.json"
 PAGE: Final = "versions.md"

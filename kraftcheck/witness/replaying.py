@@ -19,9 +19,16 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
+from kraftcheck.live.witness.jars import class_path
 from kraftcheck.markdown import table
+from kraftcheck.reference.protocols import components_of
+from kraftcheck.reference.sim.schedules import Schedule
+from kraftcheck.reference.steered.failures import REJECTED
+from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.schedules import as_moves, either
 from kraftcheck.screen import Columns, Screen
+from kraftcheck.traces.counterexamples.retold import retold
+from kraftcheck.traces.foreign.profiles import Profile
 from kraftcheck.witness import comparing, driving, following
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed
@@ -37,13 +44,6 @@ from kraftcheck.witness.driving import (
 )
 from kraftcheck.witness.kafka import Kafka, driver, tried
 from kraftcheck.witness.speech import header
-from live.witness.jars import class_path
-from reference.protocols import components_of
-from reference.sim.schedules import Schedule
-from reference.steered.failures import REJECTED
-from reference.steered.scripts import Script
-from traces.counterexamples.retold import retold
-from traces.foreign.profiles import Profile
 
 BUG_HEADS = ("schedule", "with its bug", ">moves", ">steps", "on Kafka", "entries")
 PAGE = "schedules.md"

@@ -12,10 +12,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from kraftcheck.witness.hosted import Hosted
-from kraftcheck.witness.speech import Speech, Taken
-from live.witness.host import UNSENT, Host
-from reference.quorum.messages import (
+from kraftcheck.live.witness.host import UNSENT, Host
+from kraftcheck.reference.quorum.messages import (
     FetchMaxWait,
     FetchRequest,
     Flush,
@@ -25,12 +23,17 @@ from reference.quorum.messages import (
     Restart,
     Timer,
 )
-from reference.quorum.sim.words import move_words
-from reference.quorum.steered.schedule import Schedule
-from reference.quorum.types import Constants, Outcome, Row
-from reference.quorum41.handlers import Quorum41Handlers, outcomes
-from reference.quorum41.types import Constants as Constants41, initial_row as initial_row_41
-from reference.steered.moves import Names, NodeStep
+from kraftcheck.reference.quorum.sim.words import move_words
+from kraftcheck.reference.quorum.steered.schedule import Schedule
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.quorum41.handlers import Quorum41Handlers, outcomes
+from kraftcheck.reference.quorum41.types import (
+    Constants as Constants41,
+    initial_row as initial_row_41,
+)
+from kraftcheck.reference.steered.moves import Names, NodeStep
+from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.speech import Speech, Taken
 
 WHOLE = -1
 """In place of a number: no log is torn."""

@@ -22,21 +22,21 @@ from msgspec.structs import replace
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.protocols import components_of
+from kraftcheck.reference.steered.failures import REJECTED, Failure, StepRejected
+from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
+from kraftcheck.traces.counterexamples.minimising import Minimised, minimised, minimised_step
+from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
+from kraftcheck.traces.foreign.profiles import Profile
+from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
 from kraftcheck.witness import driving, following, replaying
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.driving import Component, Part, host_of, of_run
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import header
-from live.witness.host import Host
-from reference.protocols import components_of
-from reference.steered.failures import REJECTED, Failure, StepRejected
-from reference.steered.scripts import Script, write
 from tla_utils import ToolError
-from traces.counterexamples.minimising import Minimised, minimised, minimised_step
-from traces.foreign.batch import judge_batch, judge_steps
-from traces.foreign.profiles import Profile
-from traces.foreign.reading import ForeignTrace, read_foreign
 
 ANYWHERE = '"start":"any","order":"by node"'
 """In the header of steps that are no run."""

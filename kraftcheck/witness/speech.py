@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.kit.fields import Field, Kind, fields_of, spec_name
-from reference.kit.messages import Addressed, canonical
-from reference.protocols import components_of, is_composed, protocol_of
+from kraftcheck.reference.kit.fields import Field, Kind, fields_of, spec_name
+from kraftcheck.reference.kit.messages import Addressed, canonical
+from kraftcheck.reference.protocols import components_of, is_composed, protocol_of
 
 ROWS_KEPT: Final = 4096
 """So many rows are kept as texts: the row after a step is the one before the next."""

@@ -14,15 +14,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
+from kraftcheck.live.witness.host import Host, WitnessError
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.plain import PlainMachine, PlainMemo
+from kraftcheck.reference.steered.moves import Move
+from kraftcheck.reference.steered.plain import LOST, PlainSchedule
 from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import Host, WitnessError
-from reference.kit.protocol import Protocol
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
-from reference.sim.plain import PlainMachine, PlainMemo
-from reference.steered.moves import Move
-from reference.steered.plain import LOST, PlainSchedule
 
 _NODE: Final = re.compile(r"(-?\d+) \w")
 """At the beginning of a move that is a node's own."""

@@ -18,18 +18,18 @@ from typing import Any, Final
 
 import msgspec
 
-from live.witness.host import Host, running
-from live.witness.jars import DEFAULT, class_path
-from reference.storage.as_kafka import AsKafka
-from reference.storage.broker import CLEAN, LOG_STARTS, RECOVERY_POINTS, offset_in
-from reference.storage.crashing import played
-from reference.storage.disk import MemoryDisk
-from reference.storage.histories import Client, Operation, configured, perform
-from reference.storage.indexes import Full
-from reference.storage.loading import load
-from reference.storage.log import Log
-from reference.storage.producers import Malformed, Refused, parsed
-from reference.storage.rules import Config, StorageRules
+from kraftcheck.live.witness.host import Host, running
+from kraftcheck.live.witness.jars import DEFAULT, class_path
+from kraftcheck.reference.storage.as_kafka import AsKafka
+from kraftcheck.reference.storage.broker import CLEAN, LOG_STARTS, RECOVERY_POINTS, offset_in
+from kraftcheck.reference.storage.crashing import played
+from kraftcheck.reference.storage.disk import MemoryDisk
+from kraftcheck.reference.storage.histories import Client, Operation, configured, perform
+from kraftcheck.reference.storage.indexes import Full
+from kraftcheck.reference.storage.loading import load
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.producers import Malformed, Refused, parsed
+from kraftcheck.reference.storage.rules import Config, StorageRules
 
 FOLDER: Final = "t-0"
 LATE: Final = 1 << 50

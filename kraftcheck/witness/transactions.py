@@ -11,17 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering, histories
-from kraftcheck.witness.chance import walk
-from kraftcheck.witness.coordinator_graphs import Walk
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.steered import KafkaSteered
-from live.witness.host import Host
-from reference.kit.protocol import Protocol
-from reference.sim.choices import Stream, chance, pick
-from reference.sim.interning import KnownInput
-from reference.sim.plain import options_of
-from reference.transactions.messages import (
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.plain import options_of
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     AbortListed,
     AppendTimeout,
@@ -35,10 +30,15 @@ from reference.transactions.messages import (
     Sweep,
     TransactionTimeout,
 )
-from reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
-from reference.transactions.types import Constants
-from traces.foreign.reading import ForeignTrace
-from traces.foreign.verdicts import Finding
+from kraftcheck.reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
+from kraftcheck.reference.transactions.types import Constants
+from kraftcheck.traces.foreign.reading import ForeignTrace
+from kraftcheck.traces.foreign.verdicts import Finding
+from kraftcheck.witness import covering, histories
+from kraftcheck.witness.chance import walk
+from kraftcheck.witness.coordinator_graphs import Walk
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.steered import KafkaSteered
 
 LAST_EPOCH: Final = 32766
 """Of a producer id: Kafka's own constant."""

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.matching import ABSENT, Matcher, Moves, Step
 from kraftcheck.witness.departures import ALLOWED
 from kraftcheck.witness.speech import Outcome, Speech, Taken
-from live.witness.host import Host
-from reference.kit.cover import Result
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
-from traces.cover.matching import ABSENT, Matcher, Moves, Step
 
 DRAWN: Final = 2
 """So often in a row ways are drawn in vain."""

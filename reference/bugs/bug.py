@@ -19,8 +19,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.protocols import PROTOCOLS
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.storage.rules import StorageRules
 
 Class: TypeAlias = Literal["safety", "liveness"]
 Detector: TypeAlias = Literal["tlc", "steps", "invariants", "histories", "crashes"]

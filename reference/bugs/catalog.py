@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
-from reference.bugs.bug import BASES, Bug
-from reference.bugs.probing import Consulted, probed
-from reference.kit.protocol import Handlers, Protocol, Substitution
-from reference.protocols import PROTOCOLS, ProtocolError, protocol_of, raised
+from kraftcheck.reference.bugs.bug import BASES, Bug
+from kraftcheck.reference.bugs.probing import Consulted, probed
+from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution
+from kraftcheck.reference.protocols import PROTOCOLS, ProtocolError, protocol_of, raised
 
-STORAGE: Final = "reference.storage"
+STORAGE: Final = "kraftcheck.reference.storage"
 """The engine has rules and bugs, and is no protocol."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.classic.messages import (
+from kraftcheck.reference.classic.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
     NO_GENERATION,
@@ -32,12 +32,12 @@ from reference.classic.messages import (
     SyncGroup,
     SyncGroupResponse,
 )
-from reference.classic.rules import ClassicRules
-from reference.classic.types import NO_MEMBER, ClassicCoordinator
-from reference.kit.dispatch import handlers_of
-from reference.kit.fields import NOBODY, put
-from reference.kit.protocol import Outcome
-from reference.kit.tail_log import last_of, with_appended, with_committed, with_leader
+from kraftcheck.reference.classic.rules import ClassicRules
+from kraftcheck.reference.classic.types import NO_MEMBER, ClassicCoordinator
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.fields import NOBODY, put
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.tail_log import last_of, with_appended, with_committed, with_leader
 
 
 def waiting(member: ClassicRecord) -> ClassicRecord:

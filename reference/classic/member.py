@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.classic.messages import (
+from kraftcheck.reference.classic.messages import (
     COORDINATOR,
     MEMBER_INPUTS,
     NO_GENERATION,
@@ -31,10 +31,10 @@ from reference.classic.messages import (
     SyncGroupResponse,
     UnsubscribeClassic,
 )
-from reference.classic.rules import ClassicRules
-from reference.classic.types import INITIAL_MEMBER, ClassicMember
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.classic.rules import ClassicRules
+from kraftcheck.reference.classic.types import INITIAL_MEMBER, ClassicMember
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 class MemberHandlers:

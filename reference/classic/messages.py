@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import Address, ByNode, Node, NodeOrNobody, Rank, SetOf
+from kraftcheck.reference.kit.fields import Address, ByNode, Node, NodeOrNobody, Rank, SetOf
 
 COORDINATOR: Final = 0
 """The coordinator of the group, whoever it is."""

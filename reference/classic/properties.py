@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from reference.classic.messages import COORDINATOR, ClassicRecord
-from reference.classic.types import ClassicCoordinator, ClassicMember, Constants
-from reference.kit.properties import of_state
+from kraftcheck.reference.classic.messages import COORDINATOR, ClassicRecord
+from kraftcheck.reference.classic.types import ClassicCoordinator, ClassicMember, Constants
+from kraftcheck.reference.kit.properties import of_state
 
 Rows = Mapping[int, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from reference.classic.coordinator import CoordinatorHandlers, said
-from reference.classic.member import MemberHandlers
-from reference.classic.messages import (
+from kraftcheck.reference.classic.coordinator import CoordinatorHandlers, said
+from kraftcheck.reference.classic.member import MemberHandlers
+from kraftcheck.reference.classic.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
     MEMBER_INPUTS,
@@ -25,17 +25,17 @@ from reference.classic.messages import (
     SubscribeClassic,
     UnsubscribeClassic,
 )
-from reference.classic.properties import PROPERTIES
-from reference.classic.rules import ClassicRules
-from reference.classic.sometimes import sometimes
-from reference.classic.types import (
+from kraftcheck.reference.classic.properties import PROPERTIES
+from kraftcheck.reference.classic.rules import ClassicRules
+from kraftcheck.reference.classic.sometimes import sometimes
+from kraftcheck.reference.classic.types import (
     INITIAL_MEMBER,
     ClassicCoordinator,
     ClassicMember,
     Constants,
     initial_coordinator,
 )
-from reference.kit.protocol import (
+from kraftcheck.reference.kit.protocol import (
     CoordinatorLog,
     Handlers,
     NodeKind,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 
-from reference.classic.messages import (
+from kraftcheck.reference.classic.messages import (
     NO_GENERATION,
     Claim,
     ClassicHeartbeatResponse,
@@ -22,7 +22,7 @@ from reference.classic.messages import (
     JoinGroupResponse,
     SyncGroupResponse,
 )
-from reference.classic.types import (
+from kraftcheck.reference.classic.types import (
     ClassicCoordinator,
     ClassicMember,
     ClassicState,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.classic.messages import (
+from kraftcheck.reference.classic.messages import (
     ClassicHeartbeat,
     ClassicHeartbeatResponse,
     ClassicRebalanceTimeout,
@@ -16,8 +16,8 @@ from reference.classic.messages import (
     SyncGroup,
     SyncGroupResponse,
 )
-from reference.classic.types import ClassicCoordinator, ClassicMember
-from reference.kit.sometimes import Conditions
+from kraftcheck.reference.classic.types import ClassicCoordinator, ClassicMember
+from kraftcheck.reference.kit.sometimes import Conditions
 
 sometimes = Conditions()
 

@@ -10,13 +10,13 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.classic.messages import (
+from kraftcheck.reference.classic.messages import (
     NO_GENERATION,
     ClassicImage,
     ClassicRecord,
     ClassicTail,
 )
-from reference.kit.fields import NOBODY, AtLeastOne, ByNode, NodeOrNobody, Rank, SetOf
+from kraftcheck.reference.kit.fields import NOBODY, AtLeastOne, ByNode, NodeOrNobody, Rank, SetOf
 
 ClassicState: TypeAlias = Literal["Empty", "Preparing", "Completing", "Stable"]
 

@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.partition.log import UNDEFINED, Record
-from reference.partition.messages import (
+from kraftcheck.reference.partition.log import UNDEFINED, Record
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     ConsumerFetchRequest,
     ConsumerFetchResponse,

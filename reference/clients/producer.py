@@ -25,8 +25,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.partition.log import UNDEFINED
-from reference.partition.messages import CLIENTS, NOBODY, ProduceRequest, ProduceResponse
+from kraftcheck.reference.partition.log import UNDEFINED
+from kraftcheck.reference.partition.messages import CLIENTS, NOBODY, ProduceRequest, ProduceResponse
 
 MAX_IN_FLIGHT = 5
 """T3: as many batches as a broker remembers of a producer."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reference.moving.messages import OtherPartitions
-from reference.moving.types import MovingControllerRow
-from reference.partition.types import UNDEFINED
+from kraftcheck.reference.moving.messages import OtherPartitions
+from kraftcheck.reference.moving.types import MovingControllerRow
+from kraftcheck.reference.partition.types import UNDEFINED
 
 
 def misinformed(brokers: tuple[int, ...], others: Iterable[Any], input: Any) -> str:

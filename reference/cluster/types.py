@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from reference.compaction.types import Constants as Compacted
-from reference.directories.types import Constants as DirectoryConstants
-from reference.kit.protocol import Protocol
-from reference.moving.types import Constants as MovingConstants
-from reference.partition.types import PartitionConstants
-from reference.quorum.types import Constants, Row
-from reference.snapshots.types import Constants as SnapshotConstants, SnapshotRow
-from reference.voters.types import Constants as VoterConstants, VoterRow
+from kraftcheck.reference.compaction.types import Constants as Compacted
+from kraftcheck.reference.directories.types import Constants as DirectoryConstants
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.moving.types import Constants as MovingConstants
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.quorum.types import Constants, Row
+from kraftcheck.reference.snapshots.types import Constants as SnapshotConstants, SnapshotRow
+from kraftcheck.reference.voters.types import Constants as VoterConstants, VoterRow
 
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from reference.commits.types import Constants
-from reference.groups.counterexamples import FORGOTTEN, reading
+from kraftcheck.reference.commits.types import Constants
+from kraftcheck.reference.groups.counterexamples import FORGOTTEN, reading
 from tla_utils.settings import Settings
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.commits.messages import (
+from kraftcheck.reference.commits.messages import (
     COORDINATOR_INPUTS,
     MEMBER_INPUTS,
     AskedCommit,
@@ -26,20 +26,20 @@ from reference.commits.messages import (
     OffsetFetchResponse,
     RequestCommit,
 )
-from reference.commits.rules import CommitRules
-from reference.commits.types import (
+from kraftcheck.reference.commits.rules import CommitRules
+from kraftcheck.reference.commits.types import (
     INITIAL_COMMITTING_MEMBER,
     NO_POSITION,
     CommitsCoordinator,
     CommittingMember,
 )
-from reference.groups.client import MemberHandlers
-from reference.groups.coordinator import CoordinatorHandlers, with_waiting
-from reference.groups.log import appended, newest, said as said_of_group
-from reference.groups.messages import COORDINATOR, MemberRecord
-from reference.groups.rules import holding
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.groups.client import MemberHandlers
+from kraftcheck.reference.groups.coordinator import CoordinatorHandlers, with_waiting
+from kraftcheck.reference.groups.log import appended, newest, said as said_of_group
+from kraftcheck.reference.groups.messages import COORDINATOR, MemberRecord
+from kraftcheck.reference.groups.rules import holding
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 def said(group: CommitsRecord) -> Mapping[str, Any]:

@@ -11,8 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.groups import messages as groups
-from reference.kit.fields import SetOf
+from kraftcheck.reference.groups import messages as groups
+from kraftcheck.reference.kit.fields import SetOf
 
 CommitError: TypeAlias = Literal["NONE", "UNKNOWN_MEMBER_ID", "STALE_MEMBER_EPOCH"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from reference.commits.types import NO_POSITION
-from reference.groups import properties as groups
-from reference.groups.properties import has, made, members_of, named, now
+from kraftcheck.reference.commits.types import NO_POSITION
+from kraftcheck.reference.groups import properties as groups
+from kraftcheck.reference.groups.properties import has, made, members_of, named, now
 
 State: TypeAlias = Any
 """That of groups, with the rows of types.py."""

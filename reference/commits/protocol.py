@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from reference.commits.handlers import CommitsCoordinatorHandlers, CommittingMemberHandlers, said
-from reference.commits.messages import (
+from kraftcheck.reference.commits.handlers import (
+    CommitsCoordinatorHandlers,
+    CommittingMemberHandlers,
+    said,
+)
+from kraftcheck.reference.commits.messages import (
     COORDINATOR_INPUTS,
     MEMBER_INPUTS,
     MESSAGES,
@@ -20,10 +24,10 @@ from reference.commits.messages import (
     OffsetFetchResponse,
     RequestCommit,
 )
-from reference.commits.properties import PROPERTIES
-from reference.commits.rules import CommitRules
-from reference.commits.sometimes import sometimes
-from reference.commits.types import (
+from kraftcheck.reference.commits.properties import PROPERTIES
+from kraftcheck.reference.commits.rules import CommitRules
+from kraftcheck.reference.commits.sometimes import sometimes
+from kraftcheck.reference.commits.types import (
     NO_POSITION,
     CommitsCoordinator,
     CommittingMember,
@@ -31,8 +35,8 @@ from reference.commits.types import (
     first_member,
     initial_coordinator,
 )
-from reference.groups import protocol as groups
-from reference.groups.messages import (
+from kraftcheck.reference.groups import protocol as groups
+from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     GroupHeartbeat,
     GroupSessionTimeout,
@@ -42,7 +46,7 @@ from reference.groups.messages import (
     Subscribe,
     Unsubscribe,
 )
-from reference.kit.protocol import (
+from kraftcheck.reference.kit.protocol import (
     CoordinatorLog,
     Handlers,
     NodeKind,

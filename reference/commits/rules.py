@@ -5,10 +5,10 @@ Law of this file: as of reference/groups/rules.py.
 
 from __future__ import annotations
 
-from reference.commits.messages import CommitsRecord
-from reference.commits.types import CommitsCoordinator, Constants
-from reference.groups.messages import MemberRecord
-from reference.groups.rules import GroupRules, holding
+from kraftcheck.reference.commits.messages import CommitsRecord
+from kraftcheck.reference.commits.types import CommitsCoordinator, Constants
+from kraftcheck.reference.groups.messages import MemberRecord
+from kraftcheck.reference.groups.rules import GroupRules, holding
 
 
 class CommitRules(GroupRules):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.commits.messages import (
+from kraftcheck.reference.commits.messages import (
     MoveCoordinator,
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
 )
-from reference.commits.types import NO_POSITION, CommitsCoordinator, CommittingMember, Constants
-from reference.groups.log import newest
-from reference.kit.sometimes import Conditions
+from kraftcheck.reference.commits.types import (
+    NO_POSITION,
+    CommitsCoordinator,
+    CommittingMember,
+    Constants,
+)
+from kraftcheck.reference.groups.log import newest
+from kraftcheck.reference.kit.sometimes import Conditions
 
 sometimes = Conditions()
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec.structs import asdict, replace
 
-from reference.commits.messages import AskedCommit, CommitsRecord, CommitsTail, Waiting
-from reference.groups import types as groups
-from reference.kit.fields import SetOf
+from kraftcheck.reference.commits.messages import AskedCommit, CommitsRecord, CommitsTail, Waiting
+from kraftcheck.reference.groups import types as groups
+from kraftcheck.reference.kit.fields import SetOf
 
 NO_POSITION: Final = -1
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.compaction.messages import (
+from kraftcheck.reference.compaction.messages import (
     INPUTS,
     AppendBatch,
     CleanSegment,
@@ -32,10 +32,10 @@ from reference.compaction.messages import (
     StartLoading,
     Unload,
 )
-from reference.compaction.rules import CompactionRules
-from reference.compaction.types import Batch, CompactedReplica, Constants, LoadedKey
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.compaction.rules import CompactionRules
+from kraftcheck.reference.compaction.types import Batch, CompactedReplica, Constants, LoadedKey
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 def not_cleaning(row: CompactedReplica) -> CompactedReplica:

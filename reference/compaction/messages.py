@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, get_args
 
-from reference.compaction.types import Batch
-from reference.kit.messages import Tagged
+from kraftcheck.reference.compaction.types import Batch
+from kraftcheck.reference.kit.messages import Tagged
 
 # --- What the partition does with the replica.
 

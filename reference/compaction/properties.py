@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from reference.compaction.types import Batch, CompactedReplica, LoadedKey
-from reference.kit.properties import Declared, of_each_broker
-from reference.kit.protocol import Property
+from kraftcheck.reference.compaction.types import Batch, CompactedReplica, LoadedKey
+from kraftcheck.reference.kit.properties import Declared, of_each_broker
+from kraftcheck.reference.kit.protocol import Property
 
 _property = Declared("before", "after")
 

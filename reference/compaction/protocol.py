@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from reference.compaction.handlers import CompactionHandlers
-from reference.compaction.messages import (
+from kraftcheck.reference.compaction.handlers import CompactionHandlers
+from kraftcheck.reference.compaction.messages import (
     INPUTS,
     AppendBatch,
     CleanSegment,
@@ -27,11 +27,16 @@ from reference.compaction.messages import (
     StartLoading,
     Unload,
 )
-from reference.compaction.properties import PROPERTIES
-from reference.compaction.rules import CompactionRules
-from reference.compaction.sometimes import sometimes
-from reference.compaction.types import Batch, CompactedReplica, Constants, initial_replica
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from kraftcheck.reference.compaction.properties import PROPERTIES
+from kraftcheck.reference.compaction.rules import CompactionRules
+from kraftcheck.reference.compaction.sometimes import sometimes
+from kraftcheck.reference.compaction.types import (
+    Batch,
+    CompactedReplica,
+    Constants,
+    initial_replica,
+)
+from kraftcheck.reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
 
 MOST_BATCHES: Final = 14
 """Of the log, in a run."""

@@ -8,7 +8,7 @@ Law of this file: rules are pure functions of what they are asked, and no proper
 
 from __future__ import annotations
 
-from reference.compaction.types import Batch, CompactedReplica, Constants
+from kraftcheck.reference.compaction.types import Batch, CompactedReplica, Constants
 
 
 class CompactionRules:

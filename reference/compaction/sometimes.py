@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from reference.compaction.messages import (
+from kraftcheck.reference.compaction.messages import (
     CleanSegment,
     CopyBatches,
     CutReplica,
     ReadBatch,
     ReplicaCrash,
 )
-from reference.compaction.types import CompactedReplica
-from reference.kit.sometimes import Conditions
+from kraftcheck.reference.compaction.types import CompactedReplica
+from kraftcheck.reference.kit.sometimes import Conditions
 
 sometimes = Conditions()
 

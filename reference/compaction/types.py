@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, Node, SetOf
+from kraftcheck.reference.kit.fields import AtLeastOne, Node, SetOf
 
 LoadState: TypeAlias = Literal["Idle", "Loading", "Loaded"]
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from reference.directories.messages import (
+from kraftcheck.reference.directories.messages import (
     BROKER_INPUTS,
     CONTROLLER_INPUTS,
     AssignReplicasToDirs,
@@ -32,7 +32,7 @@ from reference.directories.messages import (
     RegisterBrokerResponse,
     SendAssignReplicasToDirs,
 )
-from reference.directories.types import (
+from kraftcheck.reference.directories.types import (
     Constants,
     DirectoryBrokerRow,
     DirectoryControllerRow,
@@ -40,19 +40,25 @@ from reference.directories.types import (
     initial_directory_row,
     is_offline,
 )
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import NO_IMAGE, NO_REPLICA, HostRow, initial_host_row
-from reference.kit.dispatch import handlers_of
-from reference.kit.fields import put
-from reference.kit.messages import canonical
-from reference.moving.handlers import MovingBrokers, MovingController, as_topic
-from reference.moving.rules import MovingRules
-from reference.moving.types import is_there
-from reference.partition.messages import CONTROLLER, MetadataRecords
-from reference.partition.types import UNDEFINED, BrokerOutcome, BrokerRow, ControllerOutcome, is_up
-from reference.reassignment.messages import AssignDirectory
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import UNASSIGNED, TopicRow
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import NO_IMAGE, NO_REPLICA, HostRow, initial_host_row
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.messages import canonical
+from kraftcheck.reference.moving.handlers import MovingBrokers, MovingController, as_topic
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.types import is_there
+from kraftcheck.reference.partition.messages import CONTROLLER, MetadataRecords
+from kraftcheck.reference.partition.types import (
+    UNDEFINED,
+    BrokerOutcome,
+    BrokerRow,
+    ControllerOutcome,
+    is_up,
+)
+from kraftcheck.reference.reassignment.messages import AssignDirectory
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import UNASSIGNED, TopicRow
 
 
 class DirectoryBrokers(MovingBrokers):

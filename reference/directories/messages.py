@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.fields import Rank, SetOf
-from reference.kit.messages import Addressed, Tagged
-from reference.moving import messages as of_moving
-from reference.partition import messages as of_partition
-from reference.partition.messages import AlterPartitionRequest, NoRequest
+from kraftcheck.reference.kit.fields import Rank, SetOf
+from kraftcheck.reference.kit.messages import Addressed, Tagged
+from kraftcheck.reference.moving import messages as of_moving
+from kraftcheck.reference.partition import messages as of_partition
+from kraftcheck.reference.partition.messages import AlterPartitionRequest, NoRequest
 
 
 class RegisterBrokerRequest(of_partition.RegisterBrokerRequest, frozen=True):

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from reference.kit.properties import Declared, Invariant
-from reference.kit.protocol import Property
-from reference.moving.properties import INVARIANTS as OF_MOVING, OF_LISTS as LISTS_OF_MOVING
-from reference.partition.properties import PartitionState
-from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
-from reference.reassignment.types import UNASSIGNED
+from kraftcheck.reference.kit.properties import Declared, Invariant
+from kraftcheck.reference.kit.protocol import Property
+from kraftcheck.reference.moving.properties import (
+    INVARIANTS as OF_MOVING,
+    OF_LISTS as LISTS_OF_MOVING,
+)
+from kraftcheck.reference.partition.properties import PartitionState
+from kraftcheck.reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
+from kraftcheck.reference.reassignment.types import UNASSIGNED
 
 OF_LISTS: Final[tuple[Property, ...]] = (
     *LISTS_OF_MOVING,

@@ -6,23 +6,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.directories.handlers import DirectoryBrokers, DirectoryController
-from reference.directories.messages import BROKER_INPUTS, CONTROLLER_INPUTS, MESSAGES, own
-from reference.directories.properties import PROPERTIES
-from reference.directories.types import (
+from kraftcheck.reference.directories.handlers import DirectoryBrokers, DirectoryController
+from kraftcheck.reference.directories.messages import (
+    BROKER_INPUTS,
+    CONTROLLER_INPUTS,
+    MESSAGES,
+    own,
+)
+from kraftcheck.reference.directories.properties import PROPERTIES
+from kraftcheck.reference.directories.types import (
     Constants,
     DirectoryBrokerRow,
     DirectoryControllerRow,
     initial_directory_controller,
     initial_directory_row,
 )
-from reference.hosting.protocol import HOSTING
-from reference.hosting.rules import HostingRules
-from reference.kit.protocol import Protocol, Substitution
-from reference.moving import protocol as moving
-from reference.moving.rules import MovingRules
-from reference.partition.protocol import CONTROLLERS, of_both
-from reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.hosting.protocol import HOSTING
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.kit.protocol import Protocol, Substitution
+from kraftcheck.reference.moving import protocol as moving
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.partition.protocol import CONTROLLERS, of_both
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
 
 BROKER: Final = moving.BROKER._replace(
     name="directories-broker",

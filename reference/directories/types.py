@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from reference.directories.messages import HeartbeatRequest, RegisterBrokerRequest
-from reference.kit.fields import AtLeastOne, ByNode, SetOf
-from reference.moving.types import (
+from kraftcheck.reference.directories.messages import HeartbeatRequest, RegisterBrokerRequest
+from kraftcheck.reference.kit.fields import AtLeastOne, ByNode, SetOf
+from kraftcheck.reference.moving.types import (
     Constants as MovingConstants,
     MovingBrokerRow,
     MovingControllerRow,
@@ -19,8 +19,8 @@ from reference.moving.types import (
     initial_moving_partition,
     initial_moving_row,
 )
-from reference.partition.messages import NoRequest
-from reference.reassignment.types import UNASSIGNED, MovingPartition
+from kraftcheck.reference.partition.messages import NoRequest
+from kraftcheck.reference.reassignment.types import UNASSIGNED, MovingPartition
 
 
 class Constants(

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     ALL_FIELDS,
     COORDINATOR,
     MEMBER_INPUTS,
@@ -25,10 +25,10 @@ from reference.groups.messages import (
     Subscribe,
     Unsubscribe,
 )
-from reference.groups.rules import GroupRules, as_set
-from reference.groups.types import INITIAL_MEMBER, GroupMember
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.groups.rules import GroupRules, as_set
+from kraftcheck.reference.groups.types import INITIAL_MEMBER, GroupMember
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 def unsent_with(row: GroupMember, field: Given) -> tuple[Given, ...]:

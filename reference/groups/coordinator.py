@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.groups.log import appended, committed, loaded, newest
-from reference.groups.messages import (
+from kraftcheck.reference.groups.log import appended, committed, loaded, newest
+from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
     JOIN_EPOCH,
@@ -30,11 +30,11 @@ from reference.groups.messages import (
     MoveCoordinator,
     RebalanceTimeout,
 )
-from reference.groups.rules import GroupRules, as_set
-from reference.groups.types import NO_MEMBER, GroupCoordinator
-from reference.kit.dispatch import handlers_of
-from reference.kit.fields import put
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.groups.rules import GroupRules, as_set
+from kraftcheck.reference.groups.types import NO_MEMBER, GroupCoordinator
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 def answer(

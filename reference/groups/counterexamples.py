@@ -12,12 +12,12 @@ from functools import partial
 from itertools import permutations
 from typing import Any, Final, TypeAlias
 
-from reference.groups.messages import COORDINATOR, LOADER, MIGRATION, OFFSETS
-from reference.groups.types import Constants
+from kraftcheck.reference.groups.messages import COORDINATOR, LOADER, MIGRATION, OFFSETS
+from kraftcheck.reference.groups.types import Constants
+from kraftcheck.traces.counterexamples.readings import Reading, Shown
 from tla_utils import Record, Value, function
 from tla_utils.settings import Settings
 from tla_utils.values import Function, ModelValue
-from traces.counterexamples.readings import Reading, Shown
 
 ALONE: Final = {"loader": LOADER, "offsets": OFFSETS, "migration": MIGRATION}
 """The variables of models that have one row."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reference.groups.messages import GroupRecord, GroupTail
-from reference.groups.types import OffsetsLog
-from reference.kit.tail_log import last_of, with_appended, with_committed, with_leader
+from kraftcheck.reference.groups.messages import GroupRecord, GroupTail
+from kraftcheck.reference.groups.types import OffsetsLog
+from kraftcheck.reference.kit.tail_log import last_of, with_appended, with_committed, with_leader
 
 
 def newest(log: OffsetsLog) -> GroupRecord:

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import Address, ByNode, Node, Rank, SetOf
+from kraftcheck.reference.kit.fields import Address, ByNode, Node, Rank, SetOf
 
 COORDINATOR: Final = 0
 LOADER: Final = -2

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     MIGRATION_INPUTS,
     RELEASED_EPOCH,
     CloseConsumer,
@@ -27,17 +27,17 @@ from reference.groups.messages import (
     StartConsumer,
     SyncClassic,
 )
-from reference.groups.rules import GroupRules, as_set, holding
-from reference.groups.types import (
+from kraftcheck.reference.groups.rules import GroupRules, as_set, holding
+from kraftcheck.reference.groups.types import (
     NO_CONSUMER,
     NOT_RECORDED,
     GroupMigration,
     MigratedMember,
     MigratingClient,
 )
-from reference.kit.dispatch import handlers_of
-from reference.kit.fields import put
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 class MigrationHandlers:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     OFFSETS_INPUTS,
     AskCommit,
     AskOffsets,
@@ -33,16 +33,16 @@ from reference.groups.messages import (
     TimePasses,
     TransactionMarker,
 )
-from reference.groups.rules import RETENTION, GroupRules, as_set
-from reference.groups.types import (
+from kraftcheck.reference.groups.rules import RETENTION, GroupRules, as_set
+from kraftcheck.reference.groups.types import (
     CommittedOffset,
     FetchPosition,
     GroupOffsets,
     PendingOffset,
     RequestedCommit,
 )
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 def without_position(row: GroupOffsets) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     LOADER,
     MIGRATION,
@@ -25,7 +25,7 @@ from reference.groups.messages import (
     GroupRecord,
     MemberRecord,
 )
-from reference.groups.types import (
+from kraftcheck.reference.groups.types import (
     CommittedOffset,
     Constants,
     GroupCoordinator,
@@ -37,7 +37,7 @@ from reference.groups.types import (
     MigratedMember,
     MigratingClient,
 )
-from reference.kit.properties import of_state
+from kraftcheck.reference.kit.properties import of_state
 
 RETENTION: Final = 2
 Rows: TypeAlias = Mapping[int, Any]

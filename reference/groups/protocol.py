@@ -7,10 +7,10 @@ from functools import cache
 from itertools import chain, combinations
 from typing import Any, Final
 
-from reference.groups.client import MemberHandlers, is_member
-from reference.groups.coordinator import CoordinatorHandlers
-from reference.groups.log import initial_log, newest, said
-from reference.groups.messages import (
+from kraftcheck.reference.groups.client import MemberHandlers, is_member
+from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
+from kraftcheck.reference.groups.log import initial_log, newest, said
+from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
     LOADER,
@@ -75,13 +75,13 @@ from reference.groups.messages import (
     TimePasses,
     Unsubscribe,
 )
-from reference.groups.migration import MigrationHandlers
-from reference.groups.offsets import OffsetsHandlers, without_position
-from reference.groups.properties import PROPERTIES
-from reference.groups.replay import LoaderHandlers, is_to_clean, known_of
-from reference.groups.rules import GroupRules
-from reference.groups.sometimes import sometimes
-from reference.groups.types import (
+from kraftcheck.reference.groups.migration import MigrationHandlers
+from kraftcheck.reference.groups.offsets import OffsetsHandlers, without_position
+from kraftcheck.reference.groups.properties import PROPERTIES
+from kraftcheck.reference.groups.replay import LoaderHandlers, is_to_clean, known_of
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.sometimes import sometimes
+from kraftcheck.reference.groups.types import (
     INITIAL_MEMBER,
     INITIAL_OFFSETS,
     Constants,
@@ -94,7 +94,7 @@ from reference.groups.types import (
     initial_loader,
     initial_migration,
 )
-from reference.kit.protocol import (
+from kraftcheck.reference.kit.protocol import (
     CoordinatorLog,
     Handlers,
     NodeKind,

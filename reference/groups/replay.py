@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     LOADER_INPUTS,
     RELEASED_EPOCH,
     UNKNOWN,
@@ -23,8 +23,8 @@ from reference.groups.messages import (
     ReplaceMember,
     RestateMember,
 )
-from reference.groups.rules import GroupRules
-from reference.groups.types import (
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import (
     NO_ENTRIES,
     GroupEntry,
     GroupLoader,
@@ -32,8 +32,8 @@ from reference.groups.types import (
     ReadMember,
     initial_loader,
 )
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 def last_of_keys(entries: tuple[GroupEntry, ...]) -> tuple[GroupEntry, ...]:

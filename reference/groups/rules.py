@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     ALL_FIELDS,
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -26,7 +26,7 @@ from reference.groups.messages import (
     LeaderChange,
     MemberRecord,
 )
-from reference.groups.types import (
+from kraftcheck.reference.groups.types import (
     CommittedOffset,
     Constants,
     FetchPosition,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     CompleteReconciliation,
     ExpireOffsets,
     GroupHeartbeat,
@@ -15,8 +15,13 @@ from reference.groups.messages import (
     SendCommit,
     StartReconciliation,
 )
-from reference.groups.types import GroupCoordinator, GroupLoader, GroupMember, GroupOffsets
-from reference.kit.sometimes import Conditions
+from kraftcheck.reference.groups.types import (
+    GroupCoordinator,
+    GroupLoader,
+    GroupMember,
+    GroupOffsets,
+)
+from kraftcheck.reference.kit.sometimes import Conditions
 
 sometimes = Conditions()
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     ALL_FIELDS,
     JOIN_EPOCH,
     UNKNOWN,
@@ -24,7 +24,7 @@ from reference.groups.messages import (
     MigrationPolicy,
     TransactionMarker,
 )
-from reference.kit.fields import AtLeastOne, ByNode, Node, Rank, SetOf
+from kraftcheck.reference.kit.fields import AtLeastOne, ByNode, Node, Rank, SetOf
 
 ClientState: TypeAlias = Literal[
     "Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable", "Fatal"

@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.hosting.messages import (
+from kraftcheck.reference.hosting.messages import (
     INPUTS,
     Acknowledge,
     ApplyRecords,
@@ -42,8 +42,8 @@ from reference.hosting.messages import (
     TopicDeleted,
     TransactionAborted,
 )
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import (
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import (
     NO_IMAGE,
     NO_REPLICA,
     UNASSIGNED,
@@ -53,9 +53,9 @@ from reference.hosting.types import (
     Log,
     Replica,
 )
-from reference.kit.dispatch import handlers_of
-from reference.kit.log import UNDEFINED
-from reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.kit.protocol import Outcome
 
 
 def newer(image: Image, leader: bool = False, **fields: Any) -> Image:

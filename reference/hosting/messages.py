@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, get_args
 
-from reference.kit.fields import SetOf
-from reference.kit.messages import Tagged
+from kraftcheck.reference.kit.fields import SetOf
+from kraftcheck.reference.kit.messages import Tagged
 
 # --- What the controller commits.
 

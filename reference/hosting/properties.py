@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.hosting.types import UNASSIGNED, HostRow
-from reference.kit.properties import Declared, of_each_broker
-from reference.kit.protocol import Property
+from kraftcheck.reference.hosting.types import UNASSIGNED, HostRow
+from kraftcheck.reference.kit.properties import Declared, of_each_broker
+from kraftcheck.reference.kit.protocol import Property
 
 _property = Declared("before", "after")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from reference.hosting.handlers import HostingHandlers
-from reference.hosting.messages import (
+from kraftcheck.reference.hosting.handlers import HostingHandlers
+from kraftcheck.reference.hosting.messages import (
     INPUTS,
     Acknowledge,
     ApplyRecords,
@@ -30,11 +30,11 @@ from reference.hosting.messages import (
     TopicDeleted,
     TransactionAborted,
 )
-from reference.hosting.properties import PROPERTIES
-from reference.hosting.rules import HostingRules
-from reference.hosting.sometimes import sometimes
-from reference.hosting.types import Constants, HostRow, initial_host_row
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from kraftcheck.reference.hosting.properties import PROPERTIES
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.sometimes import sometimes
+from kraftcheck.reference.hosting.types import Constants, HostRow, initial_host_row
+from kraftcheck.reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
 
 HOST_KIND: Final = NodeKind(
     name="hosting-broker",

@@ -7,7 +7,7 @@ correct rule does not care.
 
 from __future__ import annotations
 
-from reference.hosting.types import UNASSIGNED, Constants, HostRow, Image, Log
+from kraftcheck.reference.hosting.types import UNASSIGNED, Constants, HostRow, Image, Log
 
 
 class HostingRules:

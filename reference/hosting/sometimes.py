@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from reference.hosting.messages import (
+from kraftcheck.reference.hosting.messages import (
     Acknowledge,
     ApplyRecords,
     CancelMove,
@@ -17,9 +17,9 @@ from reference.hosting.messages import (
     TopicCreated,
     TopicDeleted,
 )
-from reference.hosting.types import HostRow
-from reference.kit.log import UNDEFINED
-from reference.kit.sometimes import Conditions
+from kraftcheck.reference.hosting.types import HostRow
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.kit.sometimes import Conditions
 
 sometimes = Conditions()
 

@@ -10,8 +10,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, Node, SetOf
-from reference.kit.log import UNDEFINED
+from kraftcheck.reference.kit.fields import AtLeastOne, Node, SetOf
+from kraftcheck.reference.kit.log import UNDEFINED
 
 UNASSIGNED: Final = 0
 """No directory is known of the replica, or there is none."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from reference.kit.fields import Value
+from kraftcheck.reference.kit.fields import Value
 
 LEADER_CHANGE = 0
 """Value of the control record that opens an epoch (Q9)."""

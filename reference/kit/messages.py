@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from reference.kit.fields import Address
+from kraftcheck.reference.kit.fields import Address
 
 
 class Tagged(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag=True, tag_field="type"):

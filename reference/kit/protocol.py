@@ -18,9 +18,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.kit.dispatch import action_name
-from reference.kit.properties import Property as Property  # protocols import it from here
-from reference.kit.sometimes import Sometimes
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.properties import (
+    Property as Property,  # protocols import it from here
+)
+from kraftcheck.reference.kit.sometimes import Sometimes
 
 
 class Case(NamedTuple):

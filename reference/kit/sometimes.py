@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from reference.kit.properties import asked_with, name_and_sentence
+from kraftcheck.reference.kit.properties import asked_with, name_and_sentence
 
 GIVEN: Final = ("constants", "node", "before", "input", "after", "sent")
 

@@ -22,9 +22,9 @@ from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.messages import canonical
-from reference.moving.messages import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.messages import canonical
+from kraftcheck.reference.moving.messages import (
     BROKER_INPUTS,
     CONTROLLER_INPUTS,
     GiveUpReassignment,
@@ -37,8 +37,8 @@ from reference.moving.messages import (
     ReassignReplicas,
     RemoveTopic,
 )
-from reference.moving.rules import MovingRules
-from reference.moving.types import (
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.types import (
     THE_DIRECTORY,
     Constants,
     MovingBrokerRow,
@@ -47,9 +47,9 @@ from reference.moving.types import (
     is_there,
     was_deleted,
 )
-from reference.partition.broker import BrokerHandlers
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     ControllerFailover,
@@ -57,7 +57,7 @@ from reference.partition.messages import (
     ElectLeaders,
     HeartbeatRequest,
 )
-from reference.partition.types import (
+from kraftcheck.reference.partition.types import (
     NO_PENDING,
     NOBODY,
     UNDEFINED,
@@ -67,8 +67,8 @@ from reference.partition.types import (
     ControllerOutcome,
     Registration,
 )
-from reference.reassignment.handlers import ReassignmentHandlers
-from reference.reassignment.messages import (
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
+from kraftcheck.reference.reassignment.messages import (
     CancelReassignment,
     CreatePartition,
     CreateTopic,
@@ -78,8 +78,8 @@ from reference.reassignment.messages import (
     Reassign,
     UnregisterBroker,
 )
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import (
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import (
     UNASSIGNED,
     BrokerRegistration,
     MovingPartition,

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from reference.kit.fields import Node, SetOf
-from reference.kit.messages import Addressed, Tagged
-from reference.partition import messages as of_partition
-from reference.partition.messages import BROKER_INPUTS as OF_BROKERS, BrokerRecord
-from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.kit.fields import Node, SetOf
+from kraftcheck.reference.kit.messages import Addressed, Tagged
+from kraftcheck.reference.partition import messages as of_partition
+from kraftcheck.reference.partition.messages import BROKER_INPUTS as OF_BROKERS, BrokerRecord
+from kraftcheck.reference.reassignment.messages import (
+    CreatePartition,
+    PlacePartition,
+    UnregisterBroker,
+)
+from kraftcheck.reference.reassignment.types import MovingPartition
 
 
 class PartitionRecord(of_partition.PartitionRecord, frozen=True, tag="Partition"):

@@ -11,22 +11,26 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.properties import Declared, Invariant
-from reference.kit.protocol import HISTORY, Property
-from reference.moving.handlers import as_topic
-from reference.moving.messages import GiveUpReassignment, PartitionRecord, ReassignReplicas
-from reference.moving.types import is_there
-from reference.partition.messages import NOBODY
-from reference.partition.properties import (
+from kraftcheck.reference.kit.properties import Declared, Invariant
+from kraftcheck.reference.kit.protocol import HISTORY, Property
+from kraftcheck.reference.moving.handlers import as_topic
+from kraftcheck.reference.moving.messages import (
+    GiveUpReassignment,
+    PartitionRecord,
+    ReassignReplicas,
+)
+from kraftcheck.reference.moving.types import is_there
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionState,
     valid_controller_state as controller_state_of_partition,
     weak_isr as of_partition,
 )
-from reference.partition.types import INITIAL_OFFSET, BrokerRow, is_leader
-from reference.reassignment.messages import CreatePartition, PlacePartition
-from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
-from reference.reassignment.types import CONTROLLER, Target
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, BrokerRow, is_leader
+from kraftcheck.reference.reassignment.messages import CreatePartition, PlacePartition
+from kraftcheck.reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENTS
+from kraftcheck.reference.reassignment.types import CONTROLLER, Target
 
 _OF_LISTS: Final = (
     "IsrElrAreReplicas",

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.kit.protocol import Protocol, SharedLog, Substitution
-from reference.moving.handlers import MovingBrokers, MovingController
-from reference.moving.messages import (
+from kraftcheck.reference.kit.protocol import Protocol, SharedLog, Substitution
+from kraftcheck.reference.moving.handlers import MovingBrokers, MovingController
+from kraftcheck.reference.moving.messages import (
     BROKER_INPUTS,
     CONTROLLER_INPUTS,
     MESSAGES,
@@ -16,20 +16,20 @@ from reference.moving.messages import (
     MetadataUpdate,
     own,
 )
-from reference.moving.properties import PROPERTIES
-from reference.moving.rules import MovingRules
-from reference.moving.types import (
+from kraftcheck.reference.moving.properties import PROPERTIES
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.types import (
     Constants,
     MovingBrokerRow,
     MovingControllerRow,
     initial_moving_controller,
     initial_moving_row,
 )
-from reference.partition import protocol as partition
-from reference.partition.messages import CLIENTS, CONTROLLER, METADATA_LOG
-from reference.partition.types import INITIAL_OFFSET
-from reference.reassignment.protocol import REASSIGNMENT
-from reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.partition import protocol as partition
+from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER, METADATA_LOG
+from kraftcheck.reference.partition.types import INITIAL_OFFSET
+from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
 
 BROKER: Final = partition.BROKER._replace(
     name="moving-broker",

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from reference.moving.types import MovingBrokerRow, MovingControllerRow
-from reference.partition.messages import (
+from kraftcheck.reference.moving.types import MovingBrokerRow, MovingControllerRow
+from kraftcheck.reference.partition.messages import (
     AlterPartitionRequest,
     RegisterBrokerRequest,
     ReplicaFetchRequest,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import UNDEFINED, UNKNOWN_REMOTE, Registration, Remote
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import UNDEFINED, UNKNOWN_REMOTE, Registration, Remote
+from kraftcheck.reference.reassignment.types import MovingPartition
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.kit.fields import Node, SetOf
-from reference.partition.types import (
+from kraftcheck.reference.kit.fields import Node, SetOf
+from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     NOBODY,
     UNDEFINED,
@@ -22,7 +22,7 @@ from reference.partition.types import (
     initial_controller,
     initial_row,
 )
-from reference.reassignment.types import UNASSIGNED, MovingPartition
+from kraftcheck.reference.reassignment.types import UNASSIGNED, MovingPartition
 
 THE_DIRECTORY: Final = 1
 """Each broker has one."""

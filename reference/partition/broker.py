@@ -19,11 +19,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import action_name, handlers_of
-from reference.kit.fields import put
-from reference.kit.messages import canonical
-from reference.partition.log import CORRUPT, UNDEFINED, RecordLog, ends_batch, producers_of
-from reference.partition.messages import (
+from kraftcheck.reference.kit.dispatch import action_name, handlers_of
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.messages import canonical
+from kraftcheck.reference.partition.log import (
+    CORRUPT,
+    UNDEFINED,
+    RecordLog,
+    ends_batch,
+    producers_of,
+)
+from kraftcheck.reference.partition.messages import (
     BROKER_INPUTS,
     CONTROLLER,
     MESSAGES,
@@ -45,9 +51,9 @@ from reference.partition.messages import (
     SendHeartbeat,
     SendRegistration,
 )
-from reference.partition.replication import HighWatermarkSteps
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.replication import HighWatermarkSteps
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     NO_PENDING,
     UNKNOWN_REMOTE,
     BrokerOutcome,

@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import action_name, handlers_of
-from reference.kit.fields import put
-from reference.kit.messages import canonical
-from reference.partition.messages import (
+from kraftcheck.reference.kit.dispatch import action_name, handlers_of
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.messages import canonical
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     CONTROLLER_INPUTS,
     METADATA_LOG,
@@ -45,8 +45,8 @@ from reference.partition.messages import (
     RegisterBrokerResponse,
     SessionTimeout,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     UNDEFINED,
     Contact,
     ControllerOutcome,

@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from reference.bugs.catalog import rules_for
-from reference.kit.fields import put
-from reference.partition.broker import BrokerHandlers
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     METADATA_LOG,
@@ -48,11 +48,11 @@ from reference.partition.messages import (
     SendReplicaFetch,
     SessionTimeout,
 )
-from reference.partition.properties import PartitionHistory, PartitionState
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.machine import broker_handlers_for
-from reference.partition.steered.world import AGAIN, Chosen, Lost
-from reference.partition.types import (
+from kraftcheck.reference.partition.properties import PartitionHistory, PartitionState
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.partition.steered.world import AGAIN, Chosen, Lost
+from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     NO_REQUEST,
     UNDEFINED,
@@ -64,9 +64,17 @@ from reference.partition.types import (
     initial_row,
     is_up,
 )
+from kraftcheck.traces.counterexamples.rows import UNSHOWN, Rows, Texts, Values
+from kraftcheck.traces.counterexamples.search import (
+    ANY,
+    Allowed,
+    AtLeast,
+    Beginning,
+    Essence,
+    Made,
+    Way,
+)
 from tla_utils import State
-from traces.counterexamples.rows import UNSHOWN, Rows, Texts, Values
-from traces.counterexamples.search import ANY, Allowed, AtLeast, Beginning, Essence, Made, Way
 
 VARIABLES: Final = frozenset({"rows", "spent", "controller"})
 """Of the models."""

@@ -20,12 +20,12 @@ from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, get_args
 
-from reference.kit.log import cache_append
-from reference.kit.properties import Invariant
-from reference.partition.broker import BrokerHandlers
-from reference.partition.log import Record
-from reference.partition.messages import Message, MetadataRecord, ProduceResponse
-from reference.partition.properties import (
+from kraftcheck.reference.kit.log import cache_append
+from kraftcheck.reference.kit.properties import Invariant
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.log import Record
+from kraftcheck.reference.partition.messages import Message, MetadataRecord, ProduceResponse
+from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS as PARTITION_INVARIANTS,
     PartitionHistory,
     PartitionState,
@@ -35,7 +35,7 @@ from reference.partition.properties import (
     folded,
     merged,
 )
-from reference.partition.types import (
+from kraftcheck.reference.partition.types import (
     CORRUPT,
     GONE,
     INITIAL_OFFSET,

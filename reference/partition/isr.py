@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.kit.fields import put
-from reference.partition.messages import (
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
     AlterPartitionRequest,
@@ -20,8 +20,15 @@ from reference.partition.messages import (
     ReplicaLagTimeout,
     SendAlterPartition,
 )
-from reference.partition.row import PartitionRowSteps
-from reference.partition.types import NO_PENDING, BrokerOutcome, BrokerRow, Kind, Pending, is_leader
+from kraftcheck.reference.partition.row import PartitionRowSteps
+from kraftcheck.reference.partition.types import (
+    NO_PENDING,
+    BrokerOutcome,
+    BrokerRow,
+    Kind,
+    Pending,
+    is_leader,
+)
 
 
 class IsrMembershipSteps(PartitionRowSteps):

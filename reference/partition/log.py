@@ -14,8 +14,8 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import put
-from reference.kit.log import (
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.log import (
     UNDEFINED as UNDEFINED,
     CacheEntry as CacheEntry,
     Entry,

@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from reference.kit.fields import Node, NodeOrNobody, Position, Rank, SetOf, Value
-from reference.kit.messages import Addressed, Tagged
-from reference.partition.log import EpochEnd, RecordLog
+from kraftcheck.reference.kit.fields import Node, NodeOrNobody, Position, Rank, SetOf, Value
+from kraftcheck.reference.kit.messages import Addressed, Tagged
+from kraftcheck.reference.partition.log import EpochEnd, RecordLog
 
 NOBODY = -1
 """Kafka's own sentinel: no leader."""

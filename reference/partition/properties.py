@@ -22,10 +22,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from reference.kit.log import CacheEntry, EpochCache, cache_assign
-from reference.kit.properties import Declared, Invariant
-from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.kit.log import CacheEntry, EpochCache, cache_assign
+from kraftcheck.reference.kit.properties import Declared, Invariant
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     BrokerRecord,
     ConsumerFetchRequest,
@@ -36,7 +36,7 @@ from reference.partition.messages import (
     MetadataRecord,
     ProduceResponse,
 )
-from reference.partition.types import (
+from kraftcheck.reference.partition.types import (
     CORRUPT,
     GONE,
     INITIAL_OFFSET,

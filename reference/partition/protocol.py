@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import (
+from kraftcheck.reference.kit.protocol import (
     Case,
     Handlers,
     Hidden,
@@ -17,9 +17,9 @@ from reference.kit.protocol import (
     Witness,
     by_node,
 )
-from reference.partition.broker import BrokerHandlers
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.messages import (
     BROKER_INPUTS,
     CLIENTS,
     CONTROLLER,
@@ -33,10 +33,10 @@ from reference.partition.messages import (
     PartitionRecord,
     ReplicaFetchResponse,
 )
-from reference.partition.properties import PARTITION_INVARIANTS
-from reference.partition.rules import PartitionRules
-from reference.partition.sometimes import sometimes
-from reference.partition.types import (
+from kraftcheck.reference.partition.properties import PARTITION_INVARIANTS
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.sometimes import sometimes
+from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     BrokerRow,
     ControllerRow,

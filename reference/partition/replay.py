@@ -15,13 +15,13 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     BrokerRecord,
     ControllerInput,
     MetadataRecord,
     RegisterBrokerRequest,
 )
-from reference.partition.types import (
+from kraftcheck.reference.partition.types import (
     UNDEFINED,
     Contact,
     ControllerRow,

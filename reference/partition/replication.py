@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.kit.fields import put
-from reference.kit.messages import canonical
-from reference.partition.isr import IsrMembershipSteps
-from reference.partition.log import (
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.messages import canonical
+from kraftcheck.reference.partition.isr import IsrMembershipSteps
+from kraftcheck.reference.partition.log import (
     NO_DIVERGENCE,
     UNDEFINED,
     EpochEnd,
@@ -31,7 +31,7 @@ from reference.partition.log import (
     producers_from,
     trimmed,
 )
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     NOBODY,
     BrokerFlush,
@@ -49,8 +49,8 @@ from reference.partition.messages import (
     ReplicaFetchTimeout,
     SendReplicaFetch,
 )
-from reference.partition.row import parked_with
-from reference.partition.types import BrokerOutcome, BrokerRow, Parked, Remote, is_up
+from kraftcheck.reference.partition.row import parked_with
+from kraftcheck.reference.partition.types import BrokerOutcome, BrokerRow, Parked, Remote, is_up
 
 
 class HighWatermarkSteps(IsrMembershipSteps):

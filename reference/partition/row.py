@@ -14,10 +14,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.kit.messages import canonical, encode
-from reference.partition.messages import CLIENTS, Message, ProduceRequest, ProduceResponse
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.kit.messages import canonical, encode
+from kraftcheck.reference.partition.messages import (
+    CLIENTS,
+    Message,
+    ProduceRequest,
+    ProduceResponse,
+)
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     UNDEFINED,
     UNKNOWN_REMOTE,
     BrokerOutcome,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.partition.log import (
+from kraftcheck.reference.partition.log import (
     UNDEFINED,
     EpochCache,
     EpochEnd,
@@ -26,7 +26,7 @@ from reference.partition.log import (
     producers_of,
     sequence_error,
 )
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     NO_REQUEST,
     NOBODY,
     AlterPartitionRequest,
@@ -39,7 +39,7 @@ from reference.partition.messages import (
     ReplicaFetchRequest,
     ReplicaFetchResponse,
 )
-from reference.partition.types import (
+from kraftcheck.reference.partition.types import (
     NO_PENDING,
     BrokerRow,
     Contact,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.sometimes import Conditions
-from reference.partition.messages import (
+from kraftcheck.reference.kit.sometimes import Conditions
+from kraftcheck.reference.partition.messages import (
     AlterPartitionResponse,
     BrokerCrash,
     BrokerRestart,
@@ -22,7 +22,7 @@ from reference.partition.messages import (
     SendAlterPartition,
     SessionTimeout,
 )
-from reference.partition.types import (
+from kraftcheck.reference.partition.types import (
     NOBODY,
     UNDEFINED,
     BrokerRow,

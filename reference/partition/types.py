@@ -16,8 +16,16 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, ByNode, Node, NodeOrNobody, Position, Rank, SetOf
-from reference.partition.log import (
+from kraftcheck.reference.kit.fields import (
+    AtLeastOne,
+    ByNode,
+    Node,
+    NodeOrNobody,
+    Position,
+    Rank,
+    SetOf,
+)
+from kraftcheck.reference.partition.log import (
     CORRUPT as CORRUPT,
     GONE as GONE,
     NO_DIVERGENCE as NO_DIVERGENCE,
@@ -31,7 +39,7 @@ from reference.partition.log import (
     Record as Record,
     RecordLog as RecordLog,
 )
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CLIENTS as CLIENTS,
     CONTROLLER as CONTROLLER,
     METADATA_LOG as METADATA_LOG,

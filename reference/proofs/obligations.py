@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import z3
 
-from reference.proofs.judging import judge
-from reference.proofs.symbolic import Unknown
+from kraftcheck.reference.proofs.judging import judge
+from kraftcheck.reference.proofs.symbolic import Unknown
 
 Status = Literal["proved", "failed", "unknown"]
 FIRST: Final = "Init"

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from reference.bugs.catalog import rules_for
-from reference.kit.fields import put
-from reference.kit.log import Entry, end_offset
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import (
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.log import Entry, end_offset
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochTimeout,
     Crash,
@@ -29,12 +29,19 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.properties import Ballot, QuorumHistory
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, initial_row, is_running
+from kraftcheck.reference.quorum.properties import Ballot, QuorumHistory
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import (
+    NOBODY,
+    UNDEFINED,
+    Constants,
+    Row,
+    initial_row,
+    is_running,
+)
+from kraftcheck.traces.counterexamples.rows import Rows, Texts, Values
+from kraftcheck.traces.counterexamples.search import ANY, Allowed, Beginning, Essence, Made, Way
 from tla_utils import State
-from traces.counterexamples.rows import Rows, Texts, Values
-from traces.counterexamples.search import ANY, Allowed, Beginning, Essence, Made, Way
 
 VARIABLES: Final = frozenset({"rows", "spent"})
 """Of the models."""

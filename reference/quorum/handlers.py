@@ -23,11 +23,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.kit import log
-from reference.kit.dispatch import action_name, handlers_of
-from reference.kit.fields import put
-from reference.kit.log import LEADER_CHANGE, UNDEFINED, Entry, EpochEnd, Log
-from reference.quorum.messages import (
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.kit.dispatch import action_name, handlers_of
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.log import LEADER_CHANGE, UNDEFINED, Entry, EpochEnd, Log
+from kraftcheck.reference.quorum.messages import (
     INPUTS,
     MESSAGES,
     NO_DIVERGENCE,
@@ -57,8 +57,8 @@ from reference.quorum.messages import (
     VoteResponse,
     canonical,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import (
     AWAITING,
     BACKING_OFF,
     NOBODY,

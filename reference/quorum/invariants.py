@@ -13,18 +13,18 @@ first violation.
 
 from __future__ import annotations
 
-from reference.kit.log import Log, agree, cache_append, cache_of, is_prefix_of, prefix
-from reference.kit.properties import (
+from kraftcheck.reference.kit.log import Log, agree, cache_append, cache_of, is_prefix_of, prefix
+from kraftcheck.reference.kit.properties import (
     Invariant as Invariant,
 )
-from reference.quorum.properties import (
+from kraftcheck.reference.quorum.properties import (
     INVARIANTS as INVARIANTS,
     Ballot,
     QuorumHistory as QuorumHistory,
     Rows,
     history_init as history_init,
 )
-from reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, is_running
+from kraftcheck.reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, is_running
 
 INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in INVARIANTS)
 _BY_NAME = {each.name: each for each in INVARIANTS}

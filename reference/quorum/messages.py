@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from reference.kit.fields import Node, NodeOrNobody, Value
-from reference.kit.log import UNDEFINED, EpochEnd, Log
-from reference.kit.messages import Addressed, Tagged, canonical as of_set
+from kraftcheck.reference.kit.fields import Node, NodeOrNobody, Value
+from kraftcheck.reference.kit.log import UNDEFINED, EpochEnd, Log
+from kraftcheck.reference.kit.messages import Addressed, Tagged, canonical as of_set
 
 NO_DIVERGENCE = EpochEnd(UNDEFINED, UNDEFINED)
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from reference.kit.log import Log, agree, cache_of, is_prefix_of, prefix
-from reference.kit.properties import Declared, Invariant
-from reference.quorum.types import NOBODY, ROLES, UNDEFINED, Constants, Row, is_running
+from kraftcheck.reference.kit.log import Log, agree, cache_of, is_prefix_of, prefix
+from kraftcheck.reference.kit.properties import Declared, Invariant
+from kraftcheck.reference.quorum.types import NOBODY, ROLES, UNDEFINED, Constants, Row, is_running
 
 Rows: TypeAlias = Mapping[int, Row]
 

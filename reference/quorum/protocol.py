@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.kit.protocol import Hidden, NodeKind, Protocol, Witness
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import INPUTS, MESSAGES
-from reference.quorum.properties import INVARIANTS
-from reference.quorum.rules import QuorumRules
-from reference.quorum.sometimes import sometimes
-from reference.quorum.types import Constants, Row, initial_row, is_running
+from kraftcheck.reference.kit.protocol import Hidden, NodeKind, Protocol, Witness
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import INPUTS, MESSAGES
+from kraftcheck.reference.quorum.properties import INVARIANTS
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sometimes import sometimes
+from kraftcheck.reference.quorum.types import Constants, Row, initial_row, is_running
 
 _HIDDEN: Final = Hidden(
     module="ChainQuorum",

@@ -11,9 +11,9 @@ Names, order and parameters are those of the spec, except that the spec's consta
 
 from __future__ import annotations
 
-from reference.kit import log
-from reference.kit.log import EpochCache, EpochEnd
-from reference.quorum.messages import (
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.kit.log import EpochCache, EpochEnd
+from kraftcheck.reference.quorum.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     Error,
@@ -22,7 +22,14 @@ from reference.quorum.messages import (
     Response,
     VoteRequest,
 )
-from reference.quorum.types import AWAITING, NOBODY, Constants, QuorumStateFile, Role, Row
+from kraftcheck.reference.quorum.types import (
+    AWAITING,
+    NOBODY,
+    Constants,
+    QuorumStateFile,
+    Role,
+    Row,
+)
 
 
 class QuorumRules:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.sometimes import Conditions
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.sometimes import Conditions
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochRequest,
     Crash,
@@ -17,7 +17,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.types import NOBODY, Row
+from kraftcheck.reference.quorum.types import NOBODY, Row
 
 sometimes = Conditions()
 

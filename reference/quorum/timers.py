@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum.messages import (
     NO_DIVERGENCE,
     REQUESTS,
     BeginQuorumEpochTimeout,
@@ -37,7 +37,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.types import (
     BACKING_OFF,
     READY,
     Constants,

@@ -16,8 +16,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, ByNode, Node, NodeOrNobody, SetOf
-from reference.kit.log import (
+from kraftcheck.reference.kit.fields import AtLeastOne, ByNode, Node, NodeOrNobody, SetOf
+from kraftcheck.reference.kit.log import (
     LEADER_CHANGE as LEADER_CHANGE,
     UNDEFINED as UNDEFINED,
     CacheEntry as CacheEntry,
@@ -26,7 +26,7 @@ from reference.kit.log import (
     EpochEnd as EpochEnd,
     Log as Log,
 )
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum.messages import (
     NO_DIVERGENCE as NO_DIVERGENCE,
     FetchRequest,
     Message,

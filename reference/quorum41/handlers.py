@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from reference.kit import log
-from reference.kit.dispatch import handlers_of
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import (
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import (
     NO_DIVERGENCE,
     BeginQuorumEpochTimeout,
     Flush,
@@ -25,10 +25,10 @@ from reference.quorum.messages import (
     RequestTimeout,
     canonical,
 )
-from reference.quorum.types import AWAITING, NOBODY, READY, Outcome
-from reference.quorum41.messages import INPUTS, FetchRequest, FetchResponse
-from reference.quorum41.rules import Quorum41Rules
-from reference.quorum41.types import Constants, Row
+from kraftcheck.reference.quorum.types import AWAITING, NOBODY, READY, Outcome
+from kraftcheck.reference.quorum41.messages import INPUTS, FetchRequest, FetchResponse
+from kraftcheck.reference.quorum41.rules import Quorum41Rules
+from kraftcheck.reference.quorum41.types import Constants, Row
 
 Peers: TypeAlias = tuple[int, ...]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference.quorum import messages as quorum
+from kraftcheck.reference.quorum import messages as quorum
 
 
 class FetchRequest(quorum.FetchRequest, frozen=True):

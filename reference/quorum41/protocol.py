@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from reference.kit.properties import Check
-from reference.kit.protocol import HISTORY, NodeKind, Property, Protocol, Witness, World
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.properties import Check
+from kraftcheck.reference.kit.protocol import HISTORY, NodeKind, Property, Protocol, Witness, World
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochTimeout,
     CheckQuorumTimeout,
@@ -19,14 +19,19 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.properties import INVARIANTS, QuorumHistory, history_init, history_next
-from reference.quorum.protocol import QUORUM
-from reference.quorum.sometimes import sometimes
-from reference.quorum.types import READY, is_running
-from reference.quorum41.handlers import Quorum41Handlers
-from reference.quorum41.messages import INPUTS, MESSAGES, FetchMaxWait
-from reference.quorum41.rules import Quorum41Rules
-from reference.quorum41.types import Constants, Row, initial_row
+from kraftcheck.reference.quorum.properties import (
+    INVARIANTS,
+    QuorumHistory,
+    history_init,
+    history_next,
+)
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum.sometimes import sometimes
+from kraftcheck.reference.quorum.types import READY, is_running
+from kraftcheck.reference.quorum41.handlers import Quorum41Handlers
+from kraftcheck.reference.quorum41.messages import INPUTS, MESSAGES, FetchMaxWait
+from kraftcheck.reference.quorum41.rules import Quorum41Rules
+from kraftcheck.reference.quorum41.types import Constants, Row, initial_row
 
 REPLACED: Final = (
     *("InitialRow", "FetchRequest", "BecomeResigned", "Finish", "ReceiveResponse"),

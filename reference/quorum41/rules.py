@@ -5,10 +5,10 @@ Law of this file: as of reference/quorum/rules.py.
 
 from __future__ import annotations
 
-from reference.kit.log import UNDEFINED
-from reference.quorum.rules import QuorumRules
-from reference.quorum41.messages import FetchRequest
-from reference.quorum41.types import Row
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum41.messages import FetchRequest
+from kraftcheck.reference.quorum41.types import Row
 
 
 class Quorum41Rules(QuorumRules):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from msgspec.structs import asdict
 
-from reference.kit.fields import SetOf
-from reference.quorum import types as quorum
-from reference.quorum41.messages import FetchRequest
+from kraftcheck.reference.kit.fields import SetOf
+from kraftcheck.reference.quorum import types as quorum
+from kraftcheck.reference.quorum41.messages import FetchRequest
 
 
 class Constants(quorum.Constants, frozen=True, tag="quorum41", tag_field="protocol"):

@@ -19,13 +19,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.fields import put
-from reference.kit.log import UNDEFINED
-from reference.kit.protocol import Outcome
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import Election
-from reference.reassignment.messages import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.messages import Election
+from kraftcheck.reference.reassignment.messages import (
     INPUTS,
     AlterPartition,
     AssignDirectory,
@@ -49,8 +49,8 @@ from reference.reassignment.messages import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from reference.reassignment.rules import ReassignmentRules, without
-from reference.reassignment.types import (
+from kraftcheck.reference.reassignment.rules import ReassignmentRules, without
+from kraftcheck.reference.reassignment.types import (
     GONE,
     NOBODY,
     UNASSIGNED,

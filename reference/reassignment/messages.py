@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, get_args
 
-from reference.kit.fields import Node, SetOf
-from reference.kit.messages import Tagged
+from kraftcheck.reference.kit.fields import Node, SetOf
+from kraftcheck.reference.kit.messages import Tagged
 
 
 class RegisterBroker(Tagged, frozen=True):

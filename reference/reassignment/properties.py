@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from reference.kit.properties import Declared
-from reference.kit.protocol import HISTORY, Property
-from reference.reassignment.types import (
+from kraftcheck.reference.kit.properties import Declared
+from kraftcheck.reference.kit.protocol import HISTORY, Property
+from kraftcheck.reference.reassignment.types import (
     CONTROLLER,
     NOBODY,
     UNASSIGNED,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Any, Final
 
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
-from reference.partition.protocol import PARTITION
-from reference.reassignment.handlers import ReassignmentHandlers, initial_topic_row
-from reference.reassignment.messages import (
+from kraftcheck.reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers, initial_topic_row
+from kraftcheck.reference.reassignment.messages import (
     INPUTS,
     AlterPartition,
     AssignDirectory,
@@ -33,10 +33,10 @@ from reference.reassignment.messages import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from reference.reassignment.properties import PROPERTIES, holders_after
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.sometimes import sometimes
-from reference.reassignment.types import (
+from kraftcheck.reference.reassignment.properties import PROPERTIES, holders_after
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.sometimes import sometimes
+from kraftcheck.reference.reassignment.types import (
     CONTROLLER,
     NOBODY,
     Constants,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.partition.messages import NOBODY
-from reference.reassignment.types import (
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.reference.reassignment.types import (
     UNASSIGNED,
     BrokerRegistration,
     Constants,

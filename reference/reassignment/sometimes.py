@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference.kit.sometimes import Conditions
-from reference.partition.types import NOBODY
-from reference.reassignment.messages import (
+from kraftcheck.reference.kit.sometimes import Conditions
+from kraftcheck.reference.partition.types import NOBODY
+from kraftcheck.reference.reassignment.messages import (
     AlterPartition,
     CancelReassignment,
     CreateTopic,
@@ -19,7 +19,7 @@ from reference.reassignment.messages import (
     ShutDownBroker,
     UnregisterBroker,
 )
-from reference.reassignment.types import MovingPartition, TopicRow
+from kraftcheck.reference.reassignment.types import MovingPartition, TopicRow
 
 sometimes = Conditions()
 

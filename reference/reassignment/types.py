@@ -11,9 +11,9 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, ByNode, Node, SetOf
-from reference.partition.messages import CONTROLLER, NOBODY, Partition
-from reference.partition.types import PartitionConstants
+from kraftcheck.reference.kit.fields import AtLeastOne, ByNode, Node, SetOf
+from kraftcheck.reference.partition.messages import CONTROLLER, NOBODY, Partition
+from kraftcheck.reference.partition.types import PartitionConstants
 
 __all__ = [
     "CONTROLLER",

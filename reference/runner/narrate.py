@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from reference.kit.log import EpochEnd
-from reference.protocols import (
+from kraftcheck.reference.kit.log import EpochEnd
+from kraftcheck.reference.protocols import (
     MESSAGES,
     PROTOCOLS,
     component_letter,
@@ -20,11 +20,11 @@ from reference.protocols import (
     protocol_of,
     protocol_of_kind,
 )
-from reference.runner.run import Run, Taken
-from reference.runner.scenarios import FAMILIES, MANNERS
-from reference.sim.family import Manner, brief
-from reference.sim.operations import Operation
-from traces.schema import OF_OBJECT, PROGRESSED
+from kraftcheck.reference.runner.run import Run, Taken
+from kraftcheck.reference.runner.scenarios import FAMILIES, MANNERS
+from kraftcheck.reference.sim.family import Manner, brief
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.traces.schema import OF_OBJECT, PROGRESSED
 
 
 def narrate(run: Run) -> Iterator[str]:

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from reference.runner.scenarios import family
-from reference.runner.watching import rules_of, watched
-from reference.sim.choices import Chooser, RecordingChooser, SeededChooser, run_seed
-from reference.sim.family import Family, Simulated
-from reference.sim.genomes import Choices, Genome
-from reference.sim.memo import Memos
-from reference.sim.recorder import Recorder, RunResult
-from traces.schema import PartTables
+from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.reference.runner.watching import rules_of, watched
+from kraftcheck.reference.sim.choices import Chooser, RecordingChooser, SeededChooser, run_seed
+from kraftcheck.reference.sim.family import Family, Simulated
+from kraftcheck.reference.sim.genomes import Choices, Genome
+from kraftcheck.reference.sim.memo import Memos
+from kraftcheck.reference.sim.recorder import Recorder, RunResult
+from kraftcheck.traces.schema import PartTables
 
 COLLECTED_AT = 200_000
 """New objects after which garbage is looked for: about 30 MB."""

@@ -6,19 +6,25 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from reference.cluster.sim import coordinated_family
-from reference.cluster.sim.family import FAMILY as CLUSTER
-from reference.directories.protocol import DIRECTORIES
-from reference.directories.sim.telling import MANNER as IN_DIRECTORIES
-from reference.kit.protocol import Protocol
-from reference.moving.protocol import MOVING
-from reference.moving.sim.telling import MANNER as MOVES
-from reference.partition.sim.family import FAMILY as PARTITION
-from reference.protocols import COMPOSITIONS, COORDINATED, PROTOCOLS, extended_by, parts_of
-from reference.sim import composed
-from reference.sim.family import Family, Manner
-from reference.sim.plain import family_of
-from reference.snapshots.sim.family import FAMILY as QUORUM
+from kraftcheck.reference.cluster.sim import coordinated_family
+from kraftcheck.reference.cluster.sim.family import FAMILY as CLUSTER
+from kraftcheck.reference.directories.protocol import DIRECTORIES
+from kraftcheck.reference.directories.sim.telling import MANNER as IN_DIRECTORIES
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.moving.protocol import MOVING
+from kraftcheck.reference.moving.sim.telling import MANNER as MOVES
+from kraftcheck.reference.partition.sim.family import FAMILY as PARTITION
+from kraftcheck.reference.protocols import (
+    COMPOSITIONS,
+    COORDINATED,
+    PROTOCOLS,
+    extended_by,
+    parts_of,
+)
+from kraftcheck.reference.sim import composed
+from kraftcheck.reference.sim.family import Family, Manner
+from kraftcheck.reference.sim.plain import family_of
+from kraftcheck.reference.snapshots.sim.family import FAMILY as QUORUM
 
 FAMILIES: Final[dict[str, Family]] = {
     each.scenario.name: each

@@ -11,31 +11,31 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.bugs.catalog import bug
-from reference.cluster.sim.options import ClusterOptions
-from reference.cluster.steered.schedule import ClusterSchedule
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.partition.steered.world import Steering
-from reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of
-from reference.quorum.sim import faults
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.recorded import RecordedSchedule
-from reference.quorum.timers import Timeouts
-from reference.quorum.types import Constants
-from reference.runner.run import Run, taken
-from reference.sim.plain import options_of
-from reference.sim.recorder import Recorder, RunResult, Violation
-from reference.steered.failures import (
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.cluster.sim.options import ClusterOptions
+from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.partition.steered.world import Steering
+from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of
+from kraftcheck.reference.quorum.sim import faults
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
+from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.runner.run import Run, taken
+from kraftcheck.reference.sim.plain import options_of
+from kraftcheck.reference.sim.recorder import Recorder, RunResult, Violation
+from kraftcheck.reference.steered.failures import (
     Failure,
     NoProgress,
     PromiseBroken,
     Violation as InvariantViolated,
 )
-from reference.steered.moves import Log
-from reference.steered.plain import PlainSchedule, begun
-from reference.steered.scripts import Script
-from traces.schema import PROGRESSED, STOPPED
+from kraftcheck.reference.steered.moves import Log
+from kraftcheck.reference.steered.plain import PlainSchedule, begun
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
 AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule | PlainSchedule
 Judge: TypeAlias = Callable[[Sequence[Log]], str]

@@ -18,11 +18,11 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from reference.runner.run import Run, simulate_run
-from reference.sim.choices import Choice, RecordingChooser, ReplayChooser
-from reference.sim.recorder import RunResult
-from reference.sim.schedules import Schedule
-from traces.schema import PROGRESSED, STOPPED
+from kraftcheck.reference.runner.run import Run, simulate_run
+from kraftcheck.reference.sim.choices import Choice, RecordingChooser, ReplayChooser
+from kraftcheck.reference.sim.recorder import RunResult
+from kraftcheck.reference.sim.schedules import Schedule
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
 Told: TypeAlias = Callable[[int, int], None]
 """Called with (attempts, steps of the smallest run so far)."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from reference.runner.scenarios import protocols_under
+from kraftcheck.reference.runner.scenarios import protocols_under
 
 
 def rules_of(scenario: str, options: Mapping[str, Any]) -> tuple[type[Any], ...]:

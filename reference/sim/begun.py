@@ -21,8 +21,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.sim.choices import Stream, pick
-from reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.interning import KnownInput
 
 AT_ONCE: Final = {"faulty_ms": 1}
 """All is healed as soon as a run has begun: it is short."""

@@ -18,15 +18,15 @@ from typing import Any
 
 import msgspec
 
-from reference.bugs.catalog import replayable
-from reference.clients.promises import Configuration
-from reference.kit.protocol import Composition, Outcome, constants_of
-from reference.sim.choices import Chooser, chance
-from reference.sim.family import Circular, ClientLog, Family, Manner
-from reference.sim.memo import Step
-from reference.sim.operations import Operation
-from reference.sim.options import STRETCH
-from reference.sim.plain import (
+from kraftcheck.reference.bugs.catalog import replayable
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.reference.kit.protocol import Composition, Outcome, constants_of
+from kraftcheck.reference.sim.choices import Chooser, chance
+from kraftcheck.reference.sim.family import Circular, ClientLog, Family, Manner
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.options import STRETCH
+from kraftcheck.reference.sim.plain import (
     MOVE_US,
     PlainMemo,
     PlainSimulation,
@@ -34,8 +34,8 @@ from reference.sim.plain import (
     options_of,
     scenario_of,
 )
-from reference.sim.recorder import Recorder, Violation
-from traces.schema import PROGRESSED, STOPPED
+from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations

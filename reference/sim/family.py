@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from reference.clients.promises import Configuration, Envelope
-from reference.kit.log import EpochEnd
-from reference.sim.choices import Chooser
-from reference.sim.events import Queue
-from reference.sim.recorder import Violation
+from kraftcheck.reference.clients.promises import Configuration, Envelope
+from kraftcheck.reference.kit.log import EpochEnd
+from kraftcheck.reference.sim.choices import Chooser
+from kraftcheck.reference.sim.events import Queue
+from kraftcheck.reference.sim.recorder import Violation
 
 
 class Manner(NamedTuple):

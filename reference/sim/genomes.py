@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.sim.choices import Choice, Chooser, ReplayChooser, SeededChooser, Stream
-from reference.sim.options import STRETCH
+from kraftcheck.reference.sim.choices import Choice, Chooser, ReplayChooser, SeededChooser, Stream
+from kraftcheck.reference.sim.options import STRETCH
 
 Choices: TypeAlias = tuple[Choice, ...]
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from reference.sim.interning import Interner, KnownInput, KnownRow
+from kraftcheck.reference.sim.interning import Interner, KnownInput, KnownRow
 
 Instruction: TypeAlias = tuple[int, KnownInput, int, int]
 """What a step does to a timer, ready to be carried out: (what, timer, least, span), both in

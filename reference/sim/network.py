@@ -16,9 +16,9 @@ from functools import lru_cache
 from heapq import heappush
 from typing import NamedTuple, Protocol, TypeAlias
 
-from reference.sim.choices import Stream
-from reference.sim.events import DELIVER, Queue
-from reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.events import DELIVER, Queue
+from kraftcheck.reference.sim.interning import KnownInput
 
 Fate: TypeAlias = tuple[int, ...] | None
 """Extra delays of the copies, in virtual microseconds; None is one copy without delay."""

@@ -20,7 +20,7 @@ class Operation(msgspec.Struct, eq=False):
     outcome: str = ""
 
     def fields(self) -> tuple[object, ...]:
-        """As `traces.schema.OPERATION` orders them."""
+        """As `kraftcheck.traces.schema.OPERATION` orders them."""
         what = (
             self.process,
             self.partition,

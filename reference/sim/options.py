@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, get_args, get_type_h
 
 import msgspec
 
-from reference.sim.choices import Chooser, Stream, pick, stream_of_option
+from kraftcheck.reference.sim.choices import Chooser, Stream, pick, stream_of_option
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -19,11 +19,11 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from reference.bugs.catalog import handlers_for, replayable
-from reference.clients.promises import Configuration
-from reference.kit.dispatch import snake
-from reference.kit.properties import Due
-from reference.kit.protocol import (
+from kraftcheck.reference.bugs.catalog import handlers_for, replayable
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.reference.kit.properties import Due
+from kraftcheck.reference.kit.protocol import (
     HISTORY,
     Answered,
     ClientPromise,
@@ -31,16 +31,16 @@ from reference.kit.protocol import (
     Protocol,
     World,
 )
-from reference.protocols import ProtocolError, kind_of_row, raised
-from reference.sim.asked_by_models import ASKED
-from reference.sim.choices import Chooser, chance
-from reference.sim.family import Circular, ClientLog, Family, Manner, brief
-from reference.sim.interning import KnownInput, KnownRow
-from reference.sim.memo import Machine, Memo, Sent, State, Step
-from reference.sim.operations import Operation
-from reference.sim.options import STRETCH, OptionSet, Palette
-from reference.sim.recorder import Recorder, Violation
-from traces.schema import OF_OBJECT, PROGRESSED, STOPPED
+from kraftcheck.reference.protocols import ProtocolError, kind_of_row, raised
+from kraftcheck.reference.sim.asked_by_models import ASKED
+from kraftcheck.reference.sim.choices import Chooser, chance
+from kraftcheck.reference.sim.family import Circular, ClientLog, Family, Manner, brief
+from kraftcheck.reference.sim.interning import KnownInput, KnownRow
+from kraftcheck.reference.sim.memo import Machine, Memo, Sent, State, Step
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.options import STRETCH, OptionSet, Palette
+from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.traces.schema import OF_OBJECT, PROGRESSED, STOPPED
 
 MOVE_US: Final = 1000
 """Virtual microseconds between two moves."""

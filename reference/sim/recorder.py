@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from reference.sim.interning import KnownInput, KnownRow
-from reference.sim.operations import Operation
-from reference.sim.options import options_json
-from traces import schema
-from traces.schema import PartTables
+from kraftcheck.reference.sim.interning import KnownInput, KnownRow
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.options import options_json
+from kraftcheck.traces import schema
+from kraftcheck.traces.schema import PartTables
 
 
 class Violation(NamedTuple):

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.sim.choices import Choice, parse, render
-from reference.sim.headed import BODY, Form
+from kraftcheck.reference.sim.choices import Choice, parse, render
+from kraftcheck.reference.sim.headed import BODY, Form
 
 FORM: Final = Form("kraftcheck schedule", "scenario")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from reference.sim.choices import Stream
-from reference.sim.network import Network, Partition
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.network import Network, Partition
 
 
 class Episodes(ABC):

@@ -18,13 +18,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.log import UNDEFINED, cache_of
-from reference.kit.messages import canonical
-from reference.kit.protocol import Outcome
-from reference.quorum.messages import Crash, FetchRequest, Restart
-from reference.quorum.types import AWAITING, Row, is_running
-from reference.snapshots.messages import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.log import UNDEFINED, cache_of
+from kraftcheck.reference.kit.messages import canonical
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.quorum.messages import Crash, FetchRequest, Restart
+from kraftcheck.reference.quorum.types import AWAITING, Row, is_running
+from kraftcheck.reference.snapshots.messages import (
     INPUTS,
     MESSAGES,
     CleanSnapshots,
@@ -34,8 +34,8 @@ from reference.snapshots.messages import (
     FetchSnapshotResponse,
     Input,
 )
-from reference.snapshots.rules import SnapshotRules, data_of, log_of
-from reference.snapshots.types import (
+from kraftcheck.reference.snapshots.rules import SnapshotRules, data_of, log_of
+from kraftcheck.reference.snapshots.types import (
     NO_ID,
     NO_MACHINE,
     NO_SNAPSHOT,
@@ -48,11 +48,11 @@ from reference.snapshots.types import (
     id_of,
     initial_snapshot_row,
 )
-from reference.voters import messages as voters
-from reference.voters.handlers import InForceHandlers, VoterHandlers
-from reference.voters.messages import ReplaceDisk
-from reference.voters.rules import sets_in
-from reference.voters.types import History, QuorumRow, VotersAt, VotersLog
+from kraftcheck.reference.voters import messages as voters
+from kraftcheck.reference.voters.handlers import InForceHandlers, VoterHandlers
+from kraftcheck.reference.voters.messages import ReplaceDisk
+from kraftcheck.reference.voters.rules import sets_in
+from kraftcheck.reference.voters.types import History, QuorumRow, VotersAt, VotersLog
 
 _FETCH_RESPONSE: Final = voters.FetchResponse.__struct_fields__
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, get_args
 
-from reference.kit.fields import NodeOrNobody
-from reference.kit.messages import Addressed, Tagged
-from reference.snapshots.types import Snapshot, SnapshotId
-from reference.voters import messages as voters
+from kraftcheck.reference.kit.fields import NodeOrNobody
+from kraftcheck.reference.kit.messages import Addressed, Tagged
+from kraftcheck.reference.snapshots.types import Snapshot, SnapshotId
+from kraftcheck.reference.voters import messages as voters
 
 Error: TypeAlias = Literal[
     "NONE",

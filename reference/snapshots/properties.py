@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from reference.kit.log import UNDEFINED
-from reference.kit.properties import Declared
-from reference.kit.protocol import HISTORY, Property
-from reference.quorum.types import is_running
-from reference.snapshots.types import NO_ID, NO_MACHINE, Constants, SnapshotRow
-from reference.voters import properties as voters
-from reference.voters.types import VotersLog
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.kit.properties import Declared
+from kraftcheck.reference.kit.protocol import HISTORY, Property
+from kraftcheck.reference.quorum.types import is_running
+from kraftcheck.reference.snapshots.types import NO_ID, NO_MACHINE, Constants, SnapshotRow
+from kraftcheck.reference.voters import properties as voters
+from kraftcheck.reference.voters.types import VotersLog
 
 Rows: TypeAlias = Mapping[int, SnapshotRow]
 

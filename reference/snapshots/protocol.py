@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
-from reference.quorum.types import is_running
-from reference.snapshots.handlers import SnapshotHandlers
-from reference.snapshots.messages import INPUTS, MESSAGES, CleanSnapshots, CreateSnapshot, Input
-from reference.snapshots.properties import PROPERTIES, committed_next
-from reference.snapshots.rules import SnapshotRules
-from reference.snapshots.sometimes import sometimes
-from reference.snapshots.types import Constants, SnapshotRow, initial_snapshot_row
-from reference.voters.protocol import VOTERS
+from kraftcheck.reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from kraftcheck.reference.quorum.types import is_running
+from kraftcheck.reference.snapshots.handlers import SnapshotHandlers
+from kraftcheck.reference.snapshots.messages import (
+    INPUTS,
+    MESSAGES,
+    CleanSnapshots,
+    CreateSnapshot,
+    Input,
+)
+from kraftcheck.reference.snapshots.properties import PROPERTIES, committed_next
+from kraftcheck.reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.snapshots.sometimes import sometimes
+from kraftcheck.reference.snapshots.types import Constants, SnapshotRow, initial_snapshot_row
+from kraftcheck.reference.voters.protocol import VOTERS
 
 _voters: Final = VOTERS.world
 assert _voters is not None, "that of runs of voters"

@@ -8,10 +8,10 @@ reference/quorum/rules.py. Rule ids (V1 ...) are those of docs/reconfiguration.m
 
 from __future__ import annotations
 
-from reference.kit.log import UNDEFINED, latest_epoch
-from reference.quorum.messages import FetchRequest
-from reference.snapshots.types import Constants, Snapshot, SnapshotId, SnapshotRow, id_of
-from reference.voters.types import History, VotersLog
+from kraftcheck.reference.kit.log import UNDEFINED, latest_epoch
+from kraftcheck.reference.quorum.messages import FetchRequest
+from kraftcheck.reference.snapshots.types import Constants, Snapshot, SnapshotId, SnapshotRow, id_of
+from kraftcheck.reference.voters.types import History, VotersLog
 
 
 def log_of(row: SnapshotRow) -> VotersLog:

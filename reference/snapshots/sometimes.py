@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.sometimes import Conditions
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.sometimes import Conditions
+from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
     Crash,
     FetchRequest,
@@ -13,14 +13,14 @@ from reference.quorum.messages import (
     Restart,
     VoteRequest,
 )
-from reference.snapshots.messages import (
+from kraftcheck.reference.snapshots.messages import (
     CleanSnapshots,
     CreateSnapshot,
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
 )
-from reference.snapshots.types import NO_ID, SnapshotRow
+from kraftcheck.reference.snapshots.types import NO_ID, SnapshotRow
 
 sometimes = Conditions()
 

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from reference.kit.fields import Node, SetOf
-from reference.kit.log import UNDEFINED
-from reference.voters.types import (
+from kraftcheck.reference.kit.fields import Node, SetOf
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.voters.types import (
     Constants as VoterConstants,
     VoterRow,
     VotersLog,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from reference.clients.promises import Configuration, Envelope
-from reference.sim.operations import Operation
-from reference.sim.recorder import Recorder
+from kraftcheck.reference.clients.promises import Configuration, Envelope
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.recorder import Recorder
 
 
 class Move(NamedTuple):

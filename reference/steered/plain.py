@@ -18,14 +18,14 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from reference.kit.protocol import Protocol
-from reference.sim.choices import StreamName
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Memos, Step
-from reference.sim.plain import LATE, MOVE_US, PlainMemo, PlainSimulation, options_of
-from reference.sim.recorder import Recorder
-from reference.steered.failures import Violation
-from reference.steered.moves import Move, NodeStep, recorded_steps
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.sim.choices import StreamName
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Memos, Step
+from kraftcheck.reference.sim.plain import LATE, MOVE_US, PlainMemo, PlainSimulation, options_of
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.failures import Violation
+from kraftcheck.reference.steered.moves import Move, NodeStep, recorded_steps
 
 LOST: Final = ", and nobody hears what it sends"
 AGAIN: Final = ", which comes again"

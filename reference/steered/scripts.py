@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.protocols import CLUSTER, CLUSTER_PARTS, PROTOCOLS
-from reference.sim.headed import BODY, Form
+from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, PROTOCOLS
+from kraftcheck.reference.sim.headed import BODY, Form
 
 MACHINES: Final = (*CLUSTER_PARTS, CLUSTER, *(each.name for each in PROTOCOLS if each.world))
 """Last those of protocols that have no simulation of their own (plain.py)."""

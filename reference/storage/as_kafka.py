@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from reference.storage.batches import Batch
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.storage.batches import Batch
+from kraftcheck.reference.storage.rules import StorageRules
 
 T = TypeVar("T")
 

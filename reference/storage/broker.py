@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.storage.cleaning import clean
-from reference.storage.cutting import truncate, truncate_fully
-from reference.storage.epochs import lines, read_lines
-from reference.storage.files import Files, remove, write_text
-from reference.storage.loading import load
-from reference.storage.log import Log
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.storage.cleaning import clean
+from kraftcheck.reference.storage.cutting import truncate, truncate_fully
+from kraftcheck.reference.storage.epochs import lines, read_lines
+from kraftcheck.reference.storage.files import Files, remove, write_text
+from kraftcheck.reference.storage.loading import load
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.rules import StorageRules
 
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"

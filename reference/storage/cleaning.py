@@ -6,11 +6,11 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reference.storage.batches import Batch, Record, encoded, records_of
-from reference.storage.indexes import Aborted
-from reference.storage.loading import CLEANED, DELETED, SWAP
-from reference.storage.log import Log
-from reference.storage.segment import Segment
+from kraftcheck.reference.storage.batches import Batch, Record, encoded, records_of
+from kraftcheck.reference.storage.indexes import Aborted
+from kraftcheck.reference.storage.loading import CLEANED, DELETED, SWAP
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.segment import Segment
 
 
 class _Transactions:

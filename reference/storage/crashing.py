@@ -13,14 +13,14 @@ from typing import Final
 
 import msgspec
 
-from reference.storage.batches import Batch
-from reference.storage.broker import Broker
-from reference.storage.disk import Crash, MemoryDisk, Mode, killed
-from reference.storage.histories import Client, Operation, configured, perform
-from reference.storage.indexes import Full
-from reference.storage.producers import Refused
-from reference.storage.promises import Broken, Moment, batches_in, broken
-from reference.storage.rules import Config, StorageRules
+from kraftcheck.reference.storage.batches import Batch
+from kraftcheck.reference.storage.broker import Broker
+from kraftcheck.reference.storage.disk import Crash, MemoryDisk, Mode, killed
+from kraftcheck.reference.storage.histories import Client, Operation, configured, perform
+from kraftcheck.reference.storage.indexes import Full
+from kraftcheck.reference.storage.producers import Refused
+from kraftcheck.reference.storage.promises import Broken, Moment, batches_in, broken
+from kraftcheck.reference.storage.rules import Config, StorageRules
 
 STATES_MAX: Final = 4000
 """Of one moment so many states are enumerated at most."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference.storage.batches import batches_of
-from reference.storage.log import Log
+from kraftcheck.reference.storage.batches import batches_of
+from kraftcheck.reference.storage.log import Log
 
 
 def append_or_start_anew(log: Log, data: bytes, epoch: int) -> int:

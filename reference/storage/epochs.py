@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from reference.storage.files import Files, write_text
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.storage.files import Files, write_text
+from kraftcheck.reference.storage.rules import StorageRules
 
 NAME: Final = "leader-epoch-checkpoint"
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from reference.storage.batches import batches_of, data_batch, marker_batch, moved
-from reference.storage.cleaning import clean, first_uncleanable
-from reference.storage.cutting import truncate, truncate_fully
-from reference.storage.log import Log
-from reference.storage.retention import delete_old
-from reference.storage.rules import Config
+from kraftcheck.reference.storage.batches import batches_of, data_batch, marker_batch, moved
+from kraftcheck.reference.storage.cleaning import clean, first_uncleanable
+from kraftcheck.reference.storage.cutting import truncate, truncate_fully
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.retention import delete_old
+from kraftcheck.reference.storage.rules import Config
 
 FIRST_TIME: Final = 1_700_000_000_000
 

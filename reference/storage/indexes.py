@@ -11,7 +11,7 @@ import bisect
 import struct
 from typing import Final, NamedTuple
 
-from reference.storage.files import Files
+from kraftcheck.reference.storage.files import Files
 
 NO_TIME: Final = -1
 

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from reference.storage.broker import Broker
-from reference.storage.crashing import Found, Judged, Story, judge, judged_start, played
-from reference.storage.cutting import append_or_start_anew
-from reference.storage.disk import MemoryDisk, Mode
-from reference.storage.histories import Client, configured
-from reference.storage.indexes import Full
-from reference.storage.producers import Refused
-from reference.storage.promises import batches_in, in_order
-from reference.storage.reading import begin, finish
-from reference.storage.rules import Config, StorageRules
+from kraftcheck.reference.storage.broker import Broker
+from kraftcheck.reference.storage.crashing import Found, Judged, Story, judge, judged_start, played
+from kraftcheck.reference.storage.cutting import append_or_start_anew
+from kraftcheck.reference.storage.disk import MemoryDisk, Mode
+from kraftcheck.reference.storage.histories import Client, configured
+from kraftcheck.reference.storage.indexes import Full
+from kraftcheck.reference.storage.producers import Refused
+from kraftcheck.reference.storage.promises import batches_in, in_order
+from kraftcheck.reference.storage.reading import begin, finish
+from kraftcheck.reference.storage.rules import Config, StorageRules
 
 ERRORS: Final = (errno.EIO, errno.ENOSPC)
 KEEPS_BATCHES: Final = ("leader", "follower", "hw", "tasks", "flush", "roll", "now")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from reference.storage.batches import Batch, Corrupt
-from reference.storage.epochs import Epochs
-from reference.storage.files import Files
-from reference.storage.indexes import Damaged, OutOfOrder
-from reference.storage.log import Log
-from reference.storage.producers import Producers
-from reference.storage.rules import StorageRules
-from reference.storage.segment import INDEX, LOG, TIMES, TXNS, Segment
+from kraftcheck.reference.storage.batches import Batch, Corrupt
+from kraftcheck.reference.storage.epochs import Epochs
+from kraftcheck.reference.storage.files import Files
+from kraftcheck.reference.storage.indexes import Damaged, OutOfOrder
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.producers import Producers
+from kraftcheck.reference.storage.rules import StorageRules
+from kraftcheck.reference.storage.segment import INDEX, LOG, TIMES, TXNS, Segment
 
 CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 

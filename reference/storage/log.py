@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
-from reference.storage.batches import Batch, batches_of, fault_of, moved
-from reference.storage.epochs import Epochs
-from reference.storage.files import Files, remove
-from reference.storage.indexes import Aborted
-from reference.storage.producers import Completed, Origin, Producers, Refused, Update
-from reference.storage.rules import StorageRules
-from reference.storage.segment import Segment
+from kraftcheck.reference.storage.batches import Batch, batches_of, fault_of, moved
+from kraftcheck.reference.storage.epochs import Epochs
+from kraftcheck.reference.storage.files import Files, remove
+from kraftcheck.reference.storage.indexes import Aborted
+from kraftcheck.reference.storage.producers import Completed, Origin, Producers, Refused, Update
+from kraftcheck.reference.storage.rules import StorageRules
+from kraftcheck.reference.storage.segment import Segment
 
 
 class Log:

@@ -13,9 +13,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import google_crc32c
 import msgspec
 
-from reference.storage.batches import NOBODY, SEQUENCES, Batch, coordinator_epoch_of
-from reference.storage.files import Files
-from reference.storage.rules import BATCHES_KEPT
+from kraftcheck.reference.storage.batches import NOBODY, SEQUENCES, Batch, coordinator_epoch_of
+from kraftcheck.reference.storage.files import Files
+from kraftcheck.reference.storage.rules import BATCHES_KEPT
 
 Origin: TypeAlias = Literal["client", "coordinator", "replication"]
 SNAPSHOT: Final = struct.Struct(">qhiqiqiq")

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from reference.storage.batches import Batch, records_of
-from reference.storage.broker import Broker
-from reference.storage.indexes import Aborted
-from reference.storage.log import Log
-from reference.storage.producers import Entry, Producers
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.storage.batches import Batch, records_of
+from kraftcheck.reference.storage.broker import Broker
+from kraftcheck.reference.storage.indexes import Aborted
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.producers import Entry, Producers
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Moment(NamedTuple):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reference.storage.batches import Batch, batches_of
-from reference.storage.log import Log
-from reference.storage.segment import Segment
+from kraftcheck.reference.storage.batches import Batch, batches_of
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.segment import Segment
 
 
 class Reading(NamedTuple):

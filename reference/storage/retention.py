@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from reference.storage.log import Log
-from reference.storage.rules import Config
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.rules import Config
 
 Reason = Literal["log start", "size", "time"]
 

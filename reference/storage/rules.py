@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from reference.storage.batches import Batch
+from kraftcheck.reference.storage.batches import Batch
 
 T = TypeVar("T")
 OFFSETS_MAX: Final = (1 << 31) - 1

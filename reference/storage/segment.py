@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from reference.storage.batches import Batch, Corrupt, batches_of, fault_of, header_of, pieces
-from reference.storage.epochs import Epochs
-from reference.storage.files import Files
-from reference.storage.indexes import Aborted, OffsetIndex, TimeIndex, TransactionIndex
-from reference.storage.producers import Completed, Producers
-from reference.storage.rules import OFFSETS_MAX, StorageRules
+from kraftcheck.reference.storage.batches import (
+    Batch,
+    Corrupt,
+    batches_of,
+    fault_of,
+    header_of,
+    pieces,
+)
+from kraftcheck.reference.storage.epochs import Epochs
+from kraftcheck.reference.storage.files import Files
+from kraftcheck.reference.storage.indexes import Aborted, OffsetIndex, TimeIndex, TransactionIndex
+from kraftcheck.reference.storage.producers import Completed, Producers
+from kraftcheck.reference.storage.rules import OFFSETS_MAX, StorageRules
 
 LOG, INDEX, TIMES, TXNS = ".log", ".index", ".timeindex", ".txnindex"
 ENDS: Final = (LOG, INDEX, TIMES, TXNS)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     PRODUCER_INPUTS,
     Abort,
@@ -37,8 +37,8 @@ from reference.transactions.messages import (
     Retry,
     Send,
 )
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Client, Constants, Status, initial_client
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Client, Constants, Status, initial_client
 
 
 def produce(c: int, row: Client, p: int, sequence: int) -> Produce:

@@ -12,16 +12,16 @@ from typing import NamedTuple, TypeGuard
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
-from reference.kit.tail_log import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.tail_log import (
     last_of,
     with_appended,
     with_committed,
     with_found,
     with_leader,
 )
-from reference.transactions.messages import (
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
     NO_CLIENT,
@@ -57,7 +57,7 @@ from reference.transactions.messages import (
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.rules import (
+from kraftcheck.reference.transactions.rules import (
     COMPLETED,
     PREPARING,
     RETRIABLE,
@@ -66,7 +66,7 @@ from reference.transactions.rules import (
     decision_of,
     prepared,
 )
-from reference.transactions.types import (
+from kraftcheck.reference.transactions.types import (
     INITIAL_RECORD,
     NO_REQUEST,
     NOTHING_PENDING,

@@ -11,16 +11,22 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.fields import fields_of
-from reference.kit.protocol import HISTORY
-from reference.transactions import properties as transactions
-from reference.transactions.messages import COORDINATOR
-from reference.transactions.types import Client, Constants, Coordinators, PartitionLeader, Reader
+from kraftcheck.reference.kit.fields import fields_of
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.transactions import properties as transactions
+from kraftcheck.reference.transactions.messages import COORDINATOR
+from kraftcheck.reference.transactions.types import (
+    Client,
+    Constants,
+    Coordinators,
+    PartitionLeader,
+    Reader,
+)
+from kraftcheck.traces.counterexamples.readings import Reading, Shown
+from kraftcheck.traces.counterexamples.rows import Rows, Texts, Values
 from tla_utils import Record, Value, function
 from tla_utils.settings import Settings
 from tla_utils.values import Function, ModelValue
-from traces.counterexamples.readings import Reading, Shown
-from traces.counterexamples.rows import Rows, Texts, Values
 
 FIRST_PARTITION: Final = 11
 HIDDEN: Final = frozenset(("source", "destination", "behind"))

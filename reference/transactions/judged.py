@@ -25,15 +25,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from reference.kit.dispatch import action_name
-from reference.kit.protocol import Beginning, ranks_apart
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.protocol import Beginning, ranks_apart
+from kraftcheck.reference.transactions.messages import (
     PARTITION_INPUTS,
     READER_INPUTS,
     ChangeLeader,
     LogEntry,
 )
-from reference.transactions.types import Constants
+from kraftcheck.reference.transactions.types import Constants
 
 
 def compared(constants: Constants, ranks: Collection[int]) -> Mapping[int, int]:

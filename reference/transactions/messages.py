@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import Address, Node, Position, Rank, SetOf, Value
+from kraftcheck.reference.kit.fields import Address, Node, Position, Rank, SetOf, Value
 
 COORDINATOR: Final = 0
 """The transaction log with the coordinators that lead it."""

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     NO_CLIENT,
     PARTITION_INPUTS,
@@ -41,8 +41,8 @@ from reference.transactions.messages import (
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import (
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import (
     INITIAL_OFFSETS,
     NO_COMMIT,
     UNKNOWN,

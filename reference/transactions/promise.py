@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from reference.kit.protocol import Answered, Asked, Outcome
-from reference.transactions.messages import Abort, Commit, Ended, EndTxn, Fetched, Poll
-from reference.transactions.reader import isolation
-from reference.transactions.types import Client, Constants, Reader
+from kraftcheck.reference.kit.protocol import Answered, Asked, Outcome
+from kraftcheck.reference.transactions.messages import Abort, Commit, Ended, EndTxn, Fetched, Poll
+from kraftcheck.reference.transactions.reader import isolation
+from kraftcheck.reference.transactions.types import Client, Constants, Reader
 
 OUTCOMES: Final = "transaction-outcomes"
 NOTHING: Final = 0

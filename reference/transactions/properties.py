@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.kit.properties import of_state
-from reference.kit.protocol import HISTORY
-from reference.transactions.messages import COORDINATOR, AddPartitions, Decision, EndTxn
-from reference.transactions.types import (
+from kraftcheck.reference.kit.properties import of_state
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.transactions.messages import COORDINATOR, AddPartitions, Decision, EndTxn
+from kraftcheck.reference.transactions.types import (
     NOTHING_PENDING,
     Client,
     Constants,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from reference.kit.protocol import (
+from kraftcheck.reference.kit.protocol import (
     Calm,
     ClientPromise,
     CoordinatorLog,
@@ -16,9 +16,9 @@ from reference.kit.protocol import (
     Witness,
     World,
 )
-from reference.transactions.client import ClientHandlers, may_send_again
-from reference.transactions.coordinator import CoordinatorHandlers, current
-from reference.transactions.judged import (
+from kraftcheck.reference.transactions.client import ClientHandlers, may_send_again
+from kraftcheck.reference.transactions.coordinator import CoordinatorHandlers, current
+from kraftcheck.reference.transactions.judged import (
     LOGS,
     LOGS_OF_OFFSETS,
     SEEN,
@@ -26,7 +26,7 @@ from reference.transactions.judged import (
     compared,
     epochs_of_ids,
 )
-from reference.transactions.messages import (
+from kraftcheck.reference.transactions.messages import (
     ANSWERS,
     COORDINATOR,
     COORDINATOR_INPUTS,
@@ -72,14 +72,14 @@ from reference.transactions.messages import (
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.partition import PartitionHandlers
-from reference.transactions.promise import OUTCOMES, told
-from reference.transactions.properties import PROPERTIES, history_next
-from reference.transactions.reader import ReaderHandlers
-from reference.transactions.rules import COMPLETED, TransactionRules, prepared
-from reference.transactions.sometimes import sometimes
-from reference.transactions.story import transactions_told
-from reference.transactions.types import (
+from kraftcheck.reference.transactions.partition import PartitionHandlers
+from kraftcheck.reference.transactions.promise import OUTCOMES, told
+from kraftcheck.reference.transactions.properties import PROPERTIES, history_next
+from kraftcheck.reference.transactions.reader import ReaderHandlers
+from kraftcheck.reference.transactions.rules import COMPLETED, TransactionRules, prepared
+from kraftcheck.reference.transactions.sometimes import sometimes
+from kraftcheck.reference.transactions.story import transactions_told
+from kraftcheck.reference.transactions.types import (
     UNKNOWN,
     Client,
     Constants,

@@ -7,17 +7,17 @@ the rules.
 
 from __future__ import annotations
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.protocol import Outcome
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.transactions.messages import (
     READER_INPUTS,
     ConsumerFetch,
     Fetched,
     Isolation,
     Poll,
 )
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Constants, Read, Reader
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Constants, Read, Reader
 
 
 def isolation(constants: Constants, r: int) -> Isolation:

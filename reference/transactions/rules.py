@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.transactions.messages import (
+from kraftcheck.reference.transactions.messages import (
     AbortedTxn,
     AddPartitions,
     BumpEpoch,
@@ -30,7 +30,7 @@ from reference.transactions.messages import (
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.types import (
+from kraftcheck.reference.transactions.types import (
     UNKNOWN,
     Client,
     Constants,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference.kit.sometimes import Conditions
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.sometimes import Conditions
+from kraftcheck.reference.transactions.messages import (
     Elect,
     EndTxn,
     InitProducerId,
@@ -12,7 +12,7 @@ from reference.transactions.messages import (
     TransactionTimeout,
     WriteTxnMarkers,
 )
-from reference.transactions.types import Coordinator, Coordinators, PartitionLeader
+from kraftcheck.reference.transactions.types import Coordinator, Coordinators, PartitionLeader
 
 sometimes = Conditions()
 

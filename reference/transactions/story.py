@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reference.transactions.types import Client, PartitionLeader
+from kraftcheck.reference.transactions.types import Client, PartitionLeader
 
 Steps = Iterable[tuple[int, Any, Any]]
 """Of each step the node, its row before and after."""

@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, ByNode, Node, Position, Rank, SetOf, Value
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.fields import AtLeastOne, ByNode, Node, Position, Rank, SetOf, Value
+from kraftcheck.reference.transactions.messages import (
     AddPartitions,
     BumpEpoch,
     Decision,

@@ -17,14 +17,20 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handlers_of
-from reference.kit.log import UNDEFINED, EpochEnd, Log
-from reference.kit.protocol import Outcome
-from reference.quorum import messages as quorum
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import AWAITING, READY, Outcome as QuorumOutcome, Row, is_running
-from reference.voters.messages import (
+from kraftcheck.reference.kit.dispatch import handlers_of
+from kraftcheck.reference.kit.log import UNDEFINED, EpochEnd, Log
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.quorum import messages as quorum
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import (
+    AWAITING,
+    READY,
+    Outcome as QuorumOutcome,
+    Row,
+    is_running,
+)
+from kraftcheck.reference.voters.messages import (
     INPUTS,
     AddVoter,
     AddVoterRequest,
@@ -43,8 +49,8 @@ from reference.voters.messages import (
     UpgradeKraftVersion,
     VoterChangeTimeout,
 )
-from reference.voters.rules import Read, VoterRules
-from reference.voters.types import (
+from kraftcheck.reference.voters.rules import Read, VoterRules
+from kraftcheck.reference.voters.types import (
     VOTERS_RECORD,
     Asks,
     Constants,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, get_args
 
-from reference.kit.fields import Node, NodeOrNobody
-from reference.kit.messages import Addressed, Tagged
-from reference.quorum import messages as quorum
-from reference.voters.types import VotersLog
+from kraftcheck.reference.kit.fields import Node, NodeOrNobody
+from kraftcheck.reference.kit.messages import Addressed, Tagged
+from kraftcheck.reference.quorum import messages as quorum
+from kraftcheck.reference.voters.types import VotersLog
 
 
 class FetchResponse(quorum.FetchResponse, frozen=True):

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from reference.kit.log import LEADER_CHANGE, UNDEFINED, is_prefix_of
-from reference.kit.properties import Declared
-from reference.kit.protocol import HISTORY, Property
-from reference.quorum import properties as quorum
-from reference.quorum.types import Row, is_running
-from reference.voters.types import (
+from kraftcheck.reference.kit.log import LEADER_CHANGE, UNDEFINED, is_prefix_of
+from kraftcheck.reference.kit.properties import Declared
+from kraftcheck.reference.kit.protocol import HISTORY, Property
+from kraftcheck.reference.quorum import properties as quorum
+from kraftcheck.reference.quorum.types import Row, is_running
+from kraftcheck.reference.voters.types import (
     VOTERS_RECORD,
     Constants,
     History,

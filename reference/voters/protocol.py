@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochTimeout,
     CheckQuorumTimeout,
@@ -19,10 +19,10 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.protocol import QUORUM
-from reference.quorum.types import READY, is_running
-from reference.voters.handlers import VoterHandlers
-from reference.voters.messages import (
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum.types import READY, is_running
+from kraftcheck.reference.voters.handlers import VoterHandlers
+from kraftcheck.reference.voters.messages import (
     INPUTS,
     MESSAGES,
     AddVoter,
@@ -36,10 +36,10 @@ from reference.voters.messages import (
     UpgradeKraftVersion,
     VoterChangeTimeout,
 )
-from reference.voters.properties import PROPERTIES, committed_next
-from reference.voters.rules import VoterRules
-from reference.voters.sometimes import sometimes
-from reference.voters.types import Constants, VoterRow, initial_voter_row
+from kraftcheck.reference.voters.properties import PROPERTIES, committed_next
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.sometimes import sometimes
+from kraftcheck.reference.voters.types import Constants, VoterRow, initial_voter_row
 
 LONGEST: Final = 12
 """Of logs of runs, for clients' records; those of leaders and of changes come on top."""

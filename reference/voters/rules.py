@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
-from reference.kit.log import UNDEFINED
-from reference.voters.types import (
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.voters.types import (
     VOTERS_RECORD,
     Constants,
     History,

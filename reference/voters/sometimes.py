@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.sometimes import Conditions
-from reference.quorum.messages import BeginQuorumEpochRequest, Crash, FetchRequest, VoteRequest
-from reference.voters.messages import (
+from kraftcheck.reference.kit.sometimes import Conditions
+from kraftcheck.reference.quorum.messages import (
+    BeginQuorumEpochRequest,
+    Crash,
+    FetchRequest,
+    VoteRequest,
+)
+from kraftcheck.reference.voters.messages import (
     AddVoter,
     AddVoterRequest,
     FetchFromBootstrap,
@@ -17,7 +22,7 @@ from reference.voters.messages import (
     UpgradeKraftVersion,
     VoterChangeTimeout,
 )
-from reference.voters.types import VoterRow
+from kraftcheck.reference.voters.types import VoterRow
 
 sometimes = Conditions()
 

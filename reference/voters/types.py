@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import AtLeastOne, Node, SetOf
-from reference.kit.log import UNDEFINED, Entry
-from reference.quorum.types import Constants as QuorumConstants, Row, initial_row
+from kraftcheck.reference.kit.fields import AtLeastOne, Node, SetOf
+from kraftcheck.reference.kit.log import UNDEFINED, Entry
+from kraftcheck.reference.quorum.types import Constants as QuorumConstants, Row, initial_row
 
 VOTERS_RECORD = -1
 """Value of the control record of a set of voters."""

@@ -8,18 +8,18 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.classic.messages import (
+from kraftcheck.reference.classic.messages import (
     COORDINATOR,
     Claim,
     ClassicHeartbeatResponse,
     JoinGroup,
 )
-from reference.classic.types import INITIAL_MEMBER, NO_MEMBER, ClassicState
+from kraftcheck.reference.classic.types import INITIAL_MEMBER, NO_MEMBER, ClassicState
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.classic.plants import GROUP, IMAGE, PLANTED, TWO, record
 from tests.reference.plain import Rows
 from tla_utils import function
-from traces.jobs.abstraction import Abstraction
 
 SETS = ((), (1,), (2,), (1, 2))
 STATES: tuple[ClassicState, ...] = ("Empty", "Preparing", "Completing", "Stable")

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.groups.messages import COORDINATOR
+from kraftcheck.reference.groups.messages import COORDINATOR
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.commits.plants import COMMITTED, PLANTED, THREE, coordinator
 from tests.reference.groups.plants import record
 from tests.reference.plain import Rows
 from tla_utils import function
-from traces.jobs.abstraction import Abstraction
 
 
 def variables(rows: Rows) -> Variables:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.compaction.types import CompactedReplica
+from kraftcheck.reference.compaction.types import CompactedReplica
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.compaction.plants import (
     CLEANED,
@@ -22,7 +23,6 @@ from tests.reference.compaction.plants import (
 )
 from tests.reference.plain import Rows
 from tla_utils import function
-from traces.jobs.abstraction import Abstraction
 
 
 def variables(rows: Rows) -> Variables:

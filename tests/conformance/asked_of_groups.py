@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     ALL_FIELDS,
     COORDINATOR,
     LOADER,
@@ -22,7 +22,7 @@ from reference.groups.messages import (
     MemberState,
     TransactionMarker,
 )
-from reference.groups.types import (
+from kraftcheck.reference.groups.types import (
     INITIAL_MEMBER,
     CommittedOffset,
     FetchPosition,
@@ -31,6 +31,7 @@ from reference.groups.types import (
     PendingOffset,
     RequestedCommit,
 )
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.groups.plants import (
     GROUP,
@@ -44,7 +45,6 @@ from tests.reference.groups.plants import (
 )
 from tests.reference.plain import Rows
 from tla_utils import function
-from traces.jobs.abstraction import Abstraction
 
 
 def variables(rows: Rows) -> Variables:

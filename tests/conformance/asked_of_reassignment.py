@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import HISTORY
-from reference.reassignment.types import (
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.reassignment.types import (
     CONTROLLER,
     GONE,
     BrokerRegistration,
@@ -17,10 +17,10 @@ from reference.reassignment.types import (
     MovingPartition,
     TopicRow,
 )
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.reassignment.plants import PLANTED, THREE, first_row, moving
-from traces.jobs.abstraction import Abstraction
 
 
 def variables(rows: Rows) -> Variables:

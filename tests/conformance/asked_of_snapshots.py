@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import HISTORY
-from reference.quorum.messages import FetchRequest
-from reference.snapshots.types import Snapshot, SnapshotId, SnapshotRow
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.quorum.messages import FetchRequest
+from kraftcheck.reference.snapshots.types import Snapshot, SnapshotId, SnapshotRow
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.snapshots.plants import BOTH, ONE, PLANTED, THREE, with_voter
 from tests.reference.voters.plants import LOG, following, leading, voters
 from tla_utils import function
-from traces.jobs.abstraction import Abstraction
 
 LONG: Final = (*LOG, voters(1, 2, epoch=2))
 ALL_OF_IT: Final = Snapshot(3, 2, LONG)

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import HISTORY
-from reference.transactions.messages import (
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     AbortedTxn,
     AddPartitions,
@@ -21,8 +21,8 @@ from reference.transactions.messages import (
     Verify,
     WriteTxnMarkers,
 )
-from reference.transactions.rules import DENIED, FENCING_ERRORS, RETRIABLE
-from reference.transactions.types import (
+from kraftcheck.reference.transactions.rules import DENIED, FENCING_ERRORS, RETRIABLE
+from kraftcheck.reference.transactions.types import (
     INITIAL_OFFSETS,
     NO_REQUEST,
     NOTHING_PENDING,
@@ -36,11 +36,11 @@ from reference.transactions.types import (
     Txn,
     initial_client,
 )
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.transactions.plants import PLANTED, TWO, batch, marker
 from tla_utils import Record, function
-from traces.jobs.abstraction import Abstraction
 
 
 def variables(rows: Rows) -> Variables:

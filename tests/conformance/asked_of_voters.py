@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import HISTORY
-from reference.voters.types import Heard, VoterRow
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.voters.types import Heard, VoterRow
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.voters.plants import (
@@ -22,7 +23,6 @@ from tests.reference.voters.plants import (
     voters,
 )
 from tla_utils import function
-from traces.jobs.abstraction import Abstraction
 
 
 def variables(rows: Rows) -> Variables:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from traces.jobs.backends import Pool
-from traces.jobs.simulate import simulate
-from traces.store import Campaign
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.simulate import simulate
+from kraftcheck.traces.store import Campaign
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 CAMPAIGN = Campaign(

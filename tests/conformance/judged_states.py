@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reference.protocols import AnyConstants
+from kraftcheck.reference.protocols import AnyConstants
+from kraftcheck.traces.jobs.abstraction import cfg_constants, constant_definitions
 from tests.reference.plain import Planted, Rows
 from tla_utils import ModuleText, StepTable, TlcJob, Value, read_manifest, run_tlc
 from tla_utils.steptable import Batch
-from traces.jobs.abstraction import cfg_constants, constant_definitions
 
 Variables = Mapping[str, Value]
 """A state: the value of each variable."""

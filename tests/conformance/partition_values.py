@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import msgspec
 
-from reference.partition.broker import BROKER_HANDLERS
-from reference.partition.controller import CONTROLLER_HANDLERS
-from reference.partition.messages import CONTROLLER
-from reference.partition.types import PartitionConstants
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS
+from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.types import PartitionConstants
 from tests.reference.partition.walks import Step
 from tla_utils import Record, Value, function
 

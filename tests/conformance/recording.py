@@ -14,14 +14,14 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from reference.kit.messages import encode
-from reference.quorum.handlers import QuorumHandlers, action_of
-from reference.quorum.messages import Input, Message
-from reference.quorum.types import Constants, Row
+from kraftcheck.reference.kit.messages import encode
+from kraftcheck.reference.quorum.handlers import QuorumHandlers, action_of
+from kraftcheck.reference.quorum.messages import Input, Message
+from kraftcheck.reference.quorum.types import Constants, Row
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.schema import PROGRESSED, STATISTICS, PartTables, digest, table
+from kraftcheck.traces.store import Campaign, begin_trace, write_part
 from tests.reference.quorum.walks import walk
-from traces.jobs.canonical import Step
-from traces.schema import PROGRESSED, STATISTICS, PartTables, digest, table
-from traces.store import Campaign, begin_trace, write_part
 
 
 def steps_of_walk(

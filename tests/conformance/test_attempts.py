@@ -16,10 +16,10 @@ from kraftcheck.known_bugs import attempts
 from kraftcheck.known_bugs.mutant_trials import StepBench
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.witnesses import GROUNDS
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import bugs_of
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import bugs_of
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS
 
 TRIED = 2_000
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"

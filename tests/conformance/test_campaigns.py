@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reference.quorum.protocol import VOTER
-from traces.jobs.backends import Pool
-from traces.jobs.conform import Conformance, ConformOptions, conform
-from traces.jobs.simulate import simulate
-from traces.report.page import write_report
-from traces.store import Campaign
+from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.conform import Conformance, ConformOptions, conform
+from kraftcheck.traces.jobs.simulate import simulate
+from kraftcheck.traces.report.page import write_report
+from kraftcheck.traces.store import Campaign
 
 
 def judged(directory: Path, campaign: Campaign) -> Conformance:

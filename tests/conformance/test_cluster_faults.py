@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from reference.cluster.types import ClusterConstants
-from reference.kit.messages import encode
-from reference.partition.messages import (
+from kraftcheck.reference.cluster.types import ClusterConstants
+from kraftcheck.reference.kit.messages import encode
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     DEPOSED,
     METADATA_LOG,
@@ -30,17 +30,17 @@ from reference.partition.messages import (
     RegisterBrokerRequest,
     ReplicaFetchRequest,
 )
-from reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
-from reference.runner.run import simulate_part
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces import schema
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.checks import CHECKS, check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.conform import ConformOptions, conform
+from kraftcheck.traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
+from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.store import Campaign, begin_trace, write_part
 from tests.conformance.altered import Altered
-from traces import schema
-from traces.jobs.backends import Pool
-from traces.jobs.checks import CHECKS, check_runs
-from traces.jobs.columns import Part
-from traces.jobs.conform import ConformOptions, conform
-from traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
-from traces.schema import PartTables
-from traces.store import Campaign, begin_trace, write_part
 
 pytestmark = pytest.mark.xdist_group("cluster-faults")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.checks import CHECKS
+from kraftcheck.traces.jobs.conform import ConformOptions, conform
+from kraftcheck.traces.store import read_manifest
 from tests.conformance.golden import CAMPAIGN, GOLDEN
-from traces.jobs.backends import Pool
-from traces.jobs.checks import CHECKS
-from traces.jobs.conform import ConformOptions, conform
-from traces.store import read_manifest
 
 
 def test_the_golden_trace_is_the_one_that_its_recorder_names() -> None:

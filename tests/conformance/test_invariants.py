@@ -19,12 +19,12 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reference.kit.fields import fields_of, within
-from reference.kit.log import CacheEntry, Entry
-from reference.partition.broker import BrokerHandlers
-from reference.partition.log import Record
-from reference.partition.properties import PARTITION_INVARIANTS
-from reference.partition.types import (
+from kraftcheck.reference.kit.fields import fields_of, within
+from kraftcheck.reference.kit.log import CacheEntry, Entry
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.log import Record
+from kraftcheck.reference.partition.properties import PARTITION_INVARIANTS
+from kraftcheck.reference.partition.types import (
     BrokerRow,
     BrokerState,
     ControllerRow,
@@ -36,9 +36,10 @@ from reference.partition.types import (
     Registration,
     Remote,
 )
-from reference.protocols import protocol_of
-from reference.quorum.properties import INVARIANTS
-from reference.quorum.types import Constants, QuorumStateFile, Row
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.quorum.properties import INVARIANTS
+from kraftcheck.reference.quorum.types import Constants, QuorumStateFile, Row
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance.judged_states import Asked, Variables, answers
 from tests.reference import pairs
 from tests.reference.changes import Pool
@@ -49,7 +50,6 @@ from tests.reference.quorum import plants
 from tla_utils import Record as SpecRecord, function, read_manifest
 from tla_utils.definitions import definition
 from tla_utils.overrides import read_module
-from traces.jobs.abstraction import Abstraction
 
 pytestmark = pytest.mark.tlc
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reference.protocols import COORDINATED
+from kraftcheck.reference.protocols import COORDINATED
+from kraftcheck.traces.store import Campaign
 from tests.conformance.test_campaigns import judged
-from traces.store import Campaign
 
 pytestmark = [pytest.mark.tlc, pytest.mark.slow]
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from reference.cluster.types import ClusterConstants
-from reference.kit.messages import encode
-from reference.partition.messages import (
+from kraftcheck.reference.cluster.types import ClusterConstants
+from kraftcheck.reference.kit.messages import encode
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     METADATA_LOG,
     Member,
@@ -27,18 +27,18 @@ from reference.partition.messages import (
     MetadataUpdate,
     ReplicaFetchRequest,
 )
-from reference.partition.types import INITIAL_OFFSET, BrokerRow, PartitionConstants
-from reference.quorum.types import Constants
-from reference.runner.run import simulate_part
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, BrokerRow, PartitionConstants
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces import schema
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.conform import Conformance, ConformOptions, conform
+from kraftcheck.traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
+from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.store import Campaign, begin_trace, write_part
 from tests.conformance.altered import Altered
-from traces import schema
-from traces.jobs.backends import Pool
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.jobs.conform import Conformance, ConformOptions, conform
-from traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
-from traces.schema import PartTables
-from traces.store import Campaign, begin_trace, write_part
 
 pytestmark = pytest.mark.xdist_group("partition-faults")
 

@@ -13,19 +13,19 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from reference.partition.messages import CONTROLLER, MetadataRecords
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.messages import CONTROLLER, MetadataRecords
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     NO_PENDING,
     BrokerOutcome,
     BrokerRow,
     PartitionConstants,
 )
-from reference.protocols import kind_of
+from kraftcheck.reference.protocols import kind_of
+from kraftcheck.traces.jobs.step_frames import step_frame
 from tests.conformance.partition_values import PartitionValues
 from tests.reference.partition.walks import Moves, PartitionWalk, Step
 from tla_utils import CheckOptions, Value, check_steps
-from traces.jobs.step_frames import step_frame
 
 pytestmark = pytest.mark.tlc
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from reference.bugs.catalog import replayable
-from reference.kit.log import Entry
-from reference.kit.protocol import HISTORY
-from reference.runner.run import simulate_run
-from reference.voters.types import VotersAt
+from kraftcheck.reference.bugs.catalog import replayable
+from kraftcheck.reference.kit.log import Entry
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.voters.types import VotersAt
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tests.conformance import (
     asked_of_classic,
     asked_of_commits,
@@ -33,7 +34,6 @@ from tests.conformance.judged_states import Asked, Plain, Variables, answers
 from tests.reference.plain import Rows
 from tests.reference.vocabulary import snake
 from tla_utils import Record, Value, function
-from traces.jobs.abstraction import Abstraction
 
 pytestmark = pytest.mark.tlc
 

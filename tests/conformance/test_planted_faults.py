@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handler_name
-from reference.quorum.handlers import QuorumHandlers, action_of
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.dispatch import handler_name
+from kraftcheck.reference.quorum.handlers import QuorumHandlers, action_of
+from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
     Crash,
     Input,
@@ -31,15 +31,15 @@ from reference.quorum.messages import (
     Restart,
     VoteRequest,
 )
-from reference.quorum.types import Constants, Row, initial_row, is_running
+from kraftcheck.reference.quorum.types import Constants, Row, initial_row, is_running
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.checks import CHECKS, check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.conform import JOINED_RUNS, Conformance, ConformOptions, conform
+from kraftcheck.traces.schema import PartTables, TraceError
+from kraftcheck.traces.store import read_manifest, read_part
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
-from traces.jobs.backends import Pool
-from traces.jobs.canonical import Step
-from traces.jobs.checks import CHECKS, check_runs
-from traces.jobs.columns import Part
-from traces.jobs.conform import JOINED_RUNS, Conformance, ConformOptions, conform
-from traces.schema import PartTables, TraceError
-from traces.store import read_manifest, read_part
 
 # One judgement serves all tests of this file: under xdist they stay in one process.
 pytestmark = pytest.mark.xdist_group("planted")

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
+from kraftcheck.traces.jobs import campaigns, ranges
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.sealed import sealed
 from tests.traces.jobs.small_campaigns import StandIn
-from traces.jobs import campaigns, ranges
-from traces.jobs.backends import Pool
-from traces.sealed import sealed
 
 # One finished campaign serves all tests of this file.
 pytestmark = pytest.mark.xdist_group("campaigning")

@@ -17,10 +17,10 @@ from kraftcheck.check import command, judge
 from kraftcheck.check.command import Outcome, Source
 from kraftcheck.check.options import Options
 from kraftcheck.cli import cli
+from kraftcheck.traces.formats import detect
 from kraftcheck.verbs import histories
 from tests.live.samples import DATA
 from tests.traces.formats import texts as texts
-from traces.formats import detect
 
 SAMPLES = Path(__file__).parents[2] / "traces" / "samples" / "histories"
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden"
@@ -199,7 +199,7 @@ def test_bad_usage_is_one_line(
 
 
 OWN_MODEL = """
-from traces.checkers.sequential import Model, answer
+from kraftcheck.traces.checkers.sequential import Model, answer
 
 class Toggle(Model):
     name = "toggle"

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from kraftcheck import bugs, exits
 from kraftcheck.cli import cli
-from reference.bugs.catalog import CATALOG, OF_STORAGE
+from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE
 from tests.tla_utils.toyspecs import write_specs
 from tla_utils.errors import ToolError
 

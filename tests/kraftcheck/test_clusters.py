@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 from kraftcheck import clusters, exits
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS
-from live import topics
-from live.cluster import LAYOUTS, Cluster, Node, State
-from live.confluent import SILENT
+from kraftcheck.live import topics
+from kraftcheck.live.cluster import LAYOUTS, Cluster, Node, State
+from kraftcheck.live.confluent import SILENT
 
 SECURED = ("--bootstrap", "127.0.0.1:9", "--config", "security.protocol=SSL")
 
@@ -74,7 +74,7 @@ def test_who_interrupts_a_recording_is_told_what_is_kept(
     def interrupted(*_: object, **__: object) -> None:
         raise exits.Interrupted(exits.INTERRUPTED)
 
-    monkeypatch.setattr("live.recording.record", interrupted)
+    monkeypatch.setattr("kraftcheck.live.recording.record", interrupted)
     result = run("record", "--bootstrap", "nowhere:1", "--out", str(tmp_path))
     assert result.exit_code == exits.INTERRUPTED
     # The same command would find its topic there.

@@ -15,10 +15,10 @@ from kraftcheck import artifacts, conform, replay
 from kraftcheck.cli import cli
 from kraftcheck.conform import fixed_options
 from kraftcheck.exits import BadInput
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.sealed import sealed, unsealed
+from kraftcheck.traces.store import read_manifest, read_part
 from tla_utils.errors import ToolError
-from traces.jobs.columns import Part
-from traces.sealed import sealed, unsealed
-from traces.store import read_manifest, read_part
 
 # One recorded campaign serves all tests of this file.
 pytestmark = pytest.mark.xdist_group("campaign")

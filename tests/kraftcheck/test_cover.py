@@ -13,12 +13,12 @@ from click.testing import CliRunner, Result
 from kraftcheck import exits
 from kraftcheck.cli import cli
 from kraftcheck.cover import Covered
-from traces.cover.driving import Driven
-from traces.cover.matching import Matcher, Mismatch
-from traces.cover.models import Dumped
-from traces.cover.refusals import Refusals
-from traces.jobs.simulate import Range, simulate_range
-from traces.store import Campaign, begin_trace
+from kraftcheck.traces.cover.driving import Driven
+from kraftcheck.traces.cover.matching import Matcher, Mismatch
+from kraftcheck.traces.cover.models import Dumped
+from kraftcheck.traces.cover.refusals import Refusals
+from kraftcheck.traces.jobs.simulate import Range, simulate_range
+from kraftcheck.traces.store import Campaign, begin_trace
 
 
 def run(*arguments: object) -> Result:

@@ -106,6 +106,6 @@ def test_damage_is_named_before_steps_are_judged(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.write_bytes(flipped(path.read_bytes(), 30))
-    monkeypatch.setattr("traces.jobs.conform.judge", None)
+    monkeypatch.setattr("kraftcheck.traces.jobs.conform.judge", None)
     result = run("conform", "t")
     assert (result.exit_code, result.stdout) == (3, "") and path.name in result.stderr

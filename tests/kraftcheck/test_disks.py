@@ -28,7 +28,9 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings, strategies as st
 
 from kraftcheck.cli import cli
-from system.files import open_file
+from kraftcheck.osutil.files import open_file
+from kraftcheck.traces.disks.found import Common, Found
+from kraftcheck.traces.disks.partition import judge
 from tests.traces.disks.written import (
     SECOND,
     Told,
@@ -37,8 +39,6 @@ from tests.traces.disks.written import (
     write_lines,
     write_segment,
 )
-from traces.disks.found import Common, Found
-from traces.disks.partition import judge
 
 Plant: TypeAlias = Callable[[Path], object]
 F_OFD_SETLK = 37
@@ -94,7 +94,7 @@ def test_of_many_alike_the_first_are_told(tmp_path: Path) -> None:
 def test_of_very_many_alike_so_many_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("traces.disks.partition.FINDINGS_MAX", 10)
+    monkeypatch.setattr("kraftcheck.traces.disks.partition.FINDINGS_MAX", 10)
     partition = write_broker(tmp_path)
     write_segment(partition, 7, [*SECOND, *[Told(12 + 2 * i, epoch=3) for i in range(1, 20)]])
     (replica,) = json.loads(asked(tmp_path, "--json").stdout)["partitions"][0]["replicas"]
@@ -362,7 +362,11 @@ def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             return Torn(path.read_bytes())
         return open_file(path)
 
-    for module in ("traces.disks.batches", "traces.disks.files", "system.files"):
+    for module in (
+        "kraftcheck.traces.disks.batches",
+        "kraftcheck.traces.disks.files",
+        "kraftcheck.osutil.files",
+    ):
         monkeypatch.setattr(f"{module}.open_file", failing)
     done = asked(tmp_path)
     assert done.exit_code == 2

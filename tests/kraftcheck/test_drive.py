@@ -20,9 +20,9 @@ from kraftcheck.cli import cli
 from kraftcheck.drive import driving
 from kraftcheck.drive.peers import Peers, usual
 from kraftcheck.exits import BadInput
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.sim.choices import SeededChooser
 from kraftcheck.screen import Screen
-from reference.protocols import PROTOCOLS
-from reference.sim.choices import SeededChooser
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREIGN = ROOT / "examples/foreign"

@@ -14,9 +14,9 @@ import click
 import pytest
 
 from kraftcheck import exits
-from reference.bugs.catalog import OutOfScope, UnknownBug
+from kraftcheck.reference.bugs.catalog import OutOfScope, UnknownBug
+from kraftcheck.traces.schema import TraceError
 from tla_utils.errors import ToolError
-from traces.schema import TraceError
 
 
 def raising(error: BaseException) -> int:

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 from kraftcheck.decisions import Asked, asked_of, deciding, decisions_of
 from kraftcheck.foreign import traces_in
-from traces.foreign.provenance import Senders, chained, never_taken, provenanced
-from traces.foreign.reading import read_foreign
+from kraftcheck.traces.foreign.provenance import Senders, chained, never_taken, provenanced
+from kraftcheck.traces.foreign.reading import read_foreign
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREIGN = ROOT / "examples/foreign"

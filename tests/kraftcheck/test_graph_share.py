@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
+from kraftcheck.traces.cover import campaigns as seen
+from kraftcheck.traces.cover.charts import Chart, ChartClass, ChartStore
+from kraftcheck.traces.jobs import campaigns
+from kraftcheck.traces.jobs.backends import Pool
 from tests.traces.jobs.small_campaigns import StandIn
 from tla_utils import ToolError
-from traces.cover import campaigns as seen
-from traces.cover.charts import Chart, ChartClass, ChartStore
-from traces.jobs import campaigns
-from traces.jobs.backends import Pool
 
 
 @pytest.fixture(autouse=True)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.reference.quorum.messages import Flush
+from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.witness.histories import drive
 from kraftcheck.witness.quorum_graphs import Walk
 from kraftcheck.witness.speech import Speech
 from kraftcheck.witness.walking import OnKafka
-from reference.kit.cover import Result
-from reference.quorum.messages import Flush
 from tests.traces.cover.graphs import matched
-from traces.cover.matching import Matcher
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
 from kraftcheck.picture import picture
-from reference.runner.run import Run, simulate_run
-from traces.report.run import Arrow
+from kraftcheck.reference.runner.run import Run, simulate_run
+from kraftcheck.traces.report.run import Arrow
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests/corpus"

@@ -11,12 +11,12 @@ from click.testing import CliRunner, Result
 from kraftcheck import exits, prove
 from kraftcheck.cli import cli
 from kraftcheck.known_bugs.own_rules import read_rules
+from kraftcheck.reference.partition.proof import proof as partition_proof
+from kraftcheck.reference.proofs.obligations import Obligation
+from kraftcheck.reference.quorum.messages import Crash
+from kraftcheck.reference.quorum.proof import completeness_proof, election
+from kraftcheck.reference.voters.proof import any_set
 from kraftcheck.verbs import models
-from reference.partition.proof import proof as partition_proof
-from reference.proofs.obligations import Obligation
-from reference.quorum.messages import Crash
-from reference.quorum.proof import completeness_proof, election
-from reference.voters.proof import any_set
 
 TWO = ("Init", "HandleSendReplicaFetch")
 

@@ -10,18 +10,18 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck import exits, schedules, shrink_counterexample
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.quorum.messages import Flush
+from kraftcheck.reference.quorum.types import Constants, initial_row
+from kraftcheck.reference.steered.failures import REJECTED, Failure, StepRejected
+from kraftcheck.reference.steered.moves import NodeStep
+from kraftcheck.reference.steered.scripts import Script, read, write
 from kraftcheck.screen import Screen
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.quorum.messages import Flush
-from reference.quorum.types import Constants, initial_row
-from reference.steered.failures import REJECTED, Failure, StepRejected
-from reference.steered.moves import NodeStep
-from reference.steered.scripts import Script, read, write
+from kraftcheck.traces.counterexamples.minimising import minimised, minimised_step
+from kraftcheck.traces.counterexamples.relation import Relation
+from kraftcheck.traces.jobs.allowed import Allowed
 from tla_utils import CheckOptions, ToolError
-from traces.counterexamples.minimising import minimised, minimised_step
-from traces.counterexamples.relation import Relation
-from traces.jobs.allowed import Allowed
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 REFUSED_VOTE = CORPUS / "quorum-Z12-rejected-step-HandleVoteRequest.moves"

@@ -15,15 +15,15 @@ from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
 from kraftcheck.known_bugs.schedules import FOLDER as SCHEDULES
-from reference.quorum.messages import Crash, ElectionTimeout, Resign
-from reference.steered.scripts import read
-from specs import SPECS
+from kraftcheck.reference.quorum.messages import Crash, ElectionTimeout, Resign
+from kraftcheck.reference.steered.scripts import read
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.counterexamples import following
+from kraftcheck.traces.counterexamples.following import follow
+from kraftcheck.traces.counterexamples.moves import converted, run
+from kraftcheck.traces.counterexamples.search import ANY, AtLeast, Limits, Made
 from tla_utils import read_manifest
 from tla_utils.output import parse_output
-from traces.counterexamples import following
-from traces.counterexamples.following import follow
-from traces.counterexamples.moves import converted, run
-from traces.counterexamples.search import ANY, AtLeast, Limits, Made
 
 HERE = Path(__file__).parent / "counterexamples"
 QUICK = Limits(depth=5, worlds=300, kept=4)

@@ -14,8 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from kraftcheck.specs import first_look
-from specs import SPECS
+from kraftcheck.specs import SPECS, first_look
 from tests.tla_utils.toyspecs import HEAD, MANIFEST, add, write, write_specs
 from tla_utils import Model, read_manifest
 

@@ -229,10 +229,13 @@ def test_a_history_that_has_not_the_lines_that_were_written_is_refused(
 
 
 def test_names_of_a_recording_are_those_that_are_written() -> None:
-    recording = pytest.importorskip("live.recording")
-    metadata = pytest.importorskip("live.metadata")
-    datalog, journal = pytest.importorskip("live.datalog"), pytest.importorskip("live.journal")
-    grouplog = pytest.importorskip("live.grouplog")
+    recording = pytest.importorskip("kraftcheck.live.recording")
+    metadata = pytest.importorskip("kraftcheck.live.metadata")
+    datalog, journal = (
+        pytest.importorskip("kraftcheck.live.datalog"),
+        pytest.importorskip("kraftcheck.live.journal"),
+    )
+    grouplog = pytest.importorskip("kraftcheck.live.grouplog")
     beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, journal.ANSWERS}
     beside |= {grouplog.GROUPS, journal.DISKS}
     assert beside == terms.BESIDE

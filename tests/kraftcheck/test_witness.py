@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED, BadInput
+from kraftcheck.reference.quorum.cover.composition import QuorumComposition
+from kraftcheck.reference.quorum.messages import ElectionTimeout
+from kraftcheck.reference.quorum.types import Constants, initial_row
 from kraftcheck.witness import asking
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.speech import Outcome, Speech
-from reference.quorum.cover.composition import QuorumComposition
-from reference.quorum.messages import ElectionTimeout
-from reference.quorum.types import Constants, initial_row
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "traces" / "foreign" / "data"

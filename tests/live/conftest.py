@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from live import topics
+from kraftcheck.live import topics
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,9 +22,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from live.artifacts import ArtifactError, version
-from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
+from kraftcheck.live.artifacts import ArtifactError, version
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.confluent import MUTE, SILENT
 
 PLACE = Path(__file__).resolve().parents[1] / "traces" / "disks"
 SETTINGS = {

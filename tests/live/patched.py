@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from kraftcheck.live.sources import VERSION, unpack
+from kraftcheck.live.witness.jars import class_path
+from kraftcheck.traces.foreign.batch import judge_steps
+from kraftcheck.traces.foreign.profiles import read_profile
+from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.witness.driving import Component, Part, drive, traces_of
 from kraftcheck.witness.kafka import Kafka
-from live.sources import VERSION, unpack
-from live.witness.jars import class_path
 from tla_utils import Value, diagnose
-from traces.foreign.batch import judge_steps
-from traces.foreign.profiles import read_profile
-from traces.foreign.reading import read_foreign
 
 EXPLAINED: Final = 8
 """Of how many refused steps of a plant it is said what is wrong."""

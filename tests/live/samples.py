@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import click
 
-from live.artifacts import ArtifactError
-from live.cluster import Cluster, ClusterError
-from live.islands import IslandError
-from live.proxy import Lie, Proxy
-from live.recording import Plan, record
+from kraftcheck.live.artifacts import ArtifactError
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.islands import IslandError
+from kraftcheck.live.proxy import Lie, Proxy
+from kraftcheck.live.recording import Plan, record
 
 DATA = Path(__file__).resolve().parent / "data"
 SETTINGS = {

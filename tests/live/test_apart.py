@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from live.apart import Apart
-from live.clients import Setting
-from live.cluster import Cluster
-from live.crew import Crew
-from live.faults import NOBODY, Nemesis
-from live.java_client import Java
-from live.journal import HISTORY, Journal
-from live.library import ClientError, Got
+from kraftcheck.live.apart import Apart
+from kraftcheck.live.clients import Setting
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.crew import Crew
+from kraftcheck.live.faults import NOBODY, Nemesis
+from kraftcheck.live.java_client import Java
+from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.library import ClientError, Got
 
 PATIENCE_S = 60.0
 

@@ -10,8 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from live.artifacts import CHECKSUMS, VERSION, ArtifactError, check, maven, reason, version
-from live.witness.jars import program
+from kraftcheck.live.artifacts import (
+    CHECKSUMS,
+    VERSION,
+    ArtifactError,
+    check,
+    maven,
+    reason,
+    version,
+)
+from kraftcheck.live.witness.jars import program
 
 
 @pytest.fixture
@@ -53,7 +61,9 @@ def test_the_checksums_are_of_the_version_that_is_asked_for() -> None:
 
 def test_another_version_is_named_by_the_environment() -> None:
     """What clusters, their tools and clients are of; one without hashes is refused in one line."""
-    asks = "from live import artifacts; print(artifacts.version()); artifacts.class_path()"
+    asks = (
+        "from kraftcheck.live import artifacts; print(artifacts.version()); artifacts.class_path()"
+    )
     words = [sys.executable, "-c", asks]
     done = subprocess.run(
         words, env={**os.environ, VERSION: "9.9"}, capture_output=True, text=True, check=False

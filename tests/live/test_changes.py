@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from live import changes
-from live.changes import without
-from live.cluster import ClusterError
+from kraftcheck.live import changes
+from kraftcheck.live.changes import without
+from kraftcheck.live.cluster import ClusterError
 
 
 @pytest.mark.parametrize(

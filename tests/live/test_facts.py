@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from live import facts, metadata
-from live.facts import Move, Outage
-from live.metadata import Record
-from live.recording import Plan, _configuration
-from reference.clients.promises import Configuration, Envelope, promised
+from kraftcheck.live import facts, metadata
+from kraftcheck.live.facts import Move, Outage
+from kraftcheck.live.metadata import Record
+from kraftcheck.live.recording import Plan, _configuration
+from kraftcheck.reference.clients.promises import Configuration, Envelope, promised
 
 FROM_OUTSIDE = {"leaderRecoveryState": facts.RECOVERING}
 DUMPED = """\

@@ -16,10 +16,10 @@ from experiments.leaderless_marker import outcomes
 from kraftcheck import disks, recordings
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.options import Options
+from kraftcheck.live.journal import HISTORY
 from kraftcheck.screen import Screen
-from live.journal import HISTORY
+from kraftcheck.traces.report.judged import Judged
 from tests.live.samples import DATA
-from traces.report.judged import Judged
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")

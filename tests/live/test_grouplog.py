@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from live import grouplog, txnlog
-from live.cluster import ClusterError
-from traces import grouplog as read
+from kraftcheck.live import grouplog, txnlog
+from kraftcheck.live.cluster import ClusterError
+from kraftcheck.traces import grouplog as read
 
 ID = "Xp8k209FRyqV_LNRq5dzww"
 GIVEN = [{"topic": "t", "partitions": [0, 1]}, {"topic": "u", "partitions": [5]}]

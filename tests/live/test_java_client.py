@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from kraftcheck.live import java_client
+from kraftcheck.live.java_client import Java
+from kraftcheck.live.library import ClientError, Ending, LibraryError, Told
 from kraftcheck.serve.admin import Process
-from live import java_client
-from live.java_client import Java
-from live.library import ClientError, Ending, LibraryError, Told
 
 FAKE = """
 import sys, time

@@ -17,9 +17,9 @@ from kafka.errors import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from live.broker import Broker, NoAnswer
-from live.kafka_python import KafkaPython, KafkaPythonSender
-from live.library import Ending, Told
+from kraftcheck.live.broker import Broker, NoAnswer
+from kraftcheck.live.kafka_python import KafkaPython, KafkaPythonSender
+from kraftcheck.live.library import Ending, Told
 
 
 class Metadata(NamedTuple):

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from live.witness.jars import class_path
-from reference.reassignment.handlers import initial_topic_row
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import BrokerRegistration, Constants, State, TopicRow
+from kraftcheck.live.witness.jars import class_path
+from kraftcheck.reference.reassignment.handlers import initial_topic_row
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import BrokerRegistration, Constants, State, TopicRow
 from tla_utils import find_java
 
 pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.xdist_group("by-classes")]

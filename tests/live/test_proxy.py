@@ -11,12 +11,12 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.options import Options
-from live.cluster import BROKER_PORT, ClusterError, Node
-from live.confluent import SILENT
-from live.journal import HISTORY
-from live.proxy import Lie, Proxy, error_of, invent
-from live.recording import Plan, record
-from traces.report.judged import Judged
+from kraftcheck.live.cluster import BROKER_PORT, ClusterError, Node
+from kraftcheck.live.confluent import SILENT
+from kraftcheck.live.journal import HISTORY
+from kraftcheck.live.proxy import Lie, Proxy, error_of, invent
+from kraftcheck.live.recording import Plan, record
+from kraftcheck.traces.report.judged import Judged
 
 
 @pytest.fixture(scope="module")

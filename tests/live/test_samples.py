@@ -17,11 +17,10 @@ import pytest
 from kraftcheck import exits, recordings
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.options import Options
-from kraftcheck.screen import Screen
-from live import facts, metadata
-from live.journal import HISTORY, RECORDING
-from live.recording import Recording
-from reference.clients.promises import (
+from kraftcheck.live import facts, metadata
+from kraftcheck.live.journal import HISTORY, RECORDING
+from kraftcheck.live.recording import Recording
+from kraftcheck.reference.clients.promises import (
     Configuration,
     Envelope,
     Level,
@@ -29,8 +28,8 @@ from reference.clients.promises import (
     level_named,
     promised,
 )
-from tests.live.samples import DATA, SAMPLES
-from traces.observed import (
+from kraftcheck.screen import Screen
+from kraftcheck.traces.observed import (
     answers,
     cluster,
     logs,
@@ -39,7 +38,8 @@ from traces.observed import (
     txnlog,
     views,
 )
-from traces.report.judged import Judged
+from kraftcheck.traces.report.judged import Judged
+from tests.live.samples import DATA, SAMPLES
 
 Changed = Callable[[dict[str, Any]], object]
 HEALTHY = [name for name in SAMPLES if name.startswith("healthy")]

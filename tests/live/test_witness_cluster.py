@@ -14,17 +14,17 @@ from msgspec import to_builtins
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT
+from kraftcheck.live.sources import VERSION
+from kraftcheck.live.witness import jars
+from kraftcheck.reference.steered.scripts import Script, read, write
+from kraftcheck.traces.foreign.batch import judge_batch
+from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.witness.cluster import KAFKA_CLUSTER, component
 from kraftcheck.witness.driving import drive, host_of, traces_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.replaying import played
-from live.sources import VERSION
-from live.witness import jars
-from reference.steered.scripts import Script, read, write
 from tests.live.patched import Plant, compiled, seen, sources
-from traces.foreign.batch import judge_batch
-from traces.foreign.reading import read_foreign
 
 pytestmark = [
     pytest.mark.slow,

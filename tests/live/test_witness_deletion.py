@@ -9,13 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.witness.comparing import compared
-from kraftcheck.witness.driving import host_of
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.speech import Speech
-from live.sources import VERSION
-from reference.partition.cover.composition import Bounds, PartitionComposition
-from reference.partition.messages import (
+from kraftcheck.live.sources import VERSION
+from kraftcheck.reference.partition.cover.composition import Bounds, PartitionComposition
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     BrokerCrash,
@@ -28,8 +24,12 @@ from reference.partition.messages import (
     ProduceRequest,
     ReplicaFetchRequest,
 )
-from reference.partition.protocol import PARTITION
-from reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
+from kraftcheck.witness.comparing import compared
+from kraftcheck.witness.driving import host_of
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.speech import Speech
 from tests.live.patched import Plant, compiled, sources
 
 pytestmark = [

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.live.sources import VERSION
+from kraftcheck.live.witness import jars
+from kraftcheck.traces.foreign.batch import judge_steps
+from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.witness.driving import Component, drive
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
-from live.sources import VERSION
-from live.witness import jars
 from tests.live.patched import Plant, compiled, sources
 from tests.live.test_witness_partition import HOSTS, PLANTS as OF_PARTITION
 from tests.live.test_witness_plants import PLANTS as OF_QUORUM
-from traces.foreign.batch import judge_steps
-from traces.foreign.reading import read_foreign
 
 pytestmark = [
     pytest.mark.slow,

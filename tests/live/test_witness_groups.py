@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
+from kraftcheck.live.sources import VERSION
+from kraftcheck.live.witness import jars
+from kraftcheck.reference.steered.scripts import read
 from kraftcheck.witness.driving import drive
 from kraftcheck.witness.groups import GROUP_COORDINATORS
 from kraftcheck.witness.kafka import Kafka
-from live.sources import VERSION
-from live.witness import jars
-from reference.steered.scripts import read
 from tests.live.patched import Plant, compiled, seen, sources
 
 pytestmark = [

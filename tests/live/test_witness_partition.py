@@ -14,20 +14,20 @@ from typing import Any
 import pytest
 
 from kraftcheck.known_bugs.schedules import FOLDER
+from kraftcheck.live.sources import VERSION
+from kraftcheck.live.witness import jars
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.steered.scripts import read
+from kraftcheck.traces.foreign.batch import judge_steps
+from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
 from kraftcheck.witness import driving, following
 from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS, METHODS
 from kraftcheck.witness.releases import find
 from kraftcheck.witness.speech import header
-from live.sources import VERSION
-from live.witness import jars
-from live.witness.host import Host
-from reference.partition.protocol import PARTITION
-from reference.steered.scripts import read
 from tests.live.patched import Plant, compiled, edited, seen, sources
-from traces.foreign.batch import judge_steps
-from traces.foreign.reading import ForeignTrace, read_foreign
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.known_bugs.schedules import FOLDER
+from kraftcheck.live.sources import VERSION
+from kraftcheck.live.witness import jars
+from kraftcheck.reference.steered.scripts import read
+from kraftcheck.traces.foreign.batch import judge_steps
+from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.witness import following
 from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import header
-from live.sources import VERSION
-from live.witness import jars
-from reference.steered.scripts import read
 from tests.live.patched import Plant, compiled, seen, sources
-from traces.foreign.batch import judge_steps
-from traces.foreign.reading import read_foreign
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,6 +9,15 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from kraftcheck.live.witness.host import Host
+from kraftcheck.live.witness.jars import versions
+from kraftcheck.reference.storage.as_kafka import AsKafka
+from kraftcheck.reference.storage.batches import Corrupt, data_batch, records_of
+from kraftcheck.reference.storage.disk import Crash, MemoryDisk
+from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
+from kraftcheck.reference.storage.loading import load
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.rules import Config
 from kraftcheck.witness.releases import log_on_disk
 from kraftcheck.witness.storage import (
     FOLDER,
@@ -21,15 +30,6 @@ from kraftcheck.witness.storage import (
     hosted,
     tell,
 )
-from live.witness.host import Host
-from live.witness.jars import versions
-from reference.storage.as_kafka import AsKafka
-from reference.storage.batches import Corrupt, data_batch, records_of
-from reference.storage.disk import Crash, MemoryDisk
-from reference.storage.histories import FIRST_TIME, Operation
-from reference.storage.loading import load
-from reference.storage.log import Log
-from reference.storage.rules import Config
 from tests.kraftcheck.stored_storage import asked_anew, stored
 
 pytestmark = [

@@ -16,16 +16,16 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
+from kraftcheck.live.sources import VERSION
+from kraftcheck.live.witness import jars
+from kraftcheck.reference.steered.scripts import read
+from kraftcheck.reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
 from kraftcheck.witness.coordinator_graphs import ANSWERED_ONCE, COMPLETED_TOGETHER
 from kraftcheck.witness.covering import BEHIND
 from kraftcheck.witness.driving import drive, host_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.transactions import METHODS, TRANSACTION_COORDINATORS
-from live.sources import VERSION
-from live.witness import jars
-from reference.steered.scripts import read
-from reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
 from tests.live.patched import Plant, compiled, edited, seen, sources
 
 pytestmark = [

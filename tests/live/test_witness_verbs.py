@@ -13,6 +13,13 @@ from click.testing import CliRunner
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
 from kraftcheck.known_bugs import schedules
+from kraftcheck.live.sources import VERSION
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import dump_graph, read_covers
+from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.witness import histories, walking
 from kraftcheck.witness.covering import BEHIND
 from kraftcheck.witness.driving import host_of
@@ -21,16 +28,9 @@ from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition_graphs import Walk as PartitionWalk
 from kraftcheck.witness.quorum_graphs import NOTHING_TO_LOSE, Walk
 from kraftcheck.witness.speech import Speech
-from live.sources import VERSION
-from live.witness.host import Host
-from reference.partition.protocol import PARTITION
-from reference.quorum.protocol import QUORUM
 from tests.live.patched import Plant, compiled, sources
 from tests.live.test_witness_partition import PLANTS
 from tests.live.test_witness_plants import HOST, PLANTS as OF_VOTERS
-from traces.cover.matching import Matcher
-from traces.cover.models import dump_graph, read_covers
-from traces.foreign.reading import read_foreign
 
 pytestmark = [
     pytest.mark.slow,

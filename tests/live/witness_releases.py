@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from kraftcheck.known_bugs.schedules import stored
+from kraftcheck.live.witness.jars import DEFAULT, versions
 from kraftcheck.witness.driving import drive, host_of, of_run, producer, traces_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka, driver
 from kraftcheck.witness.releases import FINDS
 from kraftcheck.witness.speech import header
-from live.witness.jars import DEFAULT, versions
 from tests.live.witness_samples import FOLDER, WHOLE
 
 INDEX: Final = FOLDER / "kafka-releases.json"

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.known_bugs import schedules
+from kraftcheck.live.witness.jars import DEFAULT
+from kraftcheck.reference.steered.scripts import read
 from kraftcheck.witness.driving import (
     NO_OPTIONS,
     Component,
@@ -27,8 +29,6 @@ from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
 from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
-from live.witness.jars import DEFAULT
-from reference.steered.scripts import read
 
 FOLDER: Final = Path(__file__).parents[1] / "traces" / "foreign" / "data"
 EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "witness"

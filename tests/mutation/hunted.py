@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.guided import GENERATION, GUIDED, PLAIN, campaign_of, detect
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import known
-from reference.protocols import parts_of
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import known
+from kraftcheck.reference.protocols import parts_of
 from tests.mutation.mutants import chosen, mutants
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tla_utils import read_manifest
 
 FINDS = Path(__file__).resolve().parents[2] / "docs" / "finds"

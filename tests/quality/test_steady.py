@@ -15,7 +15,7 @@ from tests.steady import draw_no_local_constants
 if {steady}:
     draw_no_local_constants()
 if {more}:
-    import reference.clients.partitioner, reference.runner.run
+    import kraftcheck.reference.clients.partitioner, kraftcheck.reference.runner.run
 drawn = []
 @seed(1)
 @settings(max_examples=300, database=None)

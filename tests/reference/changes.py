@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reference.kit.fields import NODES, Field, Kind, fields_of, within
-from reference.protocols import KINDS
+from kraftcheck.reference.kit.fields import NODES, Field, Kind, fields_of, within
+from kraftcheck.reference.protocols import KINDS
 
 S = TypeVar("S", bound=Struct)
 Place = tuple[str, ...]

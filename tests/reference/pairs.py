@@ -14,24 +14,24 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from reference.bugs.catalog import rules_for
-from reference.kit.log import Log
-from reference.partition import properties as partition_properties
-from reference.partition.messages import Message, MetadataRecord
-from reference.partition.properties import PartitionHistory, PartitionState
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.machine import broker_handlers_for
-from reference.partition.types import (
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.kit.log import Log
+from kraftcheck.reference.partition import properties as partition_properties
+from kraftcheck.reference.partition.messages import Message, MetadataRecord
+from kraftcheck.reference.partition.properties import PartitionHistory, PartitionState
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.partition.types import (
     BrokerRow,
     ControllerRow,
     PartitionConstants,
     RecordLog,
 )
-from reference.quorum import properties
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.properties import Ballot, QuorumHistory
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import ROLES, Constants, Row
+from kraftcheck.reference.quorum import properties
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.properties import Ballot, QuorumHistory
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import ROLES, Constants, Row
 from tests.reference.changes import Place, Pool
 from tests.reference.partition.walks import Moves, PartitionWalk
 from tests.reference.quorum.walks import walk

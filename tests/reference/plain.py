@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from reference.kit.protocol import Protocol
+from kraftcheck.reference.kit.protocol import Protocol
 
 Rows: TypeAlias = dict[int, Any]
 

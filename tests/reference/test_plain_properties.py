@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from reference.classic import properties as classic
-from reference.groups import properties as groups
-from reference.kit.dispatch import snake
-from reference.kit.properties import Due, Property, of_state
-from reference.transactions import properties as transactions
+from kraftcheck.reference.classic import properties as classic
+from kraftcheck.reference.groups import properties as groups
+from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.reference.kit.properties import Due, Property, of_state
+from kraftcheck.reference.transactions import properties as transactions
 from tests.reference.classic.plants import PLANTED as CLASSIC
 from tests.reference.commits.plants import PLANTED as COMMITS
 from tests.reference.compaction.plants import PLANTED as COMPACTION

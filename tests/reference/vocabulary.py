@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from reference.kit.dispatch import action_name, handler_name
-from reference.kit.properties import Property
-from reference.kit.protocol import Protocol
+from kraftcheck.reference.kit.dispatch import action_name, handler_name
+from kraftcheck.reference.kit.properties import Property
+from kraftcheck.reference.kit.protocol import Protocol
 
 OPERATOR = re.compile(r"^(?:LOCAL )?(\w+)(?:\(((?:[^()]|\([^()]*\))*)\))?\s*==", re.MULTILINE)
 COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)

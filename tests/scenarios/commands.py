@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 
-from reference.bugs.catalog import bugs_of, rules_for
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.invariants import INVARIANTS, check_step, history_init
-from reference.quorum.messages import (
+from kraftcheck.reference.bugs.catalog import bugs_of, rules_for
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.invariants import INVARIANTS, check_step, history_init
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -39,9 +39,9 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.sim.words import log_words, message_words, move_words
-from reference.quorum.types import Constants, Row, initial_row
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sim.words import log_words, message_words, move_words
+from kraftcheck.reference.quorum.types import Constants, Row, initial_row
 from tests.scenarios.quorum_words import row_words, step_words
 from tests.scenarios.scripting import Commands, WrongArgument
 

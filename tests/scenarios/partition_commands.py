@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.bugs.catalog import bugs_of
-from reference.partition.messages import (
+from kraftcheck.reference.bugs.catalog import bugs_of
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -23,7 +23,7 @@ from reference.partition.messages import (
     ReplicaLagTimeout,
     SendAlterPartition,
 )
-from reference.partition.types import PartitionConstants
+from kraftcheck.reference.partition.types import PartitionConstants
 from tests.reference.partition.cluster import Impossible, Partitioned
 from tests.scenarios.partition_words import step_words, value_words
 from tests.scenarios.scripting import Commands, WrongArgument

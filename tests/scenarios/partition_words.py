@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from reference.partition.log import NO_DIVERGENCE
-from reference.partition.messages import (
+from kraftcheck.reference.partition.log import NO_DIVERGENCE
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     MESSAGES,
@@ -22,7 +22,7 @@ from reference.partition.messages import (
     MetadataRecords,
     MetadataUpdate,
 )
-from reference.partition.types import BrokerRow, ControllerRow
+from kraftcheck.reference.partition.types import BrokerRow, ControllerRow
 
 NAMES = {CONTROLLER: "C", CLIENTS: "K", -1: "nobody"}
 IMPLIED = {"source", "destination", "request", "client"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference.quorum.messages import Input
-from reference.quorum.sim.words import message_words, move_words, value_words
-from reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.quorum.messages import Input
+from kraftcheck.reference.quorum.sim.words import message_words, move_words, value_words
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row
 
 
 def row_words(constants: Constants, row: Row) -> list[str]:

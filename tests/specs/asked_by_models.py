@@ -23,15 +23,15 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
-from reference.sim import plain
-from specs import SPECS
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.sim import plain
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.counterexamples.readings import reading_of
+from kraftcheck.traces.jobs.abstraction import constant_name
 from tla_utils import ToolError
 from tla_utils.manifest import read_manifest
 from tla_utils.settings import constants_of
-from traces.counterexamples.readings import reading_of
-from traces.jobs.abstraction import constant_name
 
 WRITTEN: Final = Path(plain.__file__).with_name("asked_by_models.py")
 _HEAD: Final = '''\

@@ -5,7 +5,7 @@ They are not in the manifest: nothing is claimed of them but that they differ.
 
 from __future__ import annotations
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tests.specs.answers import answer
 from tests.specs.forced import MESSAGES, REDUCED, TWO_EPOCHS
 from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest

@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tests.specs.answers import AGAIN, HERE, UPDATE, digest_of
 from tests.specs.cfgs import LIBRARIES
 from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tests.specs import answers
 from tests.specs.answers import Answer, answer, digest_of
 from tla_utils import TlcJob, TlcResult, check_models, read_manifest, run_tlc

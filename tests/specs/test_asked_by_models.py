@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from reference.protocols import PROTOCOLS
-from reference.runner.run import simulate_run
-from reference.runner.scenarios import family
-from reference.sim.asked_by_models import ASKED
-from specs import SPECS
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.reference.sim.asked_by_models import ASKED
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.guidance import of_a_seed
+from kraftcheck.traces.store import Campaign
 from tests.specs import asked_by_models
 from tests.specs.asked_by_models import WRITTEN, asked, written
-from traces.jobs.guidance import of_a_seed
-from traces.store import Campaign
 
 BY_NAME = {each.name: each for each in PROTOCOLS}
 

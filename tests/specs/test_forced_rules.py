@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tests.specs.cfgs import check, fingerprint, run
 from tests.specs.forced import TABLES, Forced, Table
 from tla_utils import read_manifest

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.known_bugs import violations
-from reference.bugs.catalog import CATALOG, OF_STORAGE
-from specs import SPECS
+from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE
+from kraftcheck.specs import SPECS
 from tests.specs.answers import answer
 from tla_utils import check_models, read_manifest
 from tla_utils.manifest import lint

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tests.specs.answers import answer
 from tests.specs.cfgs import LIBRARIES
 from tla_utils import ModuleText, TlcJob, TlcResult

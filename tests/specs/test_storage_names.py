@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reference.bugs.catalog import bug
-from reference.storage import promises
-from reference.storage.as_kafka import AsKafka
-from reference.storage.rules import StorageRules
-from specs import SPECS
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.storage import promises
+from kraftcheck.reference.storage.as_kafka import AsKafka
+from kraftcheck.reference.storage.rules import StorageRules
+from kraftcheck.specs import SPECS
 
 STORAGE = SPECS / "storage"
 _OPERATOR = re.compile(r"^(\w+)(?:\([^)]*\))? ==", re.MULTILINE)

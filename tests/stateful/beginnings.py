@@ -19,9 +19,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reference.steered.moves import Steered
-from reference.steered.scripts import Script, read
-from traces.counterexamples.moves import make
+from kraftcheck.reference.steered.moves import Steered
+from kraftcheck.reference.steered.scripts import Script, read
+from kraftcheck.traces.counterexamples.moves import make
 
 KEPT = Path(__file__).resolve().parents[1] / "corpus"
 LEFT_OUT = 12

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT, name_of
-from reference.steered.moves import Move, Steered
+from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT, name_of
+from kraftcheck.reference.steered.moves import Move, Steered
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import Decorator, by_position
 

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from reference.bugs.catalog import bug
-from reference.cluster.sim.options import OF_QUORUM
-from reference.cluster.steered.moving import (
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.cluster.sim.options import OF_QUORUM
+from kraftcheck.reference.cluster.steered.moving import (
     directory_failures,
     reads,
     reassignments,
@@ -21,9 +21,9 @@ from reference.cluster.steered.moving import (
     topic_changes,
     unregistrations,
 )
-from reference.directories.protocol import DIRECTORIES
-from reference.snapshots.sim.changes import taken_by
-from reference.steered.moves import Move
+from kraftcheck.reference.directories.protocol import DIRECTORIES
+from kraftcheck.reference.snapshots.sim.changes import taken_by
+from kraftcheck.reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster

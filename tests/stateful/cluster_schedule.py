@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.cluster.sim.options import MOVING_BROKERS, ClusterOptions, Shape
-from reference.cluster.steered.schedule import ClusterSchedule
-from reference.partition.sim.options import PartitionOptions
-from reference.quorum.sim.faults import OFF
-from traces.jobs.steered import broken_promise
+from kraftcheck.reference.cluster.sim.options import MOVING_BROKERS, ClusterOptions, Shape
+from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.quorum.sim.faults import OFF
+from kraftcheck.traces.jobs.steered import broken_promise
 
 __all__ = ["ClusterSchedule", "cluster_of", "judge_cluster"]
 

@@ -25,15 +25,19 @@ from typing import Any, Final, NamedTuple
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from reference.bugs.catalog import bugs_of, rules_for
-from reference.protocols import PROTOCOLS, parts_of
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
-from reference.runner.run import Run, forget, simulate_run
-from reference.runner.shrink import failure_of
-from reference.steered.failures import REJECTED
-from reference.steered.moves import NodeStep
-from reference.steered.scripts import Script
+from kraftcheck.reference.bugs.catalog import bugs_of, rules_for
+from kraftcheck.reference.protocols import PROTOCOLS, parts_of
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.runner.run import Run, forget, simulate_run
+from kraftcheck.reference.runner.shrink import failure_of
+from kraftcheck.reference.steered.failures import REJECTED
+from kraftcheck.reference.steered.moves import NodeStep
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.counterexamples.minimising import minimised, minimised_step
+from kraftcheck.traces.counterexamples.relation import Refused, Relation
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.schema import TraceError
 from tests.stateful.cluster_machine import (
     ChangingClusterMachine,
     ClusterMachine,
@@ -45,10 +49,6 @@ from tests.stateful.partition_machine import PartitionMachine
 from tests.stateful.plain_machine import machine_of as plain_machine_of
 from tests.stateful.schedule import Violation
 from tla_utils import ToolError
-from traces.counterexamples.minimising import minimised, minimised_step
-from traces.counterexamples.relation import Refused, Relation
-from traces.jobs.allowed import Allowed
-from traces.schema import TraceError
 
 VERDICTS: Final = ROOT / "build" / "verdicts"
 """What TLC has said of steps, for the next search."""

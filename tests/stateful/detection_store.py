@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from reference.protocols import PROTOCOLS
+from kraftcheck.reference.protocols import PROTOCOLS
 
 STORED: Final = Path(__file__).resolve().with_name("detection.json")
 ROOT: Final = STORED.parents[2]

@@ -16,18 +16,18 @@ from typing import ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from reference.steered.failures import (
+from kraftcheck.reference.steered.failures import (
     Failure,
     NoProgress,
     PromiseBroken,
     Violation,
     script,
 )
-from reference.steered.moves import Steered
-from reference.steered.scripts import Script, read, write
+from kraftcheck.reference.steered.moves import Steered
+from kraftcheck.reference.steered.scripts import Script, read, write
+from kraftcheck.traces.counterexamples.minimising import minimised, minimised_step
+from kraftcheck.traces.counterexamples.relation import Relation
 from tests.stateful import reached
-from traces.counterexamples.minimising import minimised, minimised_step
-from traces.counterexamples.relation import Relation
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "runs" / "chaos"

@@ -19,14 +19,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.quorum.steered.schedule import Schedule
-from reference.quorum.types import Constants, Outcome
-from reference.sim.recorder import Recorder
-from reference.steered.moves import Steered
+from kraftcheck.reference.quorum.steered.schedule import Schedule
+from kraftcheck.reference.quorum.types import Constants, Outcome
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.moves import Steered
+from kraftcheck.traces.cover.charts import Chart, ChartStore, Namer, coverage_of
+from kraftcheck.traces.cover.models import of_scenario, read_covers, select
+from kraftcheck.traces.jobs.renaming import Renaming, Step
 from tests.stateful import reached
-from traces.cover.charts import Chart, ChartStore, Namer, coverage_of
-from traces.cover.models import of_scenario, read_covers, select
-from traces.jobs.renaming import Renaming, Step
 
 ASKED: Final = "CHAOS_COVERAGE"
 CHARTS: Final = Path(__file__).resolve().parents[2] / "runs" / ".verdicts" / "charts"

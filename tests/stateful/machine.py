@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, Type
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum.messages import (
     MESSAGES,
     REQUESTS,
     RESPONSES,
@@ -30,14 +30,14 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.sim.words import move_words
-from reference.quorum.types import Constants
-from reference.steered.scripts import Script
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sim.words import move_words
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.jobs.steered import broken_promise
 from tests.stateful import beginnings, reached
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.schedule import RATES, Schedule
-from traces.jobs.steered import broken_promise
 
 Fault: TypeAlias = Literal[
     "crash", "loss", "again", "delay", "request-timeout", "partition", "resign", "clock", "disk"

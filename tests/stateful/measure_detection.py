@@ -27,8 +27,8 @@ from typing import Final, NamedTuple
 
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.own_rules import OwnRules, known, read_rules
-from reference.runner.run import forget
-from reference.steered import plain
+from kraftcheck.reference.runner.run import forget
+from kraftcheck.reference.steered import plain
 from tests.stateful.detecting import (
     BUGS,
     MACHINES,

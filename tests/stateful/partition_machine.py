@@ -13,16 +13,16 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     ControllerFailover,
     ElectLeaders,
     SessionTimeout,
     Timestamp,
 )
-from reference.partition.sim.options import ACKS, PartitionOptions
-from reference.steered.moves import Move
-from reference.steered.scripts import Script
+from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions
+from kraftcheck.reference.steered.moves import Move
+from kraftcheck.reference.steered.scripts import Script
 from tests.stateful import beginnings, reached
 from tests.stateful.broker_machine import (
     COMING_BACK,

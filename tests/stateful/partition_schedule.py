@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reference.partition.steered.schedule import PartitionSchedule, memos
-from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from reference.steered.failures import PromiseBroken
-from traces.jobs.steered import broken_promise
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule, memos
+from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
+from kraftcheck.reference.steered.failures import PromiseBroken
+from kraftcheck.traces.jobs.steered import broken_promise
 
 __all__ = ["DISK", "FAILED", "LATE", "PROMPT", "PartitionSchedule", "PromiseBroken", "memos"]
 __all__ += ["judge_history"]

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from reference.kit.protocol import Protocol
-from reference.sim.interning import KnownInput
-from reference.sim.plain import LATE, on_request
-from reference.steered.plain import PlainSchedule, begun
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.plain import LATE, on_request
+from kraftcheck.reference.steered.plain import PlainSchedule, begun
 from tests.stateful import reached
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import by_position

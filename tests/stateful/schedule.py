@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference.quorum.steered.schedule import RATES, Link, Schedule
-from reference.steered.failures import NoProgress, PromiseBroken, Violation, script
+from kraftcheck.reference.quorum.steered.schedule import RATES, Link, Schedule
+from kraftcheck.reference.steered.failures import NoProgress, PromiseBroken, Violation, script
 
 __all__ = ["RATES", "Link", "NoProgress", "PromiseBroken", "Schedule", "Violation", "script"]

@@ -24,12 +24,12 @@ from typing import Final
 from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.steered.failures import Failure, StepRejected
-from system import age
+from kraftcheck.osutil import age
+from kraftcheck.reference.steered.failures import Failure, StepRejected
+from kraftcheck.traces.counterexamples.relation import Refused, Relation
+from kraftcheck.traces.jobs.allowed import Allowed
 from tests.stateful import reached
 from tests.stateful.gifts import KEPT, SteeredMachine, give, keeping, last, shorten
-from traces.counterexamples.relation import Refused, Relation
-from traces.jobs.allowed import Allowed
 
 # The steps of one example take long where many messages wait. And Hypothesis switches rules off for
 # a whole run: where nothing else is possible the run ends early, which costs little.

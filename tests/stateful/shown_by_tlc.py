@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CLIENT_REQUESTS,
     CLIENTS,
     MESSAGES,
@@ -24,17 +24,17 @@ from reference.partition.messages import (
     MetadataUpdate,
     ProduceRequest,
 )
-from reference.partition.sim import beginnings
-from reference.partition.sim.begun import FIRST_CLIENT, comes_once
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.partition.types import UNDEFINED
-from reference.sim.begun import Mail
-from reference.sim.interning import KnownInput
-from reference.steered.failures import Failure
-from reference.steered.scripts import Script, read
+from kraftcheck.reference.partition.sim import beginnings
+from kraftcheck.reference.partition.sim.begun import FIRST_CLIENT, comes_once
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.sim.begun import Mail
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.scripts import Script, read
+from kraftcheck.traces.counterexamples.moves import make
 from tests.stateful.beginnings import KEPT
-from traces.counterexamples.moves import make
 
 WRITTEN = Path(beginnings.__file__).with_name("shown_by_tlc.py")
 _HEAD = '''\

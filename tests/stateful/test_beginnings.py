@@ -6,7 +6,7 @@ import pytest
 from hypothesis import Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.quorum.types import Constants
+from kraftcheck.reference.quorum.types import Constants
 from tests.stateful import beginnings
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.schedule import Schedule

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from reference.runner.scripted import begin, replay
-from reference.steered.moves import Move
-from reference.steered.scripts import Script
+from kraftcheck.reference.runner.scripted import begin, replay
+from kraftcheck.reference.steered.moves import Move
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.jobs.steered import broken_promise
 from tests.stateful import searching
 from tests.stateful.cluster_machine import (
     CHANGES,
@@ -23,7 +24,6 @@ from tests.stateful.cluster_machine import (
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of
 from tests.stateful.detecting import CHANGING, budget, campaign, search
 from tests.stateful.schedule import Violation
-from traces.jobs.steered import broken_promise
 
 MOST = 80
 """Calm moves: a disk that stalls leaves some to make for ever."""

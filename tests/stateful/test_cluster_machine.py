@@ -12,10 +12,10 @@ import pytest
 from hypothesis import seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.cluster.sim.controllers import REPLAY_AGREES
-from reference.cluster.sim.past import READS_COMMITTED
-from reference.moving.rules import MovingRules
-from reference.steered.moves import Move
+from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES
+from kraftcheck.reference.cluster.sim.past import READS_COMMITTED
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.steered.moves import Move
 from tests.stateful import searching
 from tests.stateful.cluster_machine import ClusterMachine
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
@@ -157,7 +157,7 @@ def test_a_cluster_without_a_controller_gets_nowhere(monkeypatch: pytest.MonkeyP
     schedule = calm(cluster_of())
     monkeypatch.setattr(ClusterSchedule, "ask_controller", lambda *_: None)
     the(schedule.crashes(), "crash broker 0").make()
-    monkeypatch.setattr("reference.cluster.steered.calm.MOVES_TO_PROGRESS", 50)
+    monkeypatch.setattr("kraftcheck.reference.cluster.steered.calm.MOVES_TO_PROGRESS", 50)
     assert "partition" in schedule.progress()
 
 

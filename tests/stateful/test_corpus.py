@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from reference.runner.scripted import replay
-from reference.runner.shrink import failure_of, replayed
-from reference.sim.schedules import read as read_choices
-from reference.steered.failures import REJECTED
-from reference.steered.scripts import read
+from kraftcheck.reference.runner.scripted import replay
+from kraftcheck.reference.runner.shrink import failure_of, replayed
+from kraftcheck.reference.sim.schedules import read as read_choices
+from kraftcheck.reference.steered.failures import REJECTED
+from kraftcheck.reference.steered.scripts import read
+from kraftcheck.traces.counterexamples.relation import Relation, replayed as replayed_by
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.jobs.steered import broken_promise
 from tests.stateful.gifts import KEPT
 from tests.stateful.searching import VERDICTS
-from traces.counterexamples.relation import Relation, replayed as replayed_by
-from traces.jobs.allowed import Allowed
-from traces.jobs.steered import broken_promise
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 MOVES = sorted(CORPUS.glob("*.moves"))

@@ -273,7 +273,7 @@ def test_a_change_of_ones_own_is_searched_for(
     monkeypatch.setattr(measure_detection, "EXAMPLES", 5)
     path = tmp_path / "mine.py"
     path.write_text(
-        "from reference.quorum.rules import QuorumRules\n\n"
+        "from kraftcheck.reference.quorum.rules import QuorumRules\n\n"
         "class Mine(QuorumRules):\n    __slots__ = ()\n\n"
         "    def may_announce_leader(self, row):\n        return row.role == 'Leader'\n"
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reference.partition.messages import CONTROLLER, ElectLeaders, SessionTimeout
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.runner.scripted import Replayed, recorded
-from traces.jobs import checks
-from traces.jobs.columns import Part
+from kraftcheck.reference.partition.messages import CONTROLLER, ElectLeaders, SessionTimeout
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.runner.scripted import Replayed, recorded
+from kraftcheck.traces.jobs import checks
+from kraftcheck.traces.jobs.columns import Part
 
 FIRST = "the controller ElectLeaders election=PREFERRED"
 

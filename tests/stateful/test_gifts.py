@@ -15,15 +15,15 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from kraftcheck import exits, schedules
 from kraftcheck.exits import BadInput
+from kraftcheck.reference.runner.scripted import replay
+from kraftcheck.reference.steered.failures import Failure, StepRejected
+from kraftcheck.reference.steered.scripts import Script, read, write
 from kraftcheck.screen import Screen
-from reference.runner.scripted import replay
-from reference.steered.failures import Failure, StepRejected
-from reference.steered.scripts import Script, read, write
+from kraftcheck.traces.jobs.steered import broken_promise
 from tests.stateful import coverage, gifts, reached, searching
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.test_corpus import MOVES
 from tests.stateful.test_quorum_machine import BUDGET, SEED, buggy
-from traces.jobs.steered import broken_promise
 
 CLUSTER = next(path for path in MOVES if path.name.startswith("cluster-Z41"))
 

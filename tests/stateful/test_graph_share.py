@@ -9,22 +9,22 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.recorded import RecordedSchedule
-from reference.quorum.steered.schedule import Schedule
-from reference.quorum.timers import Timeouts
-from reference.quorum.types import Constants
-from reference.runner.scripted import AnySchedule, Replayed, recorded
-from reference.sim.recorder import Recorder
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
+from kraftcheck.reference.quorum.steered.schedule import Schedule
+from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.runner.scripted import AnySchedule, Replayed, recorded
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.traces.cover.charts import Chart, ChartClass, ChartStore
+from kraftcheck.traces.cover.models import CoverModel
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import CLASSES, Classes
+from kraftcheck.traces.jobs.step_frames import INIT
 from tests.stateful import graph_share, reached
 from tests.stateful.graph_share import firsts, note_steps, report
-from traces.cover.charts import Chart, ChartClass, ChartStore
-from traces.cover.models import CoverModel
-from traces.jobs.columns import Part
-from traces.jobs.distinct import CLASSES, Classes
-from traces.jobs.step_frames import INIT
 
 VOTERS = Constants((0, 1, 2), 2)
 MOVES = 150

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.clients import promises
-from reference.partition.messages import CLIENTS, BrokerCrash
-from reference.partition.sim.options import ACKS, PartitionOptions
+from kraftcheck.reference.clients import promises
+from kraftcheck.reference.partition.messages import CLIENTS, BrokerCrash
+from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions
 from tests.reference.clients.tables import another_table
 from tests.stateful import searching
 from tests.stateful.partition_machine import PartitionMachine

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import settings
 
 from kraftcheck import exits, schedules
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.runner.scripted import begin, replay
+from kraftcheck.reference.steered.failures import Violation
+from kraftcheck.reference.steered.plain import AGAIN, HELD, LOST, begun
+from kraftcheck.reference.steered.scripts import Script, read, write
 from kraftcheck.screen import Screen
-from reference.kit.protocol import Protocol
-from reference.protocols import parts_of
-from reference.runner.scripted import begin, replay
-from reference.steered.failures import Violation
-from reference.steered.plain import AGAIN, HELD, LOST, begun
-from reference.steered.scripts import Script, read, write
+from kraftcheck.traces.jobs.steered import broken_promise
 from tests.stateful import searching
 from tests.stateful.detecting import PLAIN, budget, search, shrunk
 from tests.stateful.plain_machine import machine_of
-from traces.jobs.steered import broken_promise
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.known_bugs.own_rules import known, read_rules
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.steered.failures import Violation
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.steered.failures import Violation
 
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"
 FIRST = "broker 0 ProduceRequest K>0 client=1 values=1"

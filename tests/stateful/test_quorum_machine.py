@@ -11,14 +11,14 @@ import pytest
 from hypothesis import Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.bugs.catalog import bug
-from reference.quorum.messages import Crash, Restart, VoteRequest
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Row
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.quorum.messages import Crash, Restart, VoteRequest
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Row
+from kraftcheck.traces.jobs.steered import broken_promise
 from tests.stateful import searching
 from tests.stateful.machine import Move, QuorumMachine
 from tests.stateful.schedule import NoProgress, Schedule, Violation
-from traces.jobs.steered import broken_promise
 
 
 @pytest.mark.slow

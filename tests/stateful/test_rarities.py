@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.steered import schedule as steered
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.sim.memo import Memos
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.steered import schedule as steered
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.sim.memo import Memos
 from tests.stateful import reached
 
 DROP = (

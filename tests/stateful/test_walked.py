@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from reference.kit.cover import Result
-from reference.partition.messages import (
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
     SendRegistration,
 )
-from reference.partition.sim.beginnings import walks
-from reference.partition.types import UNDEFINED
-from reference.runner.run import simulate_genomes
-from reference.sim.genomes import Genome
+from kraftcheck.reference.partition.sim.beginnings import walks
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.runner.run import simulate_genomes
+from kraftcheck.reference.sim.genomes import Genome
+from kraftcheck.traces.cover.charts import ChartStore
+from kraftcheck.traces.cover.matching import Step
+from kraftcheck.traces.cover.models import read_covers
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import Classes
 from tests.stateful import walked
-from traces.cover.charts import ChartStore
-from traces.cover.matching import Step
-from traces.cover.models import read_covers
-from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes
 
 GRAPHS = ("partition-three-isr", "partition-three-record", "partition-three-crash")
 REACHED = {

@@ -19,24 +19,24 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.partition.cover.composition import Clients, PartitionComposition
-from reference.partition.messages import (
+from kraftcheck.reference.partition.cover.composition import Clients, PartitionComposition
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     MESSAGES,
     ControllerRequestTimeout,
     MetadataUpdate,
     ProduceRequest,
 )
-from reference.partition.sim import beginnings
-from reference.partition.sim.begun import UNCAUSED, comes_once
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.types import INITIAL_OFFSET
+from kraftcheck.reference.partition.sim import beginnings
+from kraftcheck.reference.partition.sim.begun import UNCAUSED, comes_once
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.types import INITIAL_OFFSET
+from kraftcheck.traces.cover.charts import keys_of
+from kraftcheck.traces.cover.matching import ABSENT, Matcher, Step
+from kraftcheck.traces.cover.models import CoverModel, dump_graph, of_scenario, read_covers, select
 from tests.stateful.shown_by_tlc import Told
 from tla_utils.covering_classes import cover_classes
-from traces.cover.charts import keys_of
-from traces.cover.matching import ABSENT, Matcher, Step
-from traces.cover.models import CoverModel, dump_graph, of_scenario, read_covers, select
 
 WRITTEN = Path(beginnings.__file__).with_name("walked.py")
 TIER: Final = "campaign"

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 import pytest
 
-from live.cluster import Cluster
-from system import children
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.osutil import children
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc who is there")
 
@@ -116,7 +116,7 @@ IDLE = """
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from system.children import end_with_parent
+from kraftcheck.osutil.children import end_with_parent
 if __name__ == "__main__":
     with ProcessPoolExecutor(2, get_context("spawn"), end_with_parent) as pool:
         list(pool.map(time.sleep, [0.5, 0.5]))
@@ -172,7 +172,7 @@ case "$*" in *kafka.Kafka*) echo Kafka Server started; exec sleep 600 ;; esac
 CLUSTER = f"""
 import sys, time
 from pathlib import Path
-from live import cluster
+from kraftcheck.live import cluster
 cluster.JVM, cluster.program = ("-c", {BROKER!r}), lambda name: "sh"
 cluster.libraries = lambda: Path("jars")
 cluster.Cluster._refuse_taken_ports = lambda self: None
@@ -213,7 +213,7 @@ def test_nodes_of_a_cluster_end_with_their_driver_unless_they_are_to_last(
 
 GUARDED = """
 import subprocess, sys, time
-from system import children
+from kraftcheck.osutil import children
 def sleeper():
     return children.started(["sleep", "600"], stdout=subprocess.DEVNULL)
 with sleeper() as kept:
@@ -254,7 +254,7 @@ def test_the_guard_kills_what_is_left_and_no_other(
 
 AT_ONCE = """
 import os
-from system import children
+from kraftcheck.osutil import children
 with children.started(["sleep", "600"]):
     os.kill(os.getpid(), 9)
 """
@@ -304,7 +304,7 @@ def test_a_child_that_is_fed_reads_what_is_written() -> None:
 def test_a_block_that_is_never_left_ends_with_the_process_and_says_nothing() -> None:
     """As of a generator that holds a child: it is closed when there is no guard left to tell."""
     code = (
-        "from system import children\n"
+        "from kraftcheck.osutil import children\n"
         "def held():\n"
         "    with children.started(['sleep', '600']) as child:\n"
         "        yield child\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from system.commands import PROTOCOLS, command, protocol_folders
+from kraftcheck.osutil.commands import PROTOCOLS, command, protocol_folders
 
 
 def test_a_command_has_words_as_a_shell_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:

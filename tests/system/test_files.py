@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from system import files
+from kraftcheck.osutil import files
 
 
 def refusal(path: Path, most: int = files.FILE_MAX) -> tuple[int | None, str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from traces.formats.detect import Unrecognised
-from traces.history import HistoryError
+from kraftcheck.traces.formats.detect import Unrecognised
+from kraftcheck.traces.history import HistoryError
 
 
 def test_a_refusal_comes_back_from_another_process() -> None:

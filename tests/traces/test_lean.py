@@ -22,5 +22,5 @@ def said(first: str) -> list[str]:
 
 def test_pandas_is_imported_where_it_is_called_for_only() -> None:
     """The second is the canary: without our word Arrow imports it."""
-    assert said("import traces.schema") == ["False", "3"]
+    assert said("import kraftcheck.traces.schema") == ["False", "3"]
     assert said("") == ["True", "3"]

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.runner.run import taken
+from kraftcheck.reference.runner.scripted import begin
+from kraftcheck.reference.runner.shrink import replayed
+from kraftcheck.reference.sim.schedules import Schedule, read
+from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.plain import PlainSchedule
+from kraftcheck.traces.counterexamples.moves import make
+from kraftcheck.traces.counterexamples.retold import retold
 from kraftcheck.witness.quorum import retold as retold_voters
-from reference.protocols import PROTOCOLS
-from reference.runner.run import taken
-from reference.runner.scripted import begin
-from reference.runner.shrink import replayed
-from reference.sim.schedules import Schedule, read
-from reference.steered.failures import Failure
-from reference.steered.plain import PlainSchedule
-from traces.counterexamples.moves import make
-from traces.counterexamples.retold import retold
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 CHOICES = sorted(CORPUS.glob("*.schedule"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces import schema
+from kraftcheck.traces import schema
 
 
 def test_every_field_says_what_it_means() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.sealed import DocumentError, Unsealed, read_document, sealed, unsealed
+from kraftcheck.traces.sealed import DocumentError, Unsealed, read_document, sealed, unsealed
 
 DOCUMENTS = [b"{}", b'{"a": 1}', b'{\n  "a": {"b": [1, 2]}\n}\n']
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from traces import schema, store
-from traces.schema import PartTables, TraceError
-from traces.store import Campaign
+from kraftcheck.traces import schema, store
+from kraftcheck.traces.schema import PartTables, TraceError
+from kraftcheck.traces.store import Campaign
 
 CAMPAIGN = Campaign(scenario="quorum", seed=7, runs=4)
 STATISTICS = {field.name: 0 for field in schema.STATISTICS}

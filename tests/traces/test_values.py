@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from kraftcheck.traces.formats.edn import Keyword, Symbol
+from kraftcheck.traces.values import FALSE, TRUE, Map, Real, Word, edn_text, name, typed
 from tests.traces.checkers.calls import call
-from traces.formats.edn import Keyword, Symbol
-from traces.values import FALSE, TRUE, Map, Real, Word, edn_text, name, typed
 
 NAN = float("nan")
 APART: tuple[Any, ...] = (

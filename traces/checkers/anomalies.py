@@ -19,15 +19,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers import certificates
-from traces.checkers.anomalies_moves import move_anomalies
-from traces.checkers.anomalies_values import value_anomalies
-from traces.checkers.columns import Ints, LogBatch
-from traces.checkers.findings import NOBODY, Finding, finding
-from traces.checkers.log import Found, Judgement
-from traces.checkers.owners import Clash
-from traces.checkers.verdict import Certificate
-from traces.checkers.version_order import version_order
+from kraftcheck.traces.checkers import certificates
+from kraftcheck.traces.checkers.anomalies_moves import move_anomalies
+from kraftcheck.traces.checkers.anomalies_values import value_anomalies
+from kraftcheck.traces.checkers.columns import Ints, LogBatch
+from kraftcheck.traces.checkers.findings import NOBODY, Finding, finding
+from kraftcheck.traces.checkers.log import Found, Judgement
+from kraftcheck.traces.checkers.owners import Clash
+from kraftcheck.traces.checkers.verdict import Certificate
+from kraftcheck.traces.checkers.version_order import version_order
 
 JEPSEN: Final[dict[str, str]] = {
     "G1a": "a record was read whose append had failed (an aborted read)",

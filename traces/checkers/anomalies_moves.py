@@ -19,9 +19,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import DID, FAILED, FETCH, Flags, Ints, LogBatch, by_process, indices
-from traces.checkers.findings import Finding, finding
-from traces.checkers.version_order import NOWHERE, VersionOrder
+from kraftcheck.traces.checkers.columns import (
+    DID,
+    FAILED,
+    FETCH,
+    Flags,
+    Ints,
+    LogBatch,
+    by_process,
+    indices,
+)
+from kraftcheck.traces.checkers.findings import Finding, finding
+from kraftcheck.traces.checkers.version_order import NOWHERE, VersionOrder
 
 _NONE = np.zeros(0, np.int64)
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from traces.checkers.columns import DID, FAILED, Ints, LogBatch, indices
-from traces.checkers.findings import NOBODY, Finding, finding
-from traces.checkers.version_order import NOWHERE, VersionOrder
+from kraftcheck.traces.checkers.columns import DID, FAILED, Ints, LogBatch, indices
+from kraftcheck.traces.checkers.findings import NOBODY, Finding, finding
+from kraftcheck.traces.checkers.version_order import NOWHERE, VersionOrder
 
 
 def value_anomalies(batch: LogBatch, order: VersionOrder) -> Iterator[Finding]:

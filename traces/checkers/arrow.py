@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traces.checkers.columns import (
+from kraftcheck.traces.checkers.columns import (
     CODES,
     DID,
     EARLIEST,
@@ -36,7 +36,7 @@ from traces.checkers.columns import (
     Reads,
     indices,
 )
-from traces.schema import OPERATIONS
+from kraftcheck.traces.schema import OPERATIONS
 
 CONTROL: Final = 0
 """The value of a record that the log itself wrote."""

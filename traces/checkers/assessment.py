@@ -17,14 +17,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from reference.clients.promises import Level, Promise
-from traces.checkers import log
-from traces.checkers.anomalies import JEPSEN, OURS, Anomalies, anomalies_of
-from traces.checkers.certificates import certificate_of
-from traces.checkers.columns import Flags, LogBatch
-from traces.checkers.findings import EXAMPLES_MAX
-from traces.checkers.levels import levels_of, staleness
-from traces.checkers.verdict import (
+from kraftcheck.reference.clients.promises import Level, Promise
+from kraftcheck.traces.checkers import log
+from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS, Anomalies, anomalies_of
+from kraftcheck.traces.checkers.certificates import certificate_of
+from kraftcheck.traces.checkers.columns import Flags, LogBatch
+from kraftcheck.traces.checkers.findings import EXAMPLES_MAX
+from kraftcheck.traces.checkers.levels import levels_of, staleness
+from kraftcheck.traces.checkers.verdict import (
     HOLDS,
     INCONCLUSIVE,
     UNKNOWN,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from reference.clients.promises import Level, Promise
-from traces.checkers.circles import circles
-from traces.checkers.consumed import inputs, torn_offsets
-from traces.checkers.fates import Fates, fates_of, torn, zombies
-from traces.checkers.findings import Broken, told
-from traces.checkers.transactions import Transactions
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+from kraftcheck.reference.clients.promises import Level, Promise
+from kraftcheck.traces.checkers.circles import circles
+from kraftcheck.traces.checkers.consumed import inputs, torn_offsets
+from kraftcheck.traces.checkers.fates import Fates, fates_of, torn, zombies
+from kraftcheck.traces.checkers.findings import Broken, told
+from kraftcheck.traces.checkers.transactions import Transactions
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 
 ACROSS: Final[dict[str, str]] = {
     "unstable-fate": "one fetch shows a record of a transaction, and another passes over it",

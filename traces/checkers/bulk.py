@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from reference.clients.promises import Configuration
-from traces.checkers import members
-from traces.checkers.columns import (
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.traces.checkers import members
+from kraftcheck.traces.checkers.columns import (
     CODES,
     DID,
     EARLIEST,
@@ -36,8 +36,8 @@ from traces.checkers.columns import (
     Reads,
     indices,
 )
-from traces.checkers.members import NONE, Builder, Commits, Members, Polled, Processed
-from traces.history import (
+from kraftcheck.traces.checkers.members import NONE, Builder, Commits, Members, Polled, Processed
+from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
     LOG_OPERATIONS,
@@ -45,7 +45,7 @@ from traces.history import (
     OK,
     READ_UNCOMMITTED,
 )
-from traces.rows import NULL, OFFSETS, Rows, Words, history_of, operation_numbers
+from kraftcheck.traces.rows import NULL, OFFSETS, Rows, Words, history_of, operation_numbers
 
 RARE: Final = (*CALLBACKS, "leave", "committed", "subscribe", "crash")
 ASSIGNMENTS: Final = ("assign", "subscribe", "crash")

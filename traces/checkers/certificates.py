@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch, from_history
-from traces.checkers.log import BROKEN, MODEL, Judgement, judge
-from traces.checkers.owners import Clash
-from traces.checkers.records import Records
-from traces.checkers.segments import BEFORE
-from traces.checkers.unplaced import culprit
-from traces.checkers.verdict import Certificate, Verdict
-from traces.history import History
-from traces.values import name
+from kraftcheck.traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch, from_history
+from kraftcheck.traces.checkers.log import BROKEN, MODEL, Judgement, judge
+from kraftcheck.traces.checkers.owners import Clash
+from kraftcheck.traces.checkers.records import Records
+from kraftcheck.traces.checkers.segments import BEFORE
+from kraftcheck.traces.checkers.unplaced import culprit
+from kraftcheck.traces.checkers.verdict import Certificate, Verdict
+from kraftcheck.traces.history import History
+from kraftcheck.traces.values import name
 
 VALUE_MAX = 60
 

@@ -15,23 +15,30 @@ from typing import Final
 
 import msgspec
 
-from reference.clients.promises import NOTHING, Configuration, Envelope, Level, Promise, promised
-from traces.checkers import bulk, log, models, search
-from traces.checkers.assessment import Part, Report, assess, name_of, worst
-from traces.checkers.atomicity import Atomicity, judged
-from traces.checkers.columns import LogBatch, from_history
-from traces.checkers.coordinated import group_log
-from traces.checkers.findings import Broken
-from traces.checkers.groups import Rebalancing, judged as rebalanced
-from traces.checkers.members import Members, members_of
-from traces.checkers.refusals import Limits, refusals
-from traces.checkers.sequential import Model
-from traces.checkers.settled import ended_once, settled, told_in_steps
-from traces.checkers.transactions import transactions_of
-from traces.checkers.verdict import HOLDS, Verdict
-from traces.grouplog import Entry
-from traces.history import CALLBACKS, History
-from traces.rows import Rows
+from kraftcheck.reference.clients.promises import (
+    NOTHING,
+    Configuration,
+    Envelope,
+    Level,
+    Promise,
+    promised,
+)
+from kraftcheck.traces.checkers import bulk, log, models, search
+from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, worst
+from kraftcheck.traces.checkers.atomicity import Atomicity, judged
+from kraftcheck.traces.checkers.columns import LogBatch, from_history
+from kraftcheck.traces.checkers.coordinated import group_log
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.groups import Rebalancing, judged as rebalanced
+from kraftcheck.traces.checkers.members import Members, members_of
+from kraftcheck.traces.checkers.refusals import Limits, refusals
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.settled import ended_once, settled, told_in_steps
+from kraftcheck.traces.checkers.transactions import transactions_of
+from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
+from kraftcheck.traces.grouplog import Entry
+from kraftcheck.traces.history import CALLBACKS, History
+from kraftcheck.traces.rows import Rows
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
 """In the units of histories that have a clock."""

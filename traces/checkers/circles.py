@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traces.checkers.columns import Ints, indices
-from traces.checkers.fates import Fates
-from traces.checkers.findings import Broken
-from traces.checkers.transactions import NONE, Transactions
-from traces.checkers.verdict import Certificate
+from kraftcheck.traces.checkers.columns import Ints, indices
+from kraftcheck.traces.checkers.fates import Fates
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.transactions import NONE, Transactions
+from kraftcheck.traces.checkers.verdict import Certificate
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -23,9 +23,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.clients.promises import Compaction
-from traces.checkers.compaction import Keys, keys_of
-from traces.history import CALLBACKS, FAIL, INDETERMINATE, LOG_OPERATIONS, OK, History, Operation
+from kraftcheck.reference.clients.promises import Compaction
+from kraftcheck.traces.checkers.compaction import Keys, keys_of
+from kraftcheck.traces.history import (
+    CALLBACKS,
+    FAIL,
+    INDETERMINATE,
+    LOG_OPERATIONS,
+    OK,
+    History,
+    Operation,
+)
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int8]

@@ -18,11 +18,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, Flags, Ints, indices
-from traces.checkers.fates import Fates
-from traces.checkers.findings import Broken
-from traces.checkers.transactions import ABORTED, COMMITTED, NONE, Transactions
-from traces.checkers.verdict import Certificate, shown
+from kraftcheck.traces.checkers.columns import NEVER, Flags, Ints, indices
+from kraftcheck.traces.checkers.fates import Fates
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.transactions import ABORTED, COMMITTED, NONE, Transactions
+from kraftcheck.traces.checkers.verdict import Certificate, shown
 
 
 def torn_offsets(f: Fates) -> Broken:

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, Flags, Ints
-from traces.checkers.findings import Broken
-from traces.checkers.members import NONE, Members
-from traces.checkers.verdict import Certificate
-from traces.grouplog import Entry
+from kraftcheck.traces.checkers.columns import NEVER, Flags, Ints
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.members import NONE, Members
+from kraftcheck.traces.checkers.verdict import Certificate
+from kraftcheck.traces.grouplog import Entry
 
 REMOVED, GAVE_UP, UNASKED, HAS = "removed", "gave up", "unasked", "has"
 """How a member's time with a partition ended in the log. UNASKED: its group went back to the

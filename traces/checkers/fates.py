@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
-from traces.checkers.findings import Broken
-from traces.checkers.transactions import COMMITTED, NONE, Transactions
-from traces.checkers.verdict import Certificate, shown
+from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.transactions import COMMITTED, NONE, Transactions
+from kraftcheck.traces.checkers.verdict import Certificate, shown
 
 
 class Fates(NamedTuple):

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from traces.checkers.columns import EARLIEST, FETCH, Appends, Ints, LogBatch, indices
-from traces.checkers.compaction import successors
-from traces.checkers.owners import TAKEN, Owners
-from traces.checkers.segments import ENDLESS, NONE, ZERO, join
+from kraftcheck.traces.checkers.columns import EARLIEST, FETCH, Appends, Ints, LogBatch, indices
+from kraftcheck.traces.checkers.compaction import successors
+from kraftcheck.traces.checkers.owners import TAKEN, Owners
+from kraftcheck.traces.checkers.segments import ENDLESS, NONE, ZERO, join
 
 
 class Fetches(Owners):

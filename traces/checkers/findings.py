@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from reference.clients.promises import Level, Promise
-from traces.checkers.columns import Ints
-from traces.checkers.verdict import Anomaly, Certificate
+from kraftcheck.reference.clients.promises import Level, Promise
+from kraftcheck.traces.checkers.columns import Ints
+from kraftcheck.traces.checkers.verdict import Anomaly, Certificate
 
 NOBODY = -1
 EXAMPLES_MAX: Final = 5

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from reference.clients.promises import Level, Promise, Reset
-from traces.checkers.coordinated import (
+from kraftcheck.reference.clients.promises import Level, Promise, Reset
+from kraftcheck.traces.checkers.coordinated import (
     GroupLog,
     fenced,
     idle,
@@ -17,11 +17,11 @@ from traces.checkers.coordinated import (
     ungiven,
     unwritten,
 )
-from traces.checkers.findings import Broken, told
-from traces.checkers.members import Members
-from traces.checkers.ownership import overlaps, stuck, unowned
-from traces.checkers.progress import commits, committed, skipped, starts
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+from kraftcheck.traces.checkers.findings import Broken, told
+from kraftcheck.traces.checkers.members import Members
+from kraftcheck.traces.checkers.ownership import overlaps, stuck, unowned
+from kraftcheck.traces.checkers.progress import commits, committed, skipped, starts
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 
 GROUPS: Final[dict[str, str]] = {
     "skipped-record": "a group committed beyond a record that none of its members was shown",

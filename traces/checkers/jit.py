@@ -34,8 +34,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
-from traces.checkers.sequential import REFUSED, Effect, Model
-from traces.history import INDETERMINATE, Operation
+from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model
+from kraftcheck.traces.history import INDETERMINATE, Operation
 
 _REFUSED: Final = -1
 NEVER: Final = 1 << 62

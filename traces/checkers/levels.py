@@ -25,15 +25,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from reference.clients.promises import Level
-from traces.checkers import scans
-from traces.checkers.columns import EARLIEST, FETCH, Flags, Ints
-from traces.checkers.log import BROKEN, HELD, Judgement
-from traces.checkers.owners import TAKEN
-from traces.checkers.records import Records
-from traces.checkers.scans import Scan
-from traces.checkers.segments import ENDLESS
-from traces.checkers.unplaced import Laws, unplaced
+from kraftcheck.reference.clients.promises import Level
+from kraftcheck.traces.checkers import scans
+from kraftcheck.traces.checkers.columns import EARLIEST, FETCH, Flags, Ints
+from kraftcheck.traces.checkers.log import BROKEN, HELD, Judgement
+from kraftcheck.traces.checkers.owners import TAKEN
+from kraftcheck.traces.checkers.records import Records
+from kraftcheck.traces.checkers.scans import Scan
+from kraftcheck.traces.checkers.segments import ENDLESS
+from kraftcheck.traces.checkers.unplaced import Laws, unplaced
 
 
 class Staleness(NamedTuple):

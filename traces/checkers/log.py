@@ -29,15 +29,15 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.clients.promises import Configuration
-from traces.checkers import scans
-from traces.checkers.columns import Flags, Ints, LogBatch, indices
-from traces.checkers.records import Records, records_of
-from traces.checkers.scans import Scan
-from traces.checkers.sessions import Sessions, sessions
-from traces.checkers.unplaced import LINEARIZABLE, Laws, unplaced
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.history import History
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.traces.checkers import scans
+from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch, indices
+from kraftcheck.traces.checkers.records import Records, records_of
+from kraftcheck.traces.checkers.scans import Scan
+from kraftcheck.traces.checkers.sessions import Sessions, sessions
+from kraftcheck.traces.checkers.unplaced import LINEARIZABLE, Laws, unplaced
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.history import History
 
 MODEL: Final = "partition-log"
 

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, answered, tabled
-from traces.history import (
+from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, answered, tabled
+from kraftcheck.traces.history import (
     ASSIGNED,
     CALLBACKS,
     COMMIT,

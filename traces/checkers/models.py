@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from traces.checkers.partition_log import PartitionLog
-from traces.checkers.sequential import REFUSED, Effect, Model, answer
-from traces.history import FAIL, INDETERMINATE, Operation
-from traces.values import Real, typed
+from kraftcheck.traces.checkers.partition_log import PartitionLog
+from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model, answer
+from kraftcheck.traces.history import FAIL, INDETERMINATE, Operation
+from kraftcheck.traces.values import Real, typed
 
 
 class Register(Model):

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
-from traces.checkers.members import Members
+from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
+from kraftcheck.traces.checkers.members import Members
 
 _BEFORE: Final = -(1 << 62)
 PAIRS_MAX: Final = 1 << 20

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from traces.checkers.sequential import REFUSED, Model
-from traces.history import OK, Operation
+from kraftcheck.traces.checkers.sequential import REFUSED, Model
+from kraftcheck.traces.history import OK, Operation
 
 NOTHING: Final = 0
 """A record that a reader gets past and is not shown."""

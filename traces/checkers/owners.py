@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import (
+from kraftcheck.traces.checkers.columns import (
     DID,
     FAILED,
     Appends,
@@ -21,7 +21,7 @@ from traces.checkers.columns import (
     Reads,
     indices,
 )
-from traces.checkers.segments import (
+from kraftcheck.traces.checkers.segments import (
     BEFORE,
     ENDLESS,
     NONE,

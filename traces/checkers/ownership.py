@@ -26,11 +26,11 @@ from typing import Final
 
 import numpy as np
 
-from traces.checkers.columns import Flags, Ints, indices
-from traces.checkers.coordinated import GAVE_UP, REMOVED, UNASKED, GroupLog, decided
-from traces.checkers.findings import Broken
-from traces.checkers.members import GIVEN_UP, NONE, Members
-from traces.checkers.verdict import Certificate
+from kraftcheck.traces.checkers.columns import Flags, Ints, indices
+from kraftcheck.traces.checkers.coordinated import GAVE_UP, REMOVED, UNASKED, GroupLog, decided
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.members import GIVEN_UP, NONE, Members
+from kraftcheck.traces.checkers.verdict import Certificate
 
 _OVERLAPS: Final = ("double-ownership", "overlap", "zombie-overlap")
 _OF_ORDERLY: Final = {

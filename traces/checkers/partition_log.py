@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from traces.checkers.sequential import REFUSED, Effect, Model
-from traces.history import OK, Operation
+from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model
+from kraftcheck.traces.history import OK, Operation
 
 
 class PartitionLog(Model):

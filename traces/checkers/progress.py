@@ -24,12 +24,12 @@ from functools import partial
 
 import numpy as np
 
-from reference.clients.promises import Reset
-from traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
-from traces.checkers.findings import Broken
-from traces.checkers.members import NONE, TAKEN, Members
-from traces.checkers.offsets import Reads, justified
-from traces.checkers.verdict import Certificate
+from kraftcheck.reference.clients.promises import Reset
+from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.members import NONE, TAKEN, Members
+from kraftcheck.traces.checkers.offsets import Reads, justified
+from kraftcheck.traces.checkers.verdict import Certificate
 
 
 def committed(m: Members) -> Iterator[Broken]:

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import Flags, Ints, LogBatch, check_batch
-from traces.checkers.fetches import Fetches, values_at
-from traces.checkers.owners import Clash
+from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch, check_batch
+from kraftcheck.traces.checkers.fetches import Fetches, values_at
+from kraftcheck.traces.checkers.owners import Clash
 
 
 class Records(NamedTuple):

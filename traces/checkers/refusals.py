@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from traces.checkers.findings import Broken
-from traces.checkers.verdict import Certificate, shown
-from traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.verdict import Certificate, shown
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 REFUSALS: Final = (
     "INVALID_TXN_STATE",

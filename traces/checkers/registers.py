@@ -26,10 +26,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from traces.checkers.models import CasRegister, Register
-from traces.checkers.sequential import Model
-from traces.checkers.verdict import HOLDS, VIOLATED, Certificate, Verdict, shown
-from traces.history import INDETERMINATE, Operation
+from kraftcheck.traces.checkers.models import CasRegister, Register
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED, Certificate, Verdict, shown
+from kraftcheck.traces.history import INDETERMINATE, Operation
 
 _EVER: Final = np.iinfo(np.int64).max
 _BEFORE: Final = np.iinfo(np.int64).min

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import EARLIEST, FETCH, Ints, indices
-from traces.checkers.records import Records
-from traces.checkers.segments import BEFORE, ENDLESS
+from kraftcheck.traces.checkers.columns import EARLIEST, FETCH, Ints, indices
+from kraftcheck.traces.checkers.records import Records
+from kraftcheck.traces.checkers.segments import BEFORE, ENDLESS
 
 
 class Scan:

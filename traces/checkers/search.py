@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from traces.checkers import registers, witness
-from traces.checkers.jit import Compiled, Failure, Gave, Search
-from traces.checkers.sequential import Effect, Model
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict, shown
-from traces.history import FAIL, INDETERMINATE, History, HistoryError, Operation
+from kraftcheck.traces.checkers import registers, witness
+from kraftcheck.traces.checkers.jit import Compiled, Failure, Gave, Search
+from kraftcheck.traces.checkers.sequential import Effect, Model
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict, shown
+from kraftcheck.traces.history import FAIL, INDETERMINATE, History, HistoryError, Operation
 
 WIDTHS: Final = (128, 4096)
 """How many configurations are kept, one attempt after the other; then as many as are allowed."""

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, Ints, LogBatch, indices
+from kraftcheck.traces.checkers.columns import NEVER, Ints, LogBatch, indices
 
 ENDLESS: Final = np.int64(NEVER)
 """Later than every time, after shifting too."""

@@ -40,7 +40,7 @@ import enum
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Final
 
-from traces.history import INDETERMINATE, OK, Operation
+from kraftcheck.traces.history import INDETERMINATE, OK, Operation
 
 
 class Refusal(enum.Enum):

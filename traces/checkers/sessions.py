@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import FAILED, LATEST, Ints, by_process
-from traces.checkers.records import Records
+from kraftcheck.traces.checkers.columns import FAILED, LATEST, Ints, by_process
+from kraftcheck.traces.checkers.records import Records
 
 
 class Sessions(NamedTuple):

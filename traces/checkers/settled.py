@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from traces.history import (
+from kraftcheck.traces.history import (
     ABORT,
     COMMIT,
     FAIL,

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import (
+from kraftcheck.traces.checkers.columns import (
     DID,
     FETCH,
     MAY,

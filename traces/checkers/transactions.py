@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import (
+from kraftcheck.traces.checkers.columns import (
     NEVER,
     UNKNOWN,
     Codes,
@@ -25,8 +25,8 @@ from traces.checkers.columns import (
     sessions_of,
     tabled,
 )
-from traces.checkers.settled import told_in_steps
-from traces.history import (
+from kraftcheck.traces.checkers.settled import told_in_steps
+from kraftcheck.traces.history import (
     CALLBACKS,
     COMMIT,
     FAIL,

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import (
+from kraftcheck.traces.checkers.columns import (
     DID,
     EARLIEST,
     FAILED,
@@ -28,10 +28,10 @@ from traces.checkers.columns import (
     Ints,
     indices,
 )
-from traces.checkers.owners import TAKEN
-from traces.checkers.records import Records, values_of
-from traces.checkers.segments import BEFORE, ENDLESS
-from traces.checkers.sessions import in_order, known_before
+from kraftcheck.traces.checkers.owners import TAKEN
+from kraftcheck.traces.checkers.records import Records, values_of
+from kraftcheck.traces.checkers.segments import BEFORE, ENDLESS
+from kraftcheck.traces.checkers.sessions import in_order, known_before
 
 _FAR: Final = np.iinfo(np.int64).max
 

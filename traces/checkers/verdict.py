@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from traces.values import edn_text
+from kraftcheck.traces.values import edn_text
 
 HOLDS: Final = "holds"
 VIOLATED: Final = "violated"

@@ -20,8 +20,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import DID, EARLIEST, FAILED, UNKNOWN, Flags, Ints, LogBatch, indices
-from traces.checkers.compaction import Keys, successors
+from kraftcheck.traces.checkers.columns import (
+    DID,
+    EARLIEST,
+    FAILED,
+    UNKNOWN,
+    Flags,
+    Ints,
+    LogBatch,
+    indices,
+)
+from kraftcheck.traces.checkers.compaction import Keys, successors
 
 NOWHERE = -1
 DENSE = 8

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from traces.checkers.jit import NEVER, Call, Chain, Compiled
-from traces.checkers.sequential import REFUSED, Effect, Model
-from traces.history import INDETERMINATE, Operation
+from kraftcheck.traces.checkers.jit import NEVER, Call, Chain, Compiled
+from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model
+from kraftcheck.traces.history import INDETERMINATE, Operation
 
 Place = tuple[int, int, int]
 """After how many changes of state, before or at (0) or after (1) it, and a tie-break."""

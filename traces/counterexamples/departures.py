@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.bugs.catalog import handlers_for
-from reference.kit.protocol import Handlers
-from reference.runner.run import Run, Taken
-from reference.steered.moves import NodeStep
-from traces.jobs.canonical import Step
+from kraftcheck.reference.bugs.catalog import handlers_for
+from kraftcheck.reference.kit.protocol import Handlers
+from kraftcheck.reference.runner.run import Run, Taken
+from kraftcheck.reference.steered.moves import NodeStep
+from kraftcheck.traces.jobs.canonical import Step
 
 
 class Departures:

@@ -11,14 +11,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.traces.counterexamples.readings import asked_with_of
 from tla_utils import Manifest, Model, ToolError
 from tla_utils.definitions import definitions
 from tla_utils.output import State
 from tla_utils.settings import constants_of
-from traces.counterexamples.readings import asked_with_of
 
 
 def ending(manifest: Manifest, model: Model, name: str | None, states: Sequence[State]) -> str:

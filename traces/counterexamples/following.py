@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from reference.protocols import PROTOCOLS
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.traces.counterexamples.readings import module_of
+from kraftcheck.traces.counterexamples.search import Allowed, Beginning, Essence, Limits, Made, find
 from tla_utils import State, ToolError
-from traces.counterexamples.readings import module_of
-from traces.counterexamples.search import Allowed, Beginning, Essence, Limits, Made, find
 
 _MODULES: Final = [
     module

@@ -15,11 +15,11 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
-from reference.runner.scripted import begin, in_the_end
-from reference.steered.failures import REJECTED, Failure
-from reference.steered.scripts import Script
-from traces.counterexamples.moves import make_alike
-from traces.jobs.steered import broken_promise
+from kraftcheck.reference.runner.scripted import begin, in_the_end
+from kraftcheck.reference.steered.failures import REJECTED, Failure
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.counterexamples.moves import make_alike
+from kraftcheck.traces.jobs.steered import broken_promise
 
 Runner: TypeAlias = Callable[[Script, Sequence[str]], tuple[tuple[str, ...], Failure | None]]
 """The moves that were possible, up to the first failure, and that failure."""

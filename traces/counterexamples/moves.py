@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reference.runner.scripted import begin
-from reference.steered.failures import Failure
-from reference.steered.moves import Move, Steered
-from reference.steered.scripts import Script
-from traces.counterexamples.search import Made
+from kraftcheck.reference.runner.scripted import begin
+from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.moves import Move, Steered
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.counterexamples.search import Made
 
 
 class Line(NamedTuple):

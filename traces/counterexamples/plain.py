@@ -19,20 +19,20 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.kit.dispatch import snake
-from reference.kit.protocol import Protocol
-from reference.runner.run import Run, simulate_run
-from reference.sim.choices import Choice, RecordingChooser, ReplayChooser, StreamName
-from reference.sim.interning import KnownInput
-from reference.sim.memo import State, Step
-from reference.sim.plain import LATE, STRICT, PlainMemo, options_of
-from reference.sim.schedules import Schedule
+from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.runner.run import Run, simulate_run
+from kraftcheck.reference.sim.choices import Choice, RecordingChooser, ReplayChooser, StreamName
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.plain import LATE, STRICT, PlainMemo, options_of
+from kraftcheck.reference.sim.schedules import Schedule
+from kraftcheck.traces.counterexamples.readings import Reading, reading_of
+from kraftcheck.traces.jobs.abstraction import Abstraction, constant_name
 from tla_utils import ToolError, Value
 from tla_utils.output import State as Shown
 from tla_utils.settings import constants_of
 from tla_utils.values import Function
-from traces.counterexamples.readings import Reading, reading_of
-from traces.jobs.abstraction import Abstraction, constant_name
 
 NETWORK = "network"
 ALWAYS = 999

@@ -17,17 +17,17 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from reference.bugs.catalog import handlers_for
-from reference.kit.protocol import Handlers
-from reference.runner.scripted import Replayed, begin, replay
-from reference.steered.failures import REJECTED, Failure, StepRejected
-from reference.steered.moves import NodeStep
-from reference.steered.scripts import Script
-from traces.counterexamples.departures import departs
-from traces.counterexamples.moves import make_alike
-from traces.jobs.allowed import Allowed
-from traces.jobs.canonical import Step
-from traces.jobs.steered import broken_promise
+from kraftcheck.reference.bugs.catalog import handlers_for
+from kraftcheck.reference.kit.protocol import Handlers
+from kraftcheck.reference.runner.scripted import Replayed, begin, replay
+from kraftcheck.reference.steered.failures import REJECTED, Failure, StepRejected
+from kraftcheck.reference.steered.moves import NodeStep
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.counterexamples.departures import departs
+from kraftcheck.traces.counterexamples.moves import make_alike
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.steered import broken_promise
 
 REMEMBERED: Final = 200_000
 """Steps whose class is remembered, about 1 kB each."""

@@ -14,14 +14,14 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from reference.protocols import PROTOCOLS
-from reference.runner.run import Taken, taken
-from reference.runner.shrink import replayed
-from reference.sim.plain import STRICT
-from reference.sim.schedules import Schedule
-from reference.steered.failures import Failure
-from reference.steered.plain import PlainSchedule, begun
-from reference.steered.scripts import Script
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.runner.run import Taken, taken
+from kraftcheck.reference.runner.shrink import replayed
+from kraftcheck.reference.sim.plain import STRICT
+from kraftcheck.reference.sim.schedules import Schedule
+from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.plain import PlainSchedule, begun
+from kraftcheck.reference.steered.scripts import Script
 
 
 def retold(schedule: Schedule) -> Script:

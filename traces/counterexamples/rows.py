@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from reference.kit.fields import Field, Kind, fields_of
+from kraftcheck.reference.kit.fields import Field, Kind, fields_of
 from tla_utils.values import Function, ModelValue, Record, render
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -21,21 +21,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.charts import Coverage, chart_of, coverage_of, keys_of
+from kraftcheck.traces.cover.driving import Driven, drive, script
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.sieve import Sieve
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.conform import JUDGED_STEPS, read_judged
+from kraftcheck.traces.jobs.distinct import Classes
+from kraftcheck.traces.jobs.ranges import answer_path, code_digest, read_receipt
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.store import Manifest, read_manifest, read_part
 from tla_utils import ToolError
 from tla_utils.covering import Cover
 from tla_utils.covering_classes import cover_classes
 from tla_utils.dump import shortest_ways
-from traces.cover.charts import Coverage, chart_of, coverage_of, keys_of
-from traces.cover.driving import Driven, drive, script
-from traces.cover.matching import Matcher
-from traces.cover.sieve import Sieve
-from traces.jobs.columns import Part
-from traces.jobs.conform import JUDGED_STEPS, read_judged
-from traces.jobs.distinct import Classes
-from traces.jobs.ranges import answer_path, code_digest, read_receipt
-from traces.schema import TraceError
-from traces.store import Manifest, read_manifest, read_part
 
 _KEYS: Final = pa.schema([("key", pa.binary()), ("run", pa.int64())])
 

@@ -23,19 +23,19 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.protocols import AnyConstants
-from specs import SPECS
-from system.commands import command
-from system.files import read_bytes
+from kraftcheck.osutil.commands import command
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.protocols import AnyConstants
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import CoverModel, dump_graph, folder_of, libraries_of
+from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
+from kraftcheck.traces.jobs.protocols import constants_text
+from kraftcheck.traces.jobs.relevance import Relevance
+from kraftcheck.traces.jobs.verdict_store import stamp
+from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
 from tla_utils import Jar, Java, ToolError
 from tla_utils.sources import source_digest
-from traces.cover.matching import Matcher
-from traces.cover.models import CoverModel, dump_graph, folder_of, libraries_of
-from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.protocols import constants_text
-from traces.jobs.relevance import Relevance
-from traces.jobs.verdict_store import stamp
-from traces.sealed import Unsealed, sealed, unsealed
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MADE_BY: Final = (

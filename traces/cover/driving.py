@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from reference.kit.cover import Composition, InputLike, RecordLike, RowLike, tell
+from kraftcheck.reference.kit.cover import Composition, InputLike, RecordLike, RowLike, tell
+from kraftcheck.traces.cover.matching import ABSENT, Matcher, Mismatch, Step
 from tla_utils.dump import shortest_ways
-from traces.cover.matching import ABSENT, Matcher, Mismatch, Step
 
 
 class Driven(NamedTuple):

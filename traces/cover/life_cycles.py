@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from specs import SPECS
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.charts import graph_digest
+from kraftcheck.traces.cover.models import dump_graph, read_covers, select
+from kraftcheck.traces.cover.pictures import PICTURES, Picture, look_at, page
 from tla_utils import Jar, Java
-from traces.cover.charts import graph_digest
-from traces.cover.models import dump_graph, read_covers, select
-from traces.cover.pictures import PICTURES, Picture, look_at, page
 
 
 def digest(specs: Path = SPECS, pictures: Sequence[Picture] = PICTURES) -> str:

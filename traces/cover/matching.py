@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from reference.kit.cover import Composition, InputLike, RecordLike, Result, RowLike, tell
-from reference.kit.dispatch import action_name
-from reference.kit.fields import put
+from kraftcheck.reference.kit.cover import Composition, InputLike, RecordLike, Result, RowLike, tell
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.fields import put
+from kraftcheck.traces.jobs.abstraction import Abstraction
 from tla_utils import Record, ToolError, render
 from tla_utils.dump import LOOK_EVERY, Dump, Split
-from traces.jobs.abstraction import Abstraction
 
 LABEL: Final = "Move_"
 """What the disjuncts of a cover module put before the name of an action."""

@@ -18,16 +18,16 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.kit.cover import Composition
-from reference.protocols import PROTOCOLS as ALL, part_of, parts_of
-from specs import SPECS
-from system.files import read_text, read_toml
+from kraftcheck.osutil.files import read_text, read_toml
+from kraftcheck.reference.kit.cover import Composition
+from kraftcheck.reference.protocols import PROTOCOLS as ALL, part_of, parts_of
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.plain import MODULE, PlainComposition
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
 from tla_utils.runner import ModuleText
 from tla_utils.settings import constants_of
 from tla_utils.sources import REMARK
-from traces.cover.plain import MODULE, PlainComposition
 
 LIST: Final = "covers.toml"
 PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {

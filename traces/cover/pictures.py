@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kraftcheck.traces.cover.matching import LABEL
 from tla_utils import ToolError
 from tla_utils.dump import Dump
-from traces.cover.matching import LABEL
 
 MOST_STATES: Final = 16
 MOST_ARROWS: Final = 48

@@ -17,13 +17,13 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import replace
 
-from reference.kit.cover import Composition, LocalMove, Result
-from reference.kit.dispatch import action_name
-from reference.kit.fields import NODES, fields_of
-from reference.kit.protocol import NodeKind, Protocol
-from reference.protocols import raised
+from kraftcheck.reference.kit.cover import Composition, LocalMove, Result
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.fields import NODES, fields_of
+from kraftcheck.reference.kit.protocol import NodeKind, Protocol
+from kraftcheck.reference.protocols import raised
+from kraftcheck.traces.jobs.abstraction import cfg_constants, constant_definitions
 from tla_utils import ToolError
-from traces.jobs.abstraction import cfg_constants, constant_definitions
 
 MODULE = "PlainCover"
 

@@ -26,17 +26,17 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.kit.cover import Composition, InputLike, Result, RowLike, tell
-from reference.kit.dispatch import action_name
-from reference.kit.protocol import NodeKind
-from reference.protocols import kind_of
+from kraftcheck.reference.kit.cover import Composition, InputLike, Result, RowLike, tell
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.reference.protocols import kind_of
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.canaries import REASON, planted_among, spoiled
+from kraftcheck.traces.jobs.judge import report_among
+from kraftcheck.traces.jobs.step_frames import DISABLED, step_frame
 from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value
 from tla_utils.steps import Progress
-from traces.cover.matching import Matcher
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.canaries import REASON, planted_among, spoiled
-from traces.jobs.judge import report_among
-from traces.jobs.step_frames import DISABLED, step_frame
 
 KINDS: Final = ("disabled", "ignored", "error", "vote refused", "accepted")
 

@@ -22,15 +22,21 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reference.protocols import AnyConstants, is_composed, kind_of, nodes_of, row_has_form
-from specs import SPECS
-from traces.cover.charts import Namer
-from traces.cover.matching import Matcher
-from traces.jobs import renaming
-from traces.jobs.canonical import Step
-from traces.jobs.columns import Part
-from traces.jobs.protocols import constants_text, decode_constants, decode_step_constants
-from traces.jobs.relevance import Relevance
+from kraftcheck.reference.protocols import (
+    AnyConstants,
+    is_composed,
+    kind_of,
+    nodes_of,
+    row_has_form,
+)
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.charts import Namer
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.jobs import renaming
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.protocols import constants_text, decode_constants, decode_step_constants
+from kraftcheck.traces.jobs.relevance import Relevance
 
 Mark: TypeAlias = tuple[Hashable, ...]
 KEPT: Final = 200_000

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 import google_crc32c
 
-from reference.storage.batches import (
+from kraftcheck.osutil.files import named, open_file
+from kraftcheck.reference.storage.batches import (
     CONTROL,
     CRC_BEGINS,
     FEWEST,
@@ -26,7 +27,6 @@ from reference.storage.batches import (
     Marker,
     marker_of,
 )
-from system.files import named, open_file
 
 BLOCK: Final = 1 << 22
 OFFSET_MAX: Final = (1 << 63) - 1

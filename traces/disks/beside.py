@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from traces.disks import files
-from traces.disks.files import Aborted, Malformed, Remembered
-from traces.disks.found import Finding, Found
+from kraftcheck.traces.disks import files
+from kraftcheck.traces.disks.files import Aborted, Malformed, Remembered
+from kraftcheck.traces.disks.found import Finding, Found
 
 TOLD: Final = 5
 

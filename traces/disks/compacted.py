@@ -16,11 +16,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from reference.storage.batches import Undecodable, header_of, records_of
-from system.files import open_file
-from traces.disks import files
-from traces.disks.batches import Bad, batches
-from traces.disks.found import Finding, Found, Weight
+from kraftcheck.osutil.files import open_file
+from kraftcheck.reference.storage.batches import Undecodable, header_of, records_of
+from kraftcheck.traces.disks import files
+from kraftcheck.traces.disks.batches import Bad, batches
+from kraftcheck.traces.disks.found import Finding, Found, Weight
 
 TOLD: Final = 5
 """So many keys of two replicas are told of."""

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
-from traces.disks import files
-from traces.disks.files import Malformed, Newer
-from traces.disks.found import Common, Finding
-from traces.disks.voters import METADATA, begins
+from kraftcheck.traces.disks import files
+from kraftcheck.traces.disks.files import Malformed, Newer
+from kraftcheck.traces.disks.found import Common, Finding
+from kraftcheck.traces.disks.voters import METADATA, begins
 
 Told = TypeVar("Told")
 Marks = dict[tuple[str, int], int]

@@ -18,8 +18,8 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
-from system.files import named, open_file, read_bytes, read_text
-from traces.disks.batches import OFFSET_MAX
+from kraftcheck.osutil.files import named, open_file, read_bytes, read_text
+from kraftcheck.traces.disks.batches import OFFSET_MAX
 
 SEGMENT: Final = re.compile(r"([0-9]{20})\.log")
 PARTITION: Final = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>[0-9]{1,10})")

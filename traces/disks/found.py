@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from traces.disks.producers import Forgotten
-from traces.disks.sums import Sums
+from kraftcheck.traces.disks.producers import Forgotten
+from kraftcheck.traces.disks.sums import Sums
 
 Weight: TypeAlias = Literal["violated", "unknown", "report"]
 """unknown: it cannot be read here, so that nothing is claimed of it. report: no promise is

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.disks.batches import Batch
-from traces.disks.files import Index, Table
+from kraftcheck.traces.disks.batches import Batch
+from kraftcheck.traces.disks.files import Index, Table
 
 
 class Part(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from traces.disks.found import Finding, Found, Weight
+from kraftcheck.traces.disks.found import Finding, Found, Weight
 
 Role = Literal["leader", "isr", "elr", "out", ""]
 

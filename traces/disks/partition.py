@@ -22,14 +22,14 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from traces.disks import files
-from traces.disks.batches import Bad, Batch, batches
-from traces.disks.files import Aborted, Index, Malformed, Newer
-from traces.disks.found import Common, Finding, Found, Segment, Weight
-from traces.disks.indexes import Offsets, Part, Room, Rows, Times
-from traces.disks.producers import Open, Producers
-from traces.disks.sums import Sums
-from traces.disks.voters import quorum_of, torn_snapshots, uncovered
+from kraftcheck.traces.disks import files
+from kraftcheck.traces.disks.batches import Bad, Batch, batches
+from kraftcheck.traces.disks.files import Aborted, Index, Malformed, Newer
+from kraftcheck.traces.disks.found import Common, Finding, Found, Segment, Weight
+from kraftcheck.traces.disks.indexes import Offsets, Part, Room, Rows, Times
+from kraftcheck.traces.disks.producers import Open, Producers
+from kraftcheck.traces.disks.sums import Sums
+from kraftcheck.traces.disks.voters import quorum_of, torn_snapshots, uncovered
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from traces.disks.batches import Batch
-from traces.disks.files import Aborted, Remembered
+from kraftcheck.traces.disks.batches import Batch
+from kraftcheck.traces.disks.files import Aborted, Remembered
 
 SEQUENCES: Final = 1 << 31
 """After the last one comes 0."""

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from traces.disks import compacted, files
-from traces.disks.batches import Bad, Batch, batches
-from traces.disks.beside import beside
-from traces.disks.found import Finding, Found, Judged, Parting, Weight
-from traces.disks.members import Members, lacking
-from traces.disks.sums import Stretch, Sums
-from traces.disks.voters import electable
+from kraftcheck.traces.disks import compacted, files
+from kraftcheck.traces.disks.batches import Bad, Batch, batches
+from kraftcheck.traces.disks.beside import beside
+from kraftcheck.traces.disks.found import Finding, Found, Judged, Parting, Weight
+from kraftcheck.traces.disks.members import Members, lacking
+from kraftcheck.traces.disks.sums import Stretch, Sums
+from kraftcheck.traces.disks.voters import electable
 
 
 def judged(

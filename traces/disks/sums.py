@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from traces.disks.batches import Batch
+from kraftcheck.traces.disks.batches import Batch
 
 MOST: Final = 1 << 13
 """So many stretches are kept of a log."""

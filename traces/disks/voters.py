@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from reference.storage.batches import Undecodable, header_of, records_of, unsigned
-from system.files import open_file, read_text
-from traces.disks.batches import Bad, Batch, batches
-from traces.disks.files import META, TEXT_MAX, segments_of
-from traces.disks.found import Finding, Found, Quorum, Voter
+from kraftcheck.osutil.files import open_file, read_text
+from kraftcheck.reference.storage.batches import Undecodable, header_of, records_of, unsigned
+from kraftcheck.traces.disks.batches import Bad, Batch, batches
+from kraftcheck.traces.disks.files import META, TEXT_MAX, segments_of
+from kraftcheck.traces.disks.found import Finding, Found, Quorum, Voter
 
 METADATA: Final = "__cluster_metadata-0"
 VOTERS: Final = 6

@@ -18,12 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from reference.protocols import kind_named
-from specs import SPECS
-from tla_utils import CheckOptions, Record, StepFrame, StepReport, StepTable, Value, diagnose
-from tla_utils.steptable import Batch
-from traces.foreign.profiles import Profile, less_one, part_for, under
-from traces.foreign.provenance import (
+from kraftcheck.reference.protocols import kind_named
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.foreign.profiles import Profile, less_one, part_for, under
+from kraftcheck.traces.foreign.provenance import (
     Senders,
     chained,
     metadata_read,
@@ -32,12 +30,14 @@ from traces.foreign.provenance import (
     provenanced,
     sent_once,
 )
-from traces.foreign.reading import ForeignStep, ForeignTrace
-from traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
-from traces.jobs.abstraction import INIT_INPUT
-from traces.jobs.canaries import planted_among, spoiled
-from traces.jobs.judge import report_among
-from traces.jobs.step_frames import INIT, shared_frame, step_frame
+from kraftcheck.traces.foreign.reading import ForeignStep, ForeignTrace
+from kraftcheck.traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
+from kraftcheck.traces.jobs.abstraction import INIT_INPUT
+from kraftcheck.traces.jobs.canaries import planted_among, spoiled
+from kraftcheck.traces.jobs.judge import report_among
+from kraftcheck.traces.jobs.step_frames import INIT, shared_frame, step_frame
+from tla_utils import CheckOptions, Record, StepFrame, StepReport, StepTable, Value, diagnose
+from tla_utils.steptable import Batch
 
 CHECK = CheckOptions(heap_mb=2048)
 MOST_EXPLAINED = 50

@@ -26,18 +26,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from reference.kit.protocol import NodeKind
-from specs import SPECS
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.foreign.chainmodule import Line, Search, run_search
+from kraftcheck.traces.foreign.domains import Domain
+from kraftcheck.traces.foreign.hidden import inputs_of, logged_values
+from kraftcheck.traces.foreign.narrate import narrate
+from kraftcheck.traces.foreign.provenance import Senders, never_taken, not_asked, provenanced
+from kraftcheck.traces.foreign.reading import ForeignStep, ForeignTrace
+from kraftcheck.traces.foreign.verdicts import Chain, Doubt, ForeignVerdict, Rejection
+from kraftcheck.traces.jobs.step_frames import step_frame
 from tla_utils import CheckOptions, Record, Value
 from tla_utils.errors import ToolError
-from traces.foreign.chainmodule import Line, Search, run_search
-from traces.foreign.domains import Domain
-from traces.foreign.hidden import inputs_of, logged_values
-from traces.foreign.narrate import narrate
-from traces.foreign.provenance import Senders, never_taken, not_asked, provenanced
-from traces.foreign.reading import ForeignStep, ForeignTrace
-from traces.foreign.verdicts import Chain, Doubt, ForeignVerdict, Rejection
-from traces.jobs.step_frames import step_frame
 
 CHECK = CheckOptions(heap_mb=2048, timeout_s=300.0)
 # Lines for one run of TLC: its start costs as much as judging some thousands.

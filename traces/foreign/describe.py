@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from reference.protocols import KINDS, PROTOCOLS
-from traces.foreign.forms import constants_name, json_schema, line_name
+from kraftcheck.reference.protocols import KINDS, PROTOCOLS
+from kraftcheck.traces.foreign.forms import constants_name, json_schema, line_name
 
 # The types that docs/foreign-traces.md tells of in its own words.
 _TOLD: Final = frozenset(
@@ -53,7 +53,7 @@ def _in_one(name: str, of: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _name(of: str) -> str:
     """Of a type; where two protocols have types of one name the schema has them by their modules,
-    `reference.hosting.types.Image`.
+    `kraftcheck.reference.hosting.types.Image`.
     """
     *module, name = of.split(".")
     return f"{name} of {module[1]}" if module else name

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from reference.kit.protocol import NodeKind
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.traces.foreign.forms import LINES
+from kraftcheck.traces.foreign.reading import Fields, ForeignStep
 from tla_utils import Record
-from traces.foreign.forms import LINES
-from traces.foreign.reading import Fields, ForeignStep
 
 
 class Domain:

@@ -26,9 +26,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, UnsetType
 
-from reference.kit.fields import Kind, spec_name, union
-from reference.kit.protocol import NodeKind
-from reference.protocols import PROTOCOLS
+from kraftcheck.reference.kit.fields import Kind, spec_name, union
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.reference.protocols import PROTOCOLS
 
 FORMAT: Final = "kraftcheck steps 1"
 """What the first line of every foreign trace says; the number changes when the format does."""

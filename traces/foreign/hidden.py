@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reference.kit.fields import spec_name
-from reference.kit.protocol import NodeKind
+from kraftcheck.reference.kit.fields import spec_name
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.traces.foreign.provenance import Senders
+from kraftcheck.traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from tla_utils import Record, Value
-from traces.foreign.provenance import Senders
-from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 
 # What the sets of others depend on is filled before them: see the frames.
 _ORDER: Final = ("source", "request", "epoch", "error", "diverging", "keep", "records")

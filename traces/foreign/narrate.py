@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kraftcheck.traces.foreign.chainmodule import TOLD, Line, Search
 from tla_utils import CheckOptions, Record, Value
 from tla_utils.diagnosis import nearest_differences
-from traces.foreign.chainmodule import TOLD, Line, Search
 
 # Rows that are asked about for each chain, and outcomes that are looked at for each of them.
 ROWS: Final = 10

@@ -16,8 +16,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from specs import SPECS
-from system.files import read_toml
+from kraftcheck.osutil.files import read_toml
+from kraftcheck.specs import SPECS
 from tla_utils import StepFrame, ToolError
 
 FOLDER: Final = "profiles"

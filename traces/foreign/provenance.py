@@ -17,12 +17,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from reference.kit.protocol import SharedLog
-from reference.protocols import LOGS_BY_READING, LOGS_BY_WRITING, MESSAGES, PROTOCOLS
+from kraftcheck.reference.kit.protocol import SharedLog
+from kraftcheck.reference.protocols import LOGS_BY_READING, LOGS_BY_WRITING, MESSAGES, PROTOCOLS
+from kraftcheck.traces.foreign.reading import Fields, ForeignStep, ForeignTrace
+from kraftcheck.traces.foreign.verdicts import Finding
 from tla_utils import Record, Value
 from tla_utils.values import render
-from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
-from traces.foreign.verdicts import Finding
 
 PROVENANCED, NOTHING_WHEN_DOWN = "Provenanced", "NothingWhenDown"
 SENT_ONCE, CHAINED, METADATA_READ = "SentOnce", "Chained", "MetadataRead"

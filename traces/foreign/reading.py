@@ -21,13 +21,20 @@ import msgspec
 from msgspec import UNSET, UnsetType, inspect as info
 from msgspec.structs import astuple
 
-from reference.kit.fields import NOBODY, NODES, Field, Kind, fields_of
-from reference.kit.protocol import NodeKind, Protocol
-from reference.protocols import PROTOCOLS, AnyConstants, kind_of, nodes_of, peers_of, protocol_of
-from system.files import lines as lines_of, open_file
+from kraftcheck.osutil.files import lines as lines_of, open_file
+from kraftcheck.reference.kit.fields import NOBODY, NODES, Field, Kind, fields_of
+from kraftcheck.reference.kit.protocol import NodeKind, Protocol
+from kraftcheck.reference.protocols import (
+    PROTOCOLS,
+    AnyConstants,
+    kind_of,
+    nodes_of,
+    peers_of,
+    protocol_of,
+)
+from kraftcheck.traces.foreign.forms import LINES, Header
+from kraftcheck.traces.schema import TraceError
 from tla_utils import Record, Value, function
-from traces.foreign.forms import LINES, Header
-from traces.schema import TraceError
 
 Fields: TypeAlias = Mapping[str, Value]
 """A row, an input or a message by the names of the spec, as far as it is known."""

@@ -34,9 +34,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from system.files import FILE_MAX, read_bytes
-from traces.formats.text import shown
-from traces.history import (
+from kraftcheck.osutil.files import FILE_MAX, read_bytes
+from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.history import (
     CALLBACKS,
     ISOLATIONS,
     MEMBER_OPERATIONS,
@@ -47,7 +47,7 @@ from traces.history import (
     HistoryError,
     Operation,
 )
-from traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, history_of
+from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, history_of
 
 NAME: Final = "columns"
 VERBS: Final = ("append", "fetch", *MEMBER_OPERATIONS, "committed", "subscribe", "crash")

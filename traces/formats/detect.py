@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from traces.formats import (
+from kraftcheck.traces.formats import (
     columns,
     jepsen,
     jsonlines,
@@ -26,9 +26,9 @@ from traces.formats import (
     parquet,
     porcupine,
 )
-from traces.formats.text import HEAD, head_lines, read_head, shown
-from traces.history import History, HistoryError
-from traces.rows import Rows
+from kraftcheck.traces.formats.text import HEAD, head_lines, read_head, shown
+from kraftcheck.traces.history import History, HistoryError
+from kraftcheck.traces.rows import Rows
 
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module

@@ -21,10 +21,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from system.files import LINE_MAX
-from traces.formats.text import DEPTH_MAX, DIGITS_MAX, TOKEN_MAX, shown, too_long
-from traces.history import HistoryError
-from traces.values import FALSE, TRUE, Map, Real, Word
+from kraftcheck.osutil.files import LINE_MAX
+from kraftcheck.traces.formats.text import DEPTH_MAX, DIGITS_MAX, TOKEN_MAX, shown, too_long
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.values import FALSE, TRUE, Map, Real, Word
 
 
 class Keyword(Word):

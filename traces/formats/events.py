@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from traces.formats.edn import Tagged, keyword
-from traces.formats.keys import key_of
-from traces.formats.text import INT64, shown
-from traces.history import (
+from kraftcheck.traces.formats.edn import Tagged, keyword
+from kraftcheck.traces.formats.keys import key_of
+from kraftcheck.traces.formats.text import INT64, shown
+from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
     INDETERMINATE,

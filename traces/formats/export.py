@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from traces.formats.edn import Keyword
-from traces.formats.events import FAULT, LEADER_EPOCH
-from traces.formats.keys import key_named
-from traces.history import (
+from kraftcheck.traces.formats.edn import Keyword
+from kraftcheck.traces.formats.events import FAULT, LEADER_EPOCH
+from kraftcheck.traces.formats.keys import key_named
+from kraftcheck.traces.history import (
     CALLBACKS,
     CLIENT_OPERATIONS,
     FAIL,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from traces.formats.edn import read_forms
-from traces.formats.events import Fields, record
-from traces.formats.export import operations_of
-from traces.formats.text import read_text
-from traces.formats.workloads import history_of
-from traces.history import History
-from traces.values import edn_text
+from kraftcheck.traces.formats.edn import read_forms
+from kraftcheck.traces.formats.events import Fields, record
+from kraftcheck.traces.formats.export import operations_of
+from kraftcheck.traces.formats.text import read_text
+from kraftcheck.traces.formats.workloads import history_of
+from kraftcheck.traces.history import History
+from kraftcheck.traces.values import edn_text
 
 NAME = "jepsen"
 

@@ -14,14 +14,21 @@ from typing import Any, Final
 
 import msgspec
 
-from system.files import LINE_MAX
-from traces.formats.events import Event, Fields, record
-from traces.formats.export import Verb, operations_of
-from traces.formats.keys import MapKey, key_named, map_key, plain
-from traces.formats.text import DEPTH_MAX, lines_of, long_token, read_text, shown, too_long
-from traces.formats.workloads import history_of
-from traces.history import History, HistoryError
-from traces.values import Map, Real, Truth, Word, edn_text, typed
+from kraftcheck.osutil.files import LINE_MAX
+from kraftcheck.traces.formats.events import Event, Fields, record
+from kraftcheck.traces.formats.export import Verb, operations_of
+from kraftcheck.traces.formats.keys import MapKey, key_named, map_key, plain
+from kraftcheck.traces.formats.text import (
+    DEPTH_MAX,
+    lines_of,
+    long_token,
+    read_text,
+    shown,
+    too_long,
+)
+from kraftcheck.traces.formats.workloads import history_of
+from kraftcheck.traces.history import History, HistoryError
+from kraftcheck.traces.values import Map, Real, Truth, Word, edn_text, typed
 
 NAME = "jsonlines"
 

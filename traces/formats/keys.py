@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection
 from typing import Any, Final
 
-from traces.formats.edn import Symbol, Tagged, read_forms
-from traces.formats.text import TOKEN_MAX, shown, too_long
-from traces.history import HistoryError
-from traces.values import Map, edn_text, name, typed
+from kraftcheck.traces.formats.edn import Symbol, Tagged, read_forms
+from kraftcheck.traces.formats.text import TOKEN_MAX, shown, too_long
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.values import Map, edn_text, name, typed
 
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from system.files import read_bytes
-from traces.formats import jsonlines
-from traces.formats.events import TYPES, Event, Fields, annotations_of
-from traces.formats.text import DIGITS_MAX, TOKEN_MAX, refuse_dense, shown
-from traces.history import CALLBACKS, MEMBER_OPERATIONS, HistoryError
-from traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words
-from traces.values import name
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.traces.formats import jsonlines
+from kraftcheck.traces.formats.events import TYPES, Event, Fields, annotations_of
+from kraftcheck.traces.formats.text import DIGITS_MAX, TOKEN_MAX, refuse_dense, shown
+from kraftcheck.traces.history import CALLBACKS, MEMBER_OPERATIONS, HistoryError
+from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words
+from kraftcheck.traces.values import name
 
 Flags = NDArray[np.bool_]
 Raw = msgspec.Raw

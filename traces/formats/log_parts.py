@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from traces.formats.events import Call, word
-from traces.formats.keys import key_of, plain
-from traces.formats.parts import Part, asked_and_told, refuse
-from traces.formats.text import INT64, shown
-from traces.history import (
+from kraftcheck.traces.formats.events import Call, word
+from kraftcheck.traces.formats.keys import key_of, plain
+from kraftcheck.traces.formats.parts import Part, asked_and_told, refuse
+from kraftcheck.traces.formats.text import INT64, shown
+from kraftcheck.traces.history import (
     ABORT,
     CLIENT_OPERATIONS,
     COMMIT,
@@ -23,7 +23,7 @@ from traces.history import (
     HistoryError,
     Operation,
 )
-from traces.values import edn_text
+from kraftcheck.traces.values import edn_text
 
 IGNORED: Final = ("debug-topic-partitions",)
 """Verbs of a log workload that ask nothing of the log."""

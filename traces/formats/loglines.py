@@ -17,11 +17,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from traces.formats.edn import Keyword, read_forms
-from traces.formats.events import Event, Fields, record
-from traces.formats.text import lines_of, read_text, shown
-from traces.formats.workloads import history_of
-from traces.history import History, HistoryError
+from kraftcheck.traces.formats.edn import Keyword, read_forms
+from kraftcheck.traces.formats.events import Event, Fields, record
+from kraftcheck.traces.formats.text import lines_of, read_text, shown
+from kraftcheck.traces.formats.workloads import history_of
+from kraftcheck.traces.history import History, HistoryError
 
 NAME = "loglines"
 

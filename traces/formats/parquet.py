@@ -17,12 +17,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from system.files import FILE_MAX, read_bytes
-from traces.formats import jsonlines
-from traces.formats.events import Event, Fields, record
-from traces.formats.text import shown
-from traces.formats.workloads import history_of
-from traces.history import History, HistoryError
+from kraftcheck.osutil.files import FILE_MAX, read_bytes
+from kraftcheck.traces.formats import jsonlines
+from kraftcheck.traces.formats.events import Event, Fields, record
+from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.formats.workloads import history_of
+from kraftcheck.traces.history import History, HistoryError
 
 NAME: Final = "parquet"
 MAGIC: Final = b"PAR1"

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from traces.formats.events import Call, word
-from traces.formats.keys import key_of, plain
-from traces.formats.text import shown
-from traces.history import INDETERMINATE, OK, HistoryError
+from kraftcheck.traces.formats.events import Call, word
+from kraftcheck.traces.formats.keys import key_of, plain
+from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.history import INDETERMINATE, OK, HistoryError
 
 _READS: Final = ("read", "get", "r")
 _WRITES: Final = ("write", "put", "append", "add", "cas", "enqueue")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from traces.formats.jepsen import read_edn
-from traces.history import History
+from kraftcheck.traces.formats.jepsen import read_edn
+from kraftcheck.traces.history import History
 
 NAME = "porcupine"
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import msgspec
 
-from traces.formats import trace
-from traces.history import History, Operation
-from traces.values import edn_text
+from kraftcheck.traces.formats import trace
+from kraftcheck.traces.history import History, Operation
+from kraftcheck.traces.values import edn_text
 
 NAME: Final = "shiviz"
 PARSER: Final = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from system.files import LINE_MAX, open_file, read_bytes
-from traces.history import HistoryError
-from traces.values import edn_text
+from kraftcheck.osutil.files import LINE_MAX, open_file, read_bytes
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.values import edn_text
 
 TOKEN_MAX: Final = 1 << 18
 """Characters of one string, number, keyword or symbol."""

@@ -19,11 +19,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference.protocols import parts_of
-from system.files import open_file
-from traces import schema, store
-from traces.formats.text import shown
-from traces.history import (
+from kraftcheck.osutil.files import open_file
+from kraftcheck.reference.protocols import parts_of
+from kraftcheck.traces import schema, store
+from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.history import (
     FAIL,
     INDETERMINATE,
     OK,

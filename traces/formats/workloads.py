@@ -27,9 +27,9 @@ from typing import Any
 
 import msgspec
 
-from traces.formats.events import Call, Recording, word
-from traces.formats.keys import MapKey, decided
-from traces.formats.log_parts import (
+from kraftcheck.traces.formats.events import Call, Recording, word
+from kraftcheck.traces.formats.keys import MapKey, decided
+from kraftcheck.traces.formats.log_parts import (
     OF_LOGS,
     check_acks,
     isolation_of,
@@ -38,7 +38,7 @@ from traces.formats.log_parts import (
     offsets_in,
     transaction_of,
 )
-from traces.formats.parts import (
+from kraftcheck.traces.formats.parts import (
     Reader,
     enqueued,
     independent_parts,
@@ -46,7 +46,7 @@ from traces.formats.parts import (
     queue_parts,
     transaction_parts,
 )
-from traces.history import (
+from kraftcheck.traces.history import (
     CALLBACKS,
     CLIENT_OPERATIONS,
     OK,
@@ -55,7 +55,7 @@ from traces.history import (
     HistoryError,
     Operation,
 )
-from traces.values import Real
+from kraftcheck.traces.values import Real
 
 
 def history_of(path: str, format: str, recording: Recording) -> History:

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.kit.fields import Field, Kind, fields_of, spec_name
-from reference.protocols import AnyConstants, peers_of
+from kraftcheck.reference.kit.fields import Field, Kind, fields_of, spec_name
+from kraftcheck.reference.protocols import AnyConstants, peers_of
 from tla_utils import Record, Value, function
 from tla_utils.errors import ToolError
 

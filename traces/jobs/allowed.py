@@ -16,15 +16,15 @@ from typing import Final
 
 import pyarrow as pa
 
-from reference.protocols import AnyConstants, kind_of, row_has_form
-from specs import SPECS
+from kraftcheck.reference.protocols import AnyConstants, kind_of, row_has_form
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
+from kraftcheck.traces.jobs.distinct import CLASSES
+from kraftcheck.traces.jobs.judge import Bench, Group, grouped, report_of
+from kraftcheck.traces.jobs.protocols import constants_text
+from kraftcheck.traces.jobs.relevance import Relevance
+from kraftcheck.traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
 from tla_utils import CheckOptions, ToolError
-from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
-from traces.jobs.distinct import CLASSES
-from traces.jobs.judge import Bench, Group, grouped, report_of
-from traces.jobs.protocols import constants_text
-from traces.jobs.relevance import Relevance
-from traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
 
 CHECK: Final = CheckOptions(chunk=5_000, parallel=1, heap_mb=2048)
 """How TLC is run. Hundreds of steps need little memory; of 300 moves' long logs 5,684 did not fit

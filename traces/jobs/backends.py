@@ -26,9 +26,9 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from system.children import WORKERS, end_with_parent
+from kraftcheck.osutil.children import WORKERS, end_with_parent
+from kraftcheck.traces.schema import TraceError
 from tla_utils.errors import ToolError
-from traces.schema import TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -32,9 +32,9 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from reference.kit.protocol import Beginning
-from traces.jobs.pieces import Item, Layout, Pieces, item_of, layout_of
-from traces.jobs.renaming import Renaming, Renumbering, Step
+from kraftcheck.reference.kit.protocol import Beginning
+from kraftcheck.traces.jobs.pieces import Item, Layout, Pieces, item_of, layout_of
+from kraftcheck.traces.jobs.renaming import Renaming, Renumbering, Step
 
 _Way: TypeAlias = tuple[int, tuple[str, ...]]
 """To a field of a row in pieces: its place, and the names of fields from there."""

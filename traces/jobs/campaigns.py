@@ -27,20 +27,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from specs import SPECS
-from system.files import read_bytes
-from tla_utils import CheckOptions
-from tla_utils.errors import ToolError
-from traces.jobs import ranges
-from traces.jobs.arrays import Flags as Mask
-from traces.jobs.backends import Backend, Pool, Spark
-from traces.jobs.conform import DEFAULT_CHECK, JOINED_RUNS, write_json
-from traces.jobs.distinct import SLIM, Facts, merge, merge_with_spark
-from traces.jobs.findings import Outcome, findings_of
-from traces.jobs.guidance import Corpus, made_or_read
-from traces.jobs.handed import specs_for
-from traces.jobs.joined import JOINED, join_part
-from traces.jobs.judge import (
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs import ranges
+from kraftcheck.traces.jobs.arrays import Flags as Mask
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
+from kraftcheck.traces.jobs.conform import DEFAULT_CHECK, JOINED_RUNS, write_json
+from kraftcheck.traces.jobs.distinct import SLIM, Facts, merge, merge_with_spark
+from kraftcheck.traces.jobs.findings import Outcome, findings_of
+from kraftcheck.traces.jobs.guidance import Corpus, made_or_read
+from kraftcheck.traces.jobs.handed import specs_for
+from kraftcheck.traces.jobs.joined import JOINED, join_part
+from kraftcheck.traces.jobs.judge import (
     ACCEPTED,
     REJECTED,
     UNJUDGED,
@@ -51,15 +49,15 @@ from traces.jobs.judge import (
     explain,
     judge,
 )
-from traces.jobs.plan import Configuration, Plan, write_plan
-from traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
-from traces.jobs.relevance import action_of
-from traces.jobs.simulate import Range
-from traces.jobs.so_far import SoFar
-from traces.jobs.summary import Evidence, replay_command, summarise
-from traces.jobs.verdict_store import VerdictStore, stamp
-from traces.schema import TraceError
-from traces.store import (
+from kraftcheck.traces.jobs.plan import Configuration, Plan, write_plan
+from kraftcheck.traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
+from kraftcheck.traces.jobs.relevance import action_of
+from kraftcheck.traces.jobs.simulate import Range
+from kraftcheck.traces.jobs.so_far import SoFar
+from kraftcheck.traces.jobs.summary import Evidence, replay_command, summarise
+from kraftcheck.traces.jobs.verdict_store import VerdictStore, stamp
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.store import (
     Manifest,
     PartEntry,
     begin_trace,
@@ -68,6 +66,8 @@ from traces.store import (
     extend_trace,
     read_manifest,
 )
+from tla_utils import CheckOptions
+from tla_utils.errors import ToolError
 
 FINDINGS: Final = "findings.json"
 TIMINGS: Final = "timings.json"

@@ -29,11 +29,11 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from reference.kit.protocol import NodeKind
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.traces.jobs.protocols import decoder_of
 from tla_utils import Record, StepReport, function
 from tla_utils.errors import ToolError
 from tla_utils.values import Function
-from traces.jobs.protocols import decoder_of
 
 SPACING: Final = 47
 """The fewer steps between canaries, the more faults they meet, and the more there is to judge: with

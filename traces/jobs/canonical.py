@@ -45,11 +45,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.kit.fields import NODES, fields_of
-from reference.protocols import AnyConstants, kind_of, peers_of, protocol_of, takers_of
+from kraftcheck.reference.kit.fields import NODES, fields_of
+from kraftcheck.reference.protocols import AnyConstants, kind_of, peers_of, protocol_of, takers_of
+from kraftcheck.traces.jobs.pieces import Item, item_of, step_apart
+from kraftcheck.traces.jobs.renaming import UNCHANGED, Names, Renaming, Renumbering, Step as Step
 from tla_utils.errors import ToolError
-from traces.jobs.pieces import Item, item_of, step_apart
-from traces.jobs.renaming import UNCHANGED, Names, Renaming, Renumbering, Step as Step
 
 UNNUMBERED: Final = -1
 """In place of a value that has no number yet, where messages are put in an order."""

@@ -50,7 +50,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from reference.protocols import (
+from kraftcheck.reference.protocols import (
     CLUSTER,
     EARLIER,
     KINDS,
@@ -60,8 +60,8 @@ from reference.protocols import (
     may_have,
     needs_no_sender,
 )
-from traces.jobs import joints
-from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part, Stored
+from kraftcheck.traces.jobs import joints
+from kraftcheck.traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part, Stored
 
 _JOINTS: Final = import_module(f"{__package__}.{CLUSTER}_checks")
 """What joins the components of the kit's own composition."""

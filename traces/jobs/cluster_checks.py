@@ -31,15 +31,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from reference.cluster.others import misinformed
-from reference.cluster.types import QUORUM, ClusterConstants, quorum_row
-from reference.kit.log import LEADER_CHANGE
-from reference.partition.messages import CONTROLLER, DEPOSED
-from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
-from reference.protocols import is_written, protocol_of
-from traces.jobs.columns import Part
-from traces.jobs.replicas import Replicas
-from traces.schema import STOPPED
+from kraftcheck.reference.cluster.others import misinformed
+from kraftcheck.reference.cluster.types import QUORUM, ClusterConstants, quorum_row
+from kraftcheck.reference.kit.log import LEADER_CHANGE
+from kraftcheck.reference.partition.messages import CONTROLLER, DEPOSED
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
+from kraftcheck.reference.protocols import is_written, protocol_of
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.replicas import Replicas
+from kraftcheck.traces.schema import STOPPED
 
 
 class Wrong(NamedTuple):

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from reference.protocols import (
+from kraftcheck.reference.protocols import (
     EARLIER,
     KINDS,
     MESSAGES,
@@ -35,16 +35,16 @@ from reference.protocols import (
     row_has_form,
     takers_of,
 )
-from traces.jobs.pieces import Item, Pieces, apart, item_of
-from traces.jobs.protocols import (
+from kraftcheck.traces.jobs.pieces import Item, Pieces, apart, item_of
+from kraftcheck.traces.jobs.protocols import (
     constants_text,
     decode_constants,
     decoder_of,
     decoder_of_inputs,
     types_of_inputs,
 )
-from traces.jobs.renaming import Step
-from traces.schema import PartTables, TraceError, digest
+from kraftcheck.traces.jobs.renaming import Step
+from kraftcheck.traces.schema import PartTables, TraceError, digest
 
 __all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged"]
 

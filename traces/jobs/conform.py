@@ -28,15 +28,20 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from specs import SPECS
-from system.files import read_bytes
-from tla_utils import CheckOptions
-from tla_utils.errors import ToolError
-from traces.jobs.backends import Backend, Pool, Progress, Spark
-from traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge, merge_with_spark
-from traces.jobs.handed import specs_for
-from traces.jobs.joined import JOINED, join_part
-from traces.jobs.judge import (
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.backends import Backend, Pool, Progress, Spark
+from kraftcheck.traces.jobs.distinct import (
+    SLIM,
+    Facts,
+    PartFiles,
+    examine_part,
+    merge,
+    merge_with_spark,
+)
+from kraftcheck.traces.jobs.handed import specs_for
+from kraftcheck.traces.jobs.joined import JOINED, join_part
+from kraftcheck.traces.jobs.judge import (
     CHUNK,
     REJECTED,
     UNKNOWN,
@@ -45,11 +50,13 @@ from traces.jobs.judge import (
     explain,
     judge,
 )
-from traces.jobs.step_frames import Under, as_it_is
-from traces.jobs.summary import Evidence, summarise
-from traces.schema import TraceError
-from traces.sealed import Unsealed, digest, sealed, unsealed
-from traces.store import Manifest, PartEntry, read_manifest
+from kraftcheck.traces.jobs.step_frames import Under, as_it_is
+from kraftcheck.traces.jobs.summary import Evidence, summarise
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import Unsealed, digest, sealed, unsealed
+from kraftcheck.traces.store import Manifest, PartEntry, read_manifest
+from tla_utils import CheckOptions
+from tla_utils.errors import ToolError
 
 SUMMARY = "summary.json"
 FOLDER = "conform"

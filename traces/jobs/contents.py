@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import astuple
 
-from reference.kit.fields import NODES, Field, Kind, fields_of, holds
-from traces.jobs.renaming import Names
+from kraftcheck.reference.kit.fields import NODES, Field, Kind, fields_of, holds
+from kraftcheck.traces.jobs.renaming import Names
 
 # --- What of an item is to be renamed ---
 

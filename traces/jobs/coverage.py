@@ -23,8 +23,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from traces.jobs.arrays import Ints, Occurrences, ints, lists, tally
-from traces.schema import TraceError
+from kraftcheck.traces.jobs.arrays import Ints, Occurrences, ints, lists, tally
+from kraftcheck.traces.schema import TraceError
 
 KINDS: Final = ("action", "ignored", "error", "effect", "role")
 

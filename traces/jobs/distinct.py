@@ -31,18 +31,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.protocols import AnyConstants
-from specs import SPECS
-from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep
-from traces.jobs.checks import Finding, check_runs
-from traces.jobs.columns import Mask, Part, forget_stored, name_of
-from traces.jobs.pieces import make_room
-from traces.jobs.protocols import constants_text, decode_step_constants
-from traces.jobs.relevance import AsRecorded, Judged, Relevance
-from traces.jobs.renaming import Step
-from traces.jobs.step_frames import INIT
-from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartTables
-from traces.store import PartEntry, read_part
+from kraftcheck.reference.protocols import AnyConstants
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep
+from kraftcheck.traces.jobs.checks import Finding, check_runs
+from kraftcheck.traces.jobs.columns import Mask, Part, forget_stored, name_of
+from kraftcheck.traces.jobs.pieces import make_room
+from kraftcheck.traces.jobs.protocols import constants_text, decode_step_constants
+from kraftcheck.traces.jobs.relevance import AsRecorded, Judged, Relevance
+from kraftcheck.traces.jobs.renaming import Step
+from kraftcheck.traces.jobs.step_frames import INIT
+from kraftcheck.traces.schema import PROGRESSED, STATISTICS, STOPPED, PartTables
+from kraftcheck.traces.store import PartEntry, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from traces.jobs.arrays import Ints
+from kraftcheck.traces.jobs.arrays import Ints
 
 EDGES: Final = [step * 10**power for power in range(18) for step in (1, 2, 5)]
 """Where bins begin; zero has one of its own."""

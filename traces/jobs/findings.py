@@ -23,24 +23,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference.runner.scenarios import SCENARIOS
-from reference.runner.watching import decisions_of
-from system.commands import command
-from traces.checkers.anomalies import JEPSEN, OURS
-from traces.jobs import coverage, ranges
-from traces.jobs.arrays import Ints
-from traces.jobs.distributions import distribution
-from traces.jobs.guidance import read_generation, ways_of
-from traces.jobs.histories import ANOMALIES, VERDICTS
-from traces.jobs.measures import MEASURES
-from traces.jobs.novelty import RAISED, RULE, SOMETIMES, conditions_of
-from traces.jobs.plan import Configuration, Plan
-from traces.jobs.protocols import actions_of
-from traces.jobs.ranges import Receipt
-from traces.jobs.rules_met import WATCHED_RUNS
-from traces.jobs.smallest import shown
-from traces.jobs.summary import replay_command
-from traces.store import Manifest
+from kraftcheck.osutil.commands import command
+from kraftcheck.reference.runner.scenarios import SCENARIOS
+from kraftcheck.reference.runner.watching import decisions_of
+from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS
+from kraftcheck.traces.jobs import coverage, ranges
+from kraftcheck.traces.jobs.arrays import Ints
+from kraftcheck.traces.jobs.distributions import distribution
+from kraftcheck.traces.jobs.guidance import read_generation, ways_of
+from kraftcheck.traces.jobs.histories import ANOMALIES, VERDICTS
+from kraftcheck.traces.jobs.measures import MEASURES
+from kraftcheck.traces.jobs.novelty import RAISED, RULE, SOMETIMES, conditions_of
+from kraftcheck.traces.jobs.plan import Configuration, Plan
+from kraftcheck.traces.jobs.protocols import actions_of
+from kraftcheck.traces.jobs.ranges import Receipt
+from kraftcheck.traces.jobs.rules_met import WATCHED_RUNS
+from kraftcheck.traces.jobs.smallest import shown
+from kraftcheck.traces.jobs.summary import replay_command
+from kraftcheck.traces.store import Manifest
 
 FINDINGS_VERSION: Final = 2
 LISTED: Final = 20

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from traces.jobs import coverage, measures as how_runs_went
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.jobs.coverage import FEATURES
-from traces.jobs.distinct import SLIM, Classes
-from traces.jobs.measures import MEASURES
-from traces.schema import PartTables
-from traces.store import read_manifest, read_part
+from kraftcheck.traces.jobs import coverage, measures as how_runs_went
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.coverage import FEATURES
+from kraftcheck.traces.jobs.distinct import SLIM, Classes
+from kraftcheck.traces.jobs.measures import MEASURES
+from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.store import read_manifest, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -43,9 +43,9 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from reference.runner.scenarios import family
-from reference.sim.choices import SeededStream, Stream, pick, run_seed
-from reference.sim.genomes import (
+from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.reference.sim.choices import SeededStream, Stream, pick, run_seed
+from kraftcheck.reference.sim.genomes import (
     FRESH,
     MUTATIONS,
     Choices,
@@ -55,10 +55,10 @@ from reference.sim.genomes import (
     encode,
     settings,
 )
-from traces.jobs.arrays import Ints
-from traces.schema import TraceError
-from traces.sealed import replace_file, sealed
-from traces.store import Campaign, read_versioned
+from kraftcheck.traces.jobs.arrays import Ints
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import replace_file, sealed
+from kraftcheck.traces.store import Campaign, read_versioned
 
 GUIDED: Final = "guided"
 """The folder of generations in a trace's own."""

@@ -22,9 +22,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kraftcheck.traces.jobs.backends import Backend, Spark
+from kraftcheck.traces.jobs.distinct import CLASSES
 from tla_utils import StepReport
-from traces.jobs.backends import Backend, Spark
-from traces.jobs.distinct import CLASSES
 
 ON_DRIVER: Final = 400_000
 """So many distinct steps are judged on the driver: half a minute of two processors. What it takes

@@ -18,17 +18,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from reference.clients.promises import Level, Promise
-from traces.checkers.arrow import from_arrow, partitions
-from traces.checkers.assessment import NAMES, Assessment, assess
-from traces.checkers.levels import staleness
-from traces.checkers.sequential import Model
-from traces.checkers.verdict import UNKNOWN, VIOLATED
-from traces.formats.trace import objects_of
-from traces.history import HistoryError
-from traces.jobs.arrays import Ints, ints
-from traces.jobs.promised import has_control_records, judge_objects, objects_seen, promises_of
-from traces.schema import TraceError
+from kraftcheck.reference.clients.promises import Level, Promise
+from kraftcheck.traces.checkers.arrow import from_arrow, partitions
+from kraftcheck.traces.checkers.assessment import NAMES, Assessment, assess
+from kraftcheck.traces.checkers.levels import staleness
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.verdict import UNKNOWN, VIOLATED
+from kraftcheck.traces.formats.trace import objects_of
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.jobs.arrays import Ints, ints
+from kraftcheck.traces.jobs.promised import (
+    has_control_records,
+    judge_objects,
+    objects_seen,
+    promises_of,
+)
+from kraftcheck.traces.schema import TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from traces.jobs.columns import Ints, Part
-from traces.jobs.distinct import FIRST_ROW, KEYS, PartFiles
-from traces.store import PartEntry, read_part
+from kraftcheck.traces.jobs.columns import Ints, Part
+from kraftcheck.traces.jobs.distinct import FIRST_ROW, KEYS, PartFiles
+from kraftcheck.traces.store import PartEntry, read_part
 
 JOINED = pa.schema(
     [("key", pa.binary()), ("run", pa.int64()), ("step", pa.int64()), ("times", pa.int64())]

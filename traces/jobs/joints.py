@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from reference.kit.protocol import Composition, Outcome
-from reference.protocols import components_of, composition_of, protocol_of
-from traces.jobs.columns import Part
+from kraftcheck.reference.kit.protocol import Composition, Outcome
+from kraftcheck.reference.protocols import components_of, composition_of, protocol_of
+from kraftcheck.traces.jobs.columns import Part
 
 
 class Wrong(NamedTuple):

@@ -33,24 +33,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.kit.protocol import NodeKind
-from reference.protocols import kind_named, kind_of
-from specs import SPECS
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.reference.protocols import kind_named, kind_of
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
+from kraftcheck.traces.jobs.canaries import planted, without_canaries
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import CLASSES, PartFiles
+from kraftcheck.traces.jobs.handed import ON_DRIVER, reports_of
+from kraftcheck.traces.jobs.protocols import decode_step_constants, decoder_of, decoder_of_inputs
+from kraftcheck.traces.jobs.relevance import action_of
+from kraftcheck.traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
+from kraftcheck.traces.schema import ipc_bytes
+from kraftcheck.traces.store import PartEntry, read_part
 from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
 from tla_utils.steps import Progress
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.backends import Backend, Pool, Spark
-from traces.jobs.canaries import planted, without_canaries
-from traces.jobs.canonical import Step
-from traces.jobs.columns import Part
-from traces.jobs.distinct import CLASSES, PartFiles
-from traces.jobs.handed import ON_DRIVER, reports_of
-from traces.jobs.protocols import decode_step_constants, decoder_of, decoder_of_inputs
-from traces.jobs.relevance import action_of
-from traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
-from traces.schema import ipc_bytes
-from traces.store import PartEntry, read_part
 
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with

@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from traces.jobs.arrays import Flags, Ints, Occurrences, ints, lists, whole
-from traces.schema import TraceError
+from kraftcheck.traces.jobs.arrays import Flags, Ints, Occurrences, ints, lists, whole
+from kraftcheck.traces.schema import TraceError
 
 QUORUM_ITSELF: Final = -1
 """In place of a partition: the quorum of a run of scenario `cluster`."""

@@ -28,11 +28,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from reference.kit.sometimes import Sometimes
-from reference.runner.scenarios import protocols_under
-from traces.jobs.columns import Ints, Part
-from traces.jobs.coverage import FEATURES
-from traces.jobs.protocols import decode_step_constants
+from kraftcheck.reference.kit.sometimes import Sometimes
+from kraftcheck.reference.runner.scenarios import protocols_under
+from kraftcheck.traces.jobs.columns import Ints, Part
+from kraftcheck.traces.jobs.coverage import FEATURES
+from kraftcheck.traces.jobs.protocols import decode_step_constants
 
 RULE, SOMETIMES, RAISED = "rule", "sometimes", "raised"
 

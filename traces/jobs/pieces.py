@@ -23,9 +23,9 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec.structs import fields
 
-from reference.kit.fields import Field, Kind, fields_of
-from traces.jobs.contents import Found, collector_of, column_of, namer_of
-from traces.jobs.renaming import FIRST_VALUE, Names, Renaming, Step, renaming_of
+from kraftcheck.reference.kit.fields import Field, Kind, fields_of
+from kraftcheck.traces.jobs.contents import Found, collector_of, column_of, namer_of
+from kraftcheck.traces.jobs.renaming import FIRST_VALUE, Names, Renaming, Step, renaming_of
 
 MOST: Final = 200_000
 """Of how many pieces something is remembered, each in some hundreds of bytes."""

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.runner.run import simulate_run
-from system.files import read_toml
+from kraftcheck.osutil.files import read_toml
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.traces.jobs.ranges import reference_digest
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import replace_file, sealed
+from kraftcheck.traces.store import Campaign, read_versioned, version
 from tla_utils.errors import ToolError
-from traces.jobs.ranges import reference_digest
-from traces.schema import TraceError
-from traces.sealed import replace_file, sealed
-from traces.store import Campaign, read_versioned, version
 
 PLAN: Final = "campaign.json"
 PLAN_VERSION: Final = 2

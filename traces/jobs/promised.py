@@ -13,14 +13,14 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from reference.clients.promises import Configuration, Promise, promised
-from reference.runner.scenarios import family
-from traces.checkers.outcomes import TransactionOutcomes
-from traces.checkers.search import NO_LIMITS, Limits, check
-from traces.checkers.sequential import Model
-from traces.checkers.verdict import Verdict
-from traces.history import History
-from traces.schema import TraceError
+from kraftcheck.reference.clients.promises import Configuration, Promise, promised
+from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.traces.checkers.outcomes import TransactionOutcomes
+from kraftcheck.traces.checkers.search import NO_LIMITS, Limits, check
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.verdict import Verdict
+from kraftcheck.traces.history import History
+from kraftcheck.traces.schema import TraceError
 
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
 """The statistics of a run that a promise depends on."""

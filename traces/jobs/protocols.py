@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.kit.fields import union
-from reference.kit.protocol import Protocol
-from reference.protocols import (
+from kraftcheck.reference.kit.fields import union
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import (
     CONSTANTS,
     PROTOCOLS,
     AnyConstants,
@@ -21,7 +21,7 @@ from reference.protocols import (
     is_composed,
     protocol_of,
 )
-from traces.schema import TraceError
+from kraftcheck.traces.schema import TraceError
 
 
 def constants_text(constants: RunConstants) -> str:

@@ -31,26 +31,33 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference.protocols import KINDS, sources_of_others
-from reference.runner.run import simulate_genomes, simulate_part
-from reference.sim.choices import run_seed
-from reference.sim.genomes import Choices
-from system.files import read_bytes
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.protocols import KINDS, sources_of_others
+from kraftcheck.reference.runner.run import simulate_genomes, simulate_part
+from kraftcheck.reference.sim.choices import run_seed
+from kraftcheck.reference.sim.genomes import Choices
+from kraftcheck.traces.jobs.checks import Finding
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.coverage import features
+from kraftcheck.traces.jobs.distinct import Facts, PartFiles, examined, uncollected
+from kraftcheck.traces.jobs.guidance import GENOMES, genomes_of, genomes_table
+from kraftcheck.traces.jobs.histories import judge_histories
+from kraftcheck.traces.jobs.measures import measure
+from kraftcheck.traces.jobs.novelty import MET, features_of, met, rules, sometimes
+from kraftcheck.traces.jobs.rules_met import rules_met
+from kraftcheck.traces.jobs.simulate import Range, missing_ranges
+from kraftcheck.traces.jobs.step_frames import libraries
+from kraftcheck.traces.schema import PartTables, TraceError
+from kraftcheck.traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+from kraftcheck.traces.store import (
+    Campaign,
+    Manifest,
+    PartEntry,
+    parquet_bytes,
+    read_part,
+    write_part,
+)
 from tla_utils.errors import ToolError
-from traces.jobs.checks import Finding
-from traces.jobs.columns import Part
-from traces.jobs.coverage import features
-from traces.jobs.distinct import Facts, PartFiles, examined, uncollected
-from traces.jobs.guidance import GENOMES, genomes_of, genomes_table
-from traces.jobs.histories import judge_histories
-from traces.jobs.measures import measure
-from traces.jobs.novelty import MET, features_of, met, rules, sometimes
-from traces.jobs.rules_met import rules_met
-from traces.jobs.simulate import Range, missing_ranges
-from traces.jobs.step_frames import libraries
-from traces.schema import PartTables, TraceError
-from traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
-from traces.store import Campaign, Manifest, PartEntry, parquet_bytes, read_part, write_part
 
 T = TypeVar("T")
 

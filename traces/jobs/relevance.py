@@ -44,10 +44,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from reference.kit.dispatch import snake
-from reference.kit.fields import Kind, fields_of, spec_name
-from reference.kit.protocol import Case, NodeKind
-from reference.protocols import (
+from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.reference.kit.fields import Kind, fields_of, spec_name
+from kraftcheck.reference.kit.protocol import Case, NodeKind
+from kraftcheck.reference.protocols import (
     AnyConstants,
     kind_named,
     kind_of,
@@ -55,13 +55,13 @@ from reference.protocols import (
     protocol_of,
     takers_of,
 )
+from kraftcheck.traces.jobs.abstraction import constant_name
+from kraftcheck.traces.jobs.beginnings import Beginnings
+from kraftcheck.traces.jobs.pieces import Pieces, apart, step_apart, whole
+from kraftcheck.traces.jobs.renaming import Step
+from kraftcheck.traces.jobs.step_frames import INIT, libraries
 from tla_utils.mentions import Mentions, mentions
 from tla_utils.overrides import ModuleSource, read_modules
-from traces.jobs.abstraction import constant_name
-from traces.jobs.beginnings import Beginnings
-from traces.jobs.pieces import Pieces, apart, step_apart, whole
-from traces.jobs.renaming import Step
-from traces.jobs.step_frames import INIT, libraries
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from reference.kit.fields import NODES, Field, Kind, fields_of, holds
+from kraftcheck.reference.kit.fields import NODES, Field, Kind, fields_of, holds
 
 FIRST_VALUE: Final = 1
 """Of a client; values below it are the log's own."""

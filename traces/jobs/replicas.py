@@ -15,10 +15,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reference.compaction.keys import written
-from reference.compaction.messages import AppendBatch, CopyBatches, ReadBatch, StartCleaning
-from reference.compaction.types import Batch, CompactedReplica, Constants, initial_replica
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.compaction.keys import written
+from kraftcheck.reference.compaction.messages import (
+    AppendBatch,
+    CopyBatches,
+    ReadBatch,
+    StartCleaning,
+)
+from kraftcheck.reference.compaction.types import (
+    Batch,
+    CompactedReplica,
+    Constants,
+    initial_replica,
+)
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Replicas:

@@ -16,11 +16,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from reference.runner.run import execute_run
-from reference.runner.watching import rules_of, watched
-from traces.jobs.coverage import FEATURES
-from traces.jobs.novelty import RULE
-from traces.store import Campaign
+from kraftcheck.reference.runner.run import execute_run
+from kraftcheck.reference.runner.watching import rules_of, watched
+from kraftcheck.traces.jobs.coverage import FEATURES
+from kraftcheck.traces.jobs.novelty import RULE
+from kraftcheck.traces.store import Campaign
 
 WATCHED_RUNS: Final = 100
 """Of each campaign, so many runs are executed again."""

@@ -15,10 +15,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from kraftcheck.traces.jobs.shipping import ship
 from tla_utils.errors import ToolError
 from tla_utils.jar import find_java
 from tla_utils.java_home import java_home
-from traces.jobs.shipping import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

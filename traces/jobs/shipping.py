@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from system.files import read_bytes
+from kraftcheck.osutil.files import read_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,10 +15,17 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from reference.runner.run import simulate_part
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.jobs.backends import Backend, Pool, Progress
+from kraftcheck.traces.store import (
+    Campaign,
+    Manifest,
+    begin_trace,
+    damage_of,
+    read_manifest,
+    write_part,
+)
 from tla_utils.errors import ToolError
-from traces.jobs.backends import Backend, Pool, Progress
-from traces.store import Campaign, Manifest, begin_trace, damage_of, read_manifest, write_part
 
 PART_RUNS = 250
 """At most so many runs in a part unless told otherwise: a part takes seconds, so a killed campaign

@@ -11,14 +11,19 @@ import msgspec
 import numpy as np
 import pyarrow.compute as pc
 
-from traces.checkers.arrow import from_arrow, partitions
-from traces.checkers.assessment import assess
-from traces.checkers.findings import EXAMPLES_MAX
-from traces.checkers.verdict import Certificate
-from traces.formats.trace import history_of, log_of, objects_of
-from traces.history import History
-from traces.jobs.promised import has_control_records, judge_objects, objects_seen, promises_of
-from traces.store import Manifest, read_table
+from kraftcheck.traces.checkers.arrow import from_arrow, partitions
+from kraftcheck.traces.checkers.assessment import assess
+from kraftcheck.traces.checkers.findings import EXAMPLES_MAX
+from kraftcheck.traces.checkers.verdict import Certificate
+from kraftcheck.traces.formats.trace import history_of, log_of, objects_of
+from kraftcheck.traces.history import History
+from kraftcheck.traces.jobs.promised import (
+    has_control_records,
+    judge_objects,
+    objects_seen,
+    promises_of,
+)
+from kraftcheck.traces.store import Manifest, read_table
 
 
 class Shown(NamedTuple):

@@ -16,9 +16,9 @@ import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 
-from system.files import read_bytes
-from traces.jobs.arrays import Ints
-from traces.jobs.ranges import Receipt, Work, receipt_path
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.traces.jobs.arrays import Ints
+from kraftcheck.traces.jobs.ranges import Receipt, Work, receipt_path
 
 EVERY_S: Final = 2.0
 """Nobody reads faster, and looking costs the driver a list of the folder."""

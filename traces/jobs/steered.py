@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from reference.clients.promises import promised
-from reference.sim.operations import Operation
-from reference.sim.recorder import Recorder
-from reference.steered.moves import Log
-from reference.steered.scripts import Script
-from traces import schema, store
-from traces.checkers.arrow import from_arrow
-from traces.checkers.assessment import assess
-from traces.checkers.columns import LogBatch
+from kraftcheck.reference.clients.promises import promised
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.moves import Log
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces import schema, store
+from kraftcheck.traces.checkers.arrow import from_arrow
+from kraftcheck.traces.checkers.assessment import assess
+from kraftcheck.traces.checkers.columns import LogBatch
 
 
 def broken_promise(logs: Sequence[Log]) -> str:

@@ -18,13 +18,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from reference.kit.protocol import NodeKind
-from reference.protocols import AnyConstants, extended_by, protocol_of_kind
-from specs import SPECS
-from system.files import read_text
+from kraftcheck.osutil.files import read_text
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.reference.protocols import AnyConstants, extended_by, protocol_of_kind
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.abstraction import cfg_constants, constant_definitions, constant_values
 from tla_utils import StepFrame
 from tla_utils.overrides import find_module, read_module
-from traces.jobs.abstraction import cfg_constants, constant_definitions, constant_values
 
 INIT: Final = "Init"
 """The action of a node's first step, which nothing causes."""

@@ -21,20 +21,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.kit.protocol import NodeKind
-from reference.protocols import KINDS, components_of, kind_of, nodes_of
-from reference.runner.scenarios import FAMILIES
-from system.commands import command
+from kraftcheck.osutil.commands import command
+from kraftcheck.reference.kit.protocol import NodeKind
+from kraftcheck.reference.protocols import KINDS, components_of, kind_of, nodes_of
+from kraftcheck.reference.runner.scenarios import FAMILIES
+from kraftcheck.traces.jobs.checks import CHECKS, Finding
+from kraftcheck.traces.jobs.columns import Ints
+from kraftcheck.traces.jobs.distinct import FIRST_ROW, KEYS, Facts, PartFiles, RunNote, most
+from kraftcheck.traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement
+from kraftcheck.traces.jobs.protocols import actions_of, decode_constants
+from kraftcheck.traces.jobs.step_frames import frame_digest
+from kraftcheck.traces.jobs.sums import demand_all_classed, demand_all_joined
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.store import Manifest, version
 from tla_utils import find_jar, find_java
-from traces.jobs.checks import CHECKS, Finding
-from traces.jobs.columns import Ints
-from traces.jobs.distinct import FIRST_ROW, KEYS, Facts, PartFiles, RunNote, most
-from traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement
-from traces.jobs.protocols import actions_of, decode_constants
-from traces.jobs.step_frames import frame_digest
-from traces.jobs.sums import demand_all_classed, demand_all_joined
-from traces.schema import PROGRESSED, STOPPED
-from traces.store import Manifest, version
 
 SUMMARY_VERSION: Final = 1
 LISTED: Final = 100

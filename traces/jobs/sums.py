@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kraftcheck.traces.jobs.distinct import SLIM, Facts, merge
 from tla_utils.errors import ToolError
-from traces.jobs.distinct import SLIM, Facts, merge
 
 
 def demand_all_classed(facts: Sequence[Facts], merged: pa.Table) -> None:

@@ -27,14 +27,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import tla_utils
-from reference.kit import fields
-from reference.kit.fields import within
-from reference.protocols import KINDS
-from system.files import read_bytes
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.kit import fields
+from kraftcheck.reference.kit.fields import within
+from kraftcheck.reference.protocols import KINDS
+from kraftcheck.traces.jobs.step_frames import frame_digest
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.store import parquet_bytes
 from tla_utils import find_jar
-from traces.jobs.step_frames import frame_digest
-from traces.schema import TraceError
-from traces.store import parquet_bytes
 
 ACCEPTED, REJECTED = "accepted", "rejected"
 

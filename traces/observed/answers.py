@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from traces.observed.records import decoded
+from kraftcheck.traces.observed.records import decoded
 
 NAME = "answers.jsonl"
 PARTITION, QUORUM = "partition", "quorum"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from traces.observed.records import Record
+from kraftcheck.traces.observed.records import Record
 
 CHANGE = "PARTITION_CHANGE_RECORD"
 REGISTER = "REGISTER_BROKER_RECORD"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from traces.history import OK, History
-from traces.observed import (
+from kraftcheck.traces.history import OK, History
+from kraftcheck.traces.observed import (
     answers,
     controller,
     logs,
@@ -19,9 +19,9 @@ from traces.observed import (
     txnlog,
     views,
 )
-from traces.observed.marks import Acked
-from traces.observed.records import ObservedError
-from traces.observed.verdicts import Judged
+from kraftcheck.traces.observed.marks import Acked
+from kraftcheck.traces.observed.records import ObservedError
+from kraftcheck.traces.observed.verdicts import Judged
 
 WITNESSES: Final = {
     "the controller": "no metadata log, or none of its steps",

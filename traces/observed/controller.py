@@ -22,8 +22,8 @@ from typing import Any
 
 import msgspec
 
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NOBODY,
     AlterPartitionRequest,
@@ -32,15 +32,15 @@ from reference.partition.messages import (
     Member,
     Partition,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     UNDEFINED,
     ControllerRow,
     PartitionConstants,
     Registration,
 )
-from traces.observed import moves
-from traces.observed.blocks import (
+from kraftcheck.traces.observed import moves
+from kraftcheck.traces.observed.blocks import (
     FENCE,
     OFFLINE,
     REGISTER,
@@ -50,11 +50,11 @@ from traces.observed.blocks import (
     blocks,
     broker_event,
 )
-from traces.observed.directories import Directories
-from traces.observed.image import LISTS, NEVER, Image, Key, changed, moved
-from traces.observed.records import Record
-from traces.observed.verdicts import Finding
-from traces.observed.voters import Voters
+from kraftcheck.traces.observed.directories import Directories
+from kraftcheck.traces.observed.image import LISTS, NEVER, Image, Key, changed, moved
+from kraftcheck.traces.observed.records import Record
+from kraftcheck.traces.observed.verdicts import Finding
+from kraftcheck.traces.observed.voters import Voters
 
 MOVES = ("replicas", *LISTS)
 """Fields of a change that belong to reassignment (moves.py)."""

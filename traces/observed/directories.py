@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from traces.observed.image import Key
+from kraftcheck.traces.observed.image import Key
 
 RESERVED: Final = frozenset(f"AAAAAAAAAAAAAAAAAAAA{end}" for end in ("AA", "AQ", "Ag"))
 """Kafka's DirectoryId: of a replica of which nobody has said yet where it is (MIGRATING,

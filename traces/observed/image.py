@@ -12,15 +12,15 @@ from typing import Any
 
 import msgspec
 
-from reference.partition.messages import NOBODY, Partition
-from reference.partition.types import (
+from kraftcheck.reference.partition.messages import NOBODY, Partition
+from kraftcheck.reference.partition.types import (
     UNDEFINED,
     Contact,
     ControllerRow,
     PartitionConstants,
     Registration,
 )
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.reassignment.types import MovingPartition
 
 Key = tuple[str, int]
 """A partition: topic id and number."""

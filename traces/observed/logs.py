@@ -29,8 +29,8 @@ from typing import Any
 
 import msgspec
 
-from traces.observed.records import decoded
-from traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.records import decoded
+from kraftcheck.traces.observed.verdicts import Defect
 
 NAME = "logs.jsonl"
 COMMIT = "COMMIT"

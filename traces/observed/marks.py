@@ -21,8 +21,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from traces.observed import views
-from traces.observed.answers import (
+from kraftcheck.traces.observed import views
+from kraftcheck.traces.observed.answers import (
     EARLIEST,
     EPOCH_END,
     HIGH_WATERMARK,
@@ -30,8 +30,8 @@ from traces.observed.answers import (
     UNKNOWN,
     Answer,
 )
-from traces.observed.logs import Replica
-from traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.logs import Replica
+from kraftcheck.traces.observed.verdicts import Defect
 
 
 class Acked(NamedTuple):

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from reference.partition.types import Registration
-from reference.reassignment.handlers import ReassignmentHandlers
-from reference.reassignment.messages import (
+from kraftcheck.reference.partition.types import Registration
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
+from kraftcheck.reference.reassignment.messages import (
     AlterPartition,
     CancelReassignment,
     ElectPartitionLeader,
@@ -27,7 +27,7 @@ from reference.reassignment.messages import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from reference.reassignment.types import (
+from kraftcheck.reference.reassignment.types import (
     BrokerRegistration,
     Constants,
     MovingPartition,
@@ -35,8 +35,8 @@ from reference.reassignment.types import (
     Target,
     TopicRow,
 )
-from traces.observed.image import NEVER, Image, Key, moved
-from traces.observed.records import Record
+from kraftcheck.traces.observed.image import NEVER, Image, Key, moved
+from kraftcheck.traces.observed.records import Record
 
 BEGUN, GIVEN_UP, ENDED = "reassignment", "reassignment given up", "reassignment ended"
 ONLINE = (1,)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from system.files import lines, open_file
+from kraftcheck.osutil.files import lines, open_file
 
 NAME = "metadata.jsonl"
 

@@ -16,13 +16,27 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from traces.observed import views
-from traces.observed.answers import HIGH_WATERMARK, PRODUCERS, STABLE, TRANSACTION, UNKNOWN, Answer
-from traces.observed.logs import Replica
-from traces.observed.transactions import Report, Written, following, open_in, producers_of, reported
-from traces.observed.txnlog import EMPTY, ONGOING, PREPARED, Log
-from traces.observed.txnrows import STUCK
-from traces.observed.verdicts import Defect
+from kraftcheck.traces.observed import views
+from kraftcheck.traces.observed.answers import (
+    HIGH_WATERMARK,
+    PRODUCERS,
+    STABLE,
+    TRANSACTION,
+    UNKNOWN,
+    Answer,
+)
+from kraftcheck.traces.observed.logs import Replica
+from kraftcheck.traces.observed.transactions import (
+    Report,
+    Written,
+    following,
+    open_in,
+    producers_of,
+    reported,
+)
+from kraftcheck.traces.observed.txnlog import EMPTY, ONGOING, PREPARED, Log
+from kraftcheck.traces.observed.txnrows import STUCK
+from kraftcheck.traces.observed.verdicts import Defect
 
 PRODUCER_STATE = "ProducerStateIsOfLog"
 TRANSACTION_STATE = "TransactionIsOfLog"

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as Abstra
 from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple
 
-from traces.observed import txnlog
-from traces.observed.logs import Replica, topic_of
-from traces.observed.txnlog import COMPLETED, ONGOING, PREPARED, TOPIC, Gone, Log, Row
-from traces.observed.txnrows import (
+from kraftcheck.traces.observed import txnlog
+from kraftcheck.traces.observed.logs import Replica, topic_of
+from kraftcheck.traces.observed.txnlog import COMPLETED, ONGOING, PREPARED, TOPIC, Gone, Log, Row
+from kraftcheck.traces.observed.txnrows import (
     EPOCHS,
     HELD_ONCE,
     NOBODY,
@@ -28,7 +28,7 @@ from traces.observed.txnrows import (
     rows_of,
     stuck,
 )
-from traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.verdicts import Defect
 
 DECIDED = "DecidedBeforeMarked"
 TAIL = "TailNotActedOn"

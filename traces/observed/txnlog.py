@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from traces.observed.records import decoded
-from traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.records import decoded
+from kraftcheck.traces.observed.verdicts import Defect
 
 NAME = "transactions.jsonl"
 TOPIC = "__transaction_state"

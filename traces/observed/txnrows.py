@@ -6,8 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from traces.observed.txnlog import COMPLETED, EMPTY, ONGOING, PREPARED, TAKEN_BACK, TOPIC, Log, Row
-from traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.txnlog import (
+    COMPLETED,
+    EMPTY,
+    ONGOING,
+    PREPARED,
+    TAKEN_BACK,
+    TOPIC,
+    Log,
+    Row,
+)
+from kraftcheck.traces.observed.verdicts import Defect
 
 STATES = "TransactionStates"
 EPOCHS = "EpochMonotonic"

@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from reference.partition.messages import NOBODY
-from traces.observed.answers import (
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.traces.observed.answers import (
     HIGH_WATERMARK,
     LOG_END,
     NONE,
@@ -31,9 +31,9 @@ from traces.observed.answers import (
     UNKNOWN,
     Answer,
 )
-from traces.observed.image import Image, changed
-from traces.observed.records import Record
-from traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.image import Image, changed
+from kraftcheck.traces.observed.records import Record
+from kraftcheck.traces.observed.verdicts import Defect
 
 APPLIES_NS: Final = 5_000_000_000
 """A broker applies what it has read within milliseconds (BrokerMetadataPublisher)."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from traces.observed.records import Record
+from kraftcheck.traces.observed.records import Record
 
 Key: TypeAlias = tuple[int, str]
 """The id of a voter, and of its directory."""

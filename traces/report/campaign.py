@@ -14,12 +14,12 @@ from typing import Any, Final
 import msgspec
 from markupsafe import Markup
 
-from system.files import read_bytes
-from traces.history import History
-from traces.report import figures, html
-from traces.report.evidence import ReportError, read_sealed
-from traces.report.graphs import GRAPHS, growth_curve, read_graphs
-from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
+from kraftcheck.osutil.files import read_bytes
+from kraftcheck.traces.history import History
+from kraftcheck.traces.report import figures, html
+from kraftcheck.traces.report.evidence import ReportError, read_sealed
+from kraftcheck.traces.report.graphs import GRAPHS, growth_curve, read_graphs
+from kraftcheck.traces.report.history_timeline import BAR, ROW, WIDTH, timeline
 
 FINDINGS: Final = "findings.json"
 FINDINGS_VERSION: Final = 2

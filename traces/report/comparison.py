@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from traces.report.evidence import ReportError
-from traces.report.figures import quantity
-from traces.report.html import NONE
+from kraftcheck.traces.report.evidence import ReportError
+from kraftcheck.traces.report.figures import quantity
+from kraftcheck.traces.report.html import NONE
 
 
 class Change(NamedTuple):

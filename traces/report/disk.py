@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from traces.report import html
+from kraftcheck.traces.report import html
 
 TEMPLATE: Final = "disk.html.j2"
 PARTITIONS_MAX: Final = 40

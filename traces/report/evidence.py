@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from traces.sealed import DocumentError, read_document
+from kraftcheck.traces.sealed import DocumentError, read_document
 
 SUMMARY: Final = "summary.json"
 SPECS: Final = "specs.json"

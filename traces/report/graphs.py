@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from traces.report import figures
-from traces.report.evidence import ReportError, read_sealed
+from kraftcheck.traces.report import figures
+from kraftcheck.traces.report.evidence import ReportError, read_sealed
 
 GRAPHS: Final = "graphs.json"
 GRAPHS_VERSION: Final = 1

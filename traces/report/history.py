@@ -19,16 +19,20 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from reference.clients.promises import Level
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
-from traces.history import LOG_OPERATIONS, History, Operation
-from traces.report import history_incident, history_words as words, html
-from traces.report.history_incident import incident
-from traces.report.history_members import BAR as BAR_OF_MEMBERS, ROW as ROW_OF_MEMBERS, ownership
-from traces.report.history_order import Order, orders
-from traces.report.history_staleness import lags
-from traces.report.history_timeline import BAR, NOTHING, ROW, WIDTH, timeline
-from traces.report.judged import Judged, Object
+from kraftcheck.reference.clients.promises import Level
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
+from kraftcheck.traces.history import LOG_OPERATIONS, History, Operation
+from kraftcheck.traces.report import history_incident, history_words as words, html
+from kraftcheck.traces.report.history_incident import incident
+from kraftcheck.traces.report.history_members import (
+    BAR as BAR_OF_MEMBERS,
+    ROW as ROW_OF_MEMBERS,
+    ownership,
+)
+from kraftcheck.traces.report.history_order import Order, orders
+from kraftcheck.traces.report.history_staleness import lags
+from kraftcheck.traces.report.history_timeline import BAR, NOTHING, ROW, WIDTH, timeline
+from kraftcheck.traces.report.judged import Judged, Object
 
 TEMPLATE: Final = "history.html.j2"
 SCRIPT: Final = "history.js"

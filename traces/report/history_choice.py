@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final, NamedTuple
 
-from traces.history import INDETERMINATE, OK, History, Operation
-from traces.report import history_words as words
+from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.report import history_words as words
 
 OPERATIONS_MAX: Final = 60
 PROCESSES_MAX: Final = 24

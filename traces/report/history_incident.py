@@ -20,8 +20,8 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Final, NamedTuple
 
-from traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
-from traces.report import history_words as words
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
+from kraftcheck.traces.report import history_words as words
 
 LEFT: Final = 64
 WIDTH: Final = 1000

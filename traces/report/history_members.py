@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from traces.history import (
+from kraftcheck.traces.history import (
     ASSIGNED,
     CALLBACKS,
     LOST,
@@ -17,8 +17,8 @@ from traces.history import (
     History,
     Operation,
 )
-from traces.report import history_words as words
-from traces.report.history_incident import LEFT, WIDTH
+from kraftcheck.traces.report import history_words as words
+from kraftcheck.traces.report.history_incident import LEFT, WIDTH
 
 ROW: Final = 22
 BAR: Final = 14

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from traces.history import FAIL, History, Operation
-from traces.report import history_words as words
+from kraftcheck.traces.history import FAIL, History, Operation
+from kraftcheck.traces.report import history_words as words
 
 KEYS_MAX: Final = 3
 OFFSETS_MAX: Final = 16

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from traces.report import history_words as words
-from traces.report.figures import Bar
-from traces.report.judged import Staleness
+from kraftcheck.traces.report import history_words as words
+from kraftcheck.traces.report.figures import Bar
+from kraftcheck.traces.report.judged import Staleness
 
 
 class Lag(NamedTuple):

@@ -16,9 +16,9 @@ from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import Final, NamedTuple
 
-from traces.history import INDETERMINATE, OK, Annotation, History, Operation
-from traces.report import history_words as words
-from traces.report.history_choice import choice, until
+from kraftcheck.traces.history import INDETERMINATE, OK, Annotation, History, Operation
+from kraftcheck.traces.report import history_words as words
+from kraftcheck.traces.report.history_choice import choice, until
 
 LANES_MAX: Final = 4
 CUT_MIN: Final = 20

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from traces.history import INDETERMINATE, OK, History, Operation
-from traces.values import Word, edn_text, name
+from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.values import Word, edn_text, name
 
 VALUE_MAX: Final = 120
 """Characters of a value on a card or in a hint."""

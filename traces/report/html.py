@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from traces.report.evidence import ReportError
-from traces.report.history_words import cut, ends, printable
+from kraftcheck.traces.report.evidence import ReportError
+from kraftcheck.traces.report.history_words import cut, ends, printable
 
 NONE: Final = "–"  # noqa: RUF001
 """In place of a number."""
@@ -25,7 +25,7 @@ def render(template: str, filters: dict[str, Callable[..., str]] | None = None, 
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("traces.report", "templates"),
+        loader=PackageLoader("kraftcheck.traces.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -38,7 +38,7 @@ def render(template: str, filters: dict[str, Callable[..., str]] | None = None, 
 
 def asset(name: str) -> str:
     """A style sheet or a script: the same on every page."""
-    return resources.files("traces.report.templates").joinpath(name).read_text("utf-8")
+    return resources.files("kraftcheck.traces.report.templates").joinpath(name).read_text("utf-8")
 
 
 def count(number: float | None) -> str:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
-from traces.checkers.verdict import Anomaly as Anomaly, Certificate, Staleness as Staleness
+from kraftcheck.traces.checkers.verdict import (
+    Anomaly as Anomaly,
+    Certificate,
+    Staleness as Staleness,
+)
 
 
 class Object(msgspec.Struct, frozen=True, kw_only=True):

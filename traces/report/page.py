@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from traces.report import figures, html
-from traces.report.evidence import Evidence, ReportError, read_evidence
-from traces.report.figures import NEVER, Bar
+from kraftcheck.traces.report import figures, html
+from kraftcheck.traces.report.evidence import Evidence, ReportError, read_evidence
+from kraftcheck.traces.report.figures import NEVER, Bar
 
 REPORT: Final = "report.html"
 TEMPLATE: Final = "page.html.j2"

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from traces.report import html
-from traces.report.history_words import printable
+from kraftcheck.traces.report import html
+from kraftcheck.traces.report.history_words import printable
 
 TEMPLATE: Final = "run.html.j2"
 ASSETS: Final = ("history.css", "run.css", "run.js")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lease.protocol import LeaseRules, Server, WriteRequest
 
-from reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
 
 
 class L01NoFence(LeaseRules):

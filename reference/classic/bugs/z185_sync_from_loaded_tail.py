@@ -9,9 +9,9 @@ has.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.classic.rules import ClassicRules
-from reference.classic.types import ClassicCoordinator
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.classic.rules import ClassicRules
+from kraftcheck.reference.classic.types import ClassicCoordinator
 
 
 class Z185SyncFromLoadedTail(ClassicRules):

@@ -7,8 +7,8 @@ first hears of it. KAFKA-12984 had made claims of older generations void.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.classic.rules import Claims, ClassicRules, claims_of
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.classic.rules import Claims, ClassicRules, claims_of
 
 
 class Z99NewestClaimsOnly(ClassicRules):

@@ -9,16 +9,16 @@ from typing import Any, Protocol
 
 from msgspec import UNSET
 
-from reference.cluster.sim.brokers import Brokers
-from reference.cluster.sim.options import ClusterOptions
-from reference.cluster.sim.partition import ClusterPartition
-from reference.cluster.types import ClusterConstants
-from reference.directories.sim.failures import Failures
-from reference.directories.types import Constants as DirectoryConstants
-from reference.moving.sim.administrator import Asker, Mover, Reader, World
-from reference.moving.sim.topics import Catalog, Changes, Unregistering
-from reference.sim.choices import Chooser, stream_of_option
-from reference.snapshots.sim.changes import may_vote
+from kraftcheck.reference.cluster.sim.brokers import Brokers
+from kraftcheck.reference.cluster.sim.options import ClusterOptions
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.cluster.types import ClusterConstants
+from kraftcheck.reference.directories.sim.failures import Failures
+from kraftcheck.reference.directories.types import Constants as DirectoryConstants
+from kraftcheck.reference.moving.sim.administrator import Asker, Mover, Reader, World
+from kraftcheck.reference.moving.sim.topics import Catalog, Changes, Unregistering
+from kraftcheck.reference.sim.choices import Chooser, stream_of_option
+from kraftcheck.reference.snapshots.sim.changes import may_vote
 
 
 class Asked(World, Protocol):

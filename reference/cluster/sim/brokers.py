@@ -11,21 +11,21 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from reference.cluster.sim.link import COMMON, Carrier, Messages, Request
-from reference.cluster.sim.partition import ClusterPartition
-from reference.directories.messages import LogDirFailure
-from reference.partition.messages import (
+from kraftcheck.reference.cluster.sim.link import COMMON, Carrier, Messages, Request
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.directories.messages import LogDirFailure
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
     BrokerRestart,
     ControlledShutdown,
     MetadataRecord,
 )
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.types import UNDEFINED
-from reference.sim.choices import Stream, chance
-from reference.sim.events import CALL, Queue
-from reference.sim.interning import KnownInput
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.sim.choices import Stream, chance
+from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.interning import KnownInput
 
 
 class Heard(NamedTuple):

@@ -21,8 +21,8 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from reference.cluster.sim.partition import ClusterPartition
-from reference.compaction.messages import (
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.compaction.messages import (
     AppendBatch,
     CleanSegment,
     CopyBatches,
@@ -34,12 +34,12 @@ from reference.compaction.messages import (
     StartLoading,
     Unload,
 )
-from reference.compaction.types import Batch, CompactedReplica
-from reference.sim.choices import Chooser, chance, pick, stream_of_option
-from reference.sim.events import CALL, Queue
-from reference.sim.plain import PlainMemo, PlainSimulation, options_of
-from reference.sim.recorder import Recorder
-from traces.schema import STOPPED
+from kraftcheck.reference.compaction.types import Batch, CompactedReplica
+from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
+from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.plain import PlainMemo, PlainSimulation, options_of
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.traces.schema import STOPPED
 
 CLEANING_MS: Final = (20, 60, 150)
 """From one look of a cleaner at its log to the next."""

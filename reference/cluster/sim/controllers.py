@@ -26,13 +26,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from reference.cluster.sim.brokers import Brokers
-from reference.cluster.sim.decisions import Active, Batch, Decision
-from reference.cluster.sim.link import Request
-from reference.cluster.sim.partition import ClusterPartition
-from reference.cluster.sim.past import READS_COMMITTED, Past
-from reference.moving.messages import OtherPartitions
-from reference.partition.messages import (
+from kraftcheck.reference.cluster.sim.brokers import Brokers
+from kraftcheck.reference.cluster.sim.decisions import Active, Batch, Decision
+from kraftcheck.reference.cluster.sim.link import Request
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.cluster.sim.past import READS_COMMITTED, Past
+from kraftcheck.reference.moving.messages import OtherPartitions
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NOBODY,
     ControllerFailover,
@@ -43,13 +43,13 @@ from reference.partition.messages import (
     RegisterBrokerRequest,
     SessionTimeout,
 )
-from reference.partition.replay import CommittedBatch
-from reference.partition.sim.machine import WRITTEN
-from reference.partition.types import ControllerRow
-from reference.quorum.types import Row
-from reference.sim.interning import Interner, KnownInput
-from reference.sim.memo import State, Step
-from reference.sim.operations import Operation
+from kraftcheck.reference.partition.replay import CommittedBatch
+from kraftcheck.reference.partition.sim.machine import WRITTEN
+from kraftcheck.reference.partition.types import ControllerRow
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.interning import Interner, KnownInput
+from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.operations import Operation
 
 REPLAY_AGREES = "ReplayAgrees"
 """What the log says, replayed, is what its controllers decided: a relation between a controller and

@@ -30,27 +30,27 @@ from __future__ import annotations
 from heapq import heappop
 from typing import Any, Final
 
-from reference.cluster.sim.compacted import CompactedReplicas
-from reference.cluster.sim.scenario import ClusterScenario
-from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
-from reference.cluster.types import coordinated
-from reference.compaction.keys import written
-from reference.directories.sim.machine import DirectoryMemo
-from reference.kit.protocol import Protocol
-from reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
-from reference.partition.types import UNDEFINED, BrokerRow
-from reference.quorum.sim.machine import QuorumMemo
-from reference.sim.choices import Chooser, pick
-from reference.sim.events import CALL, Queue
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
-from reference.sim.operations import Operation
-from reference.sim.plain import (
+from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
+from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
+from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from kraftcheck.reference.cluster.types import coordinated
+from kraftcheck.reference.compaction.keys import written
+from kraftcheck.reference.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.sim.choices import Chooser, pick
+from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.plain import (
     PlainMemo,
     PlainSimulation,
 )
-from reference.sim.recorder import Recorder, Violation
-from traces.schema import STOPPED
+from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.traces.schema import STOPPED
 
 LOG: Final = 0
 """The partition that is the log."""

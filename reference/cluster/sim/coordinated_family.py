@@ -12,20 +12,25 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.bugs.catalog import bug as known_bug
-from reference.cluster.sim.coordinated import CoordinatedMemo, CoordinatedSimulation
-from reference.cluster.sim.family import FAMILY as CLUSTER_FAMILY, LEGEND, bugs_of_parts
-from reference.cluster.sim.options import ClusterOptions, draw
-from reference.cluster.sim.scenario import CLUSTER, ClusterScenario
-from reference.cluster.types import on_cluster
-from reference.compaction.protocol import COMPACTION
-from reference.directories.sim.machine import DirectoryMemo
-from reference.kit.protocol import Protocol
-from reference.protocols import kind_of_row
-from reference.quorum.sim.machine import QuorumMemo
-from reference.sim.choices import Chooser
-from reference.sim.family import Family
-from reference.sim.plain import PlainMemo, columns as plain_columns, options_of, scenario_of
+from kraftcheck.reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.cluster.sim.coordinated import CoordinatedMemo, CoordinatedSimulation
+from kraftcheck.reference.cluster.sim.family import FAMILY as CLUSTER_FAMILY, LEGEND, bugs_of_parts
+from kraftcheck.reference.cluster.sim.options import ClusterOptions, draw
+from kraftcheck.reference.cluster.sim.scenario import CLUSTER, ClusterScenario
+from kraftcheck.reference.cluster.types import on_cluster
+from kraftcheck.reference.compaction.protocol import COMPACTION
+from kraftcheck.reference.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import kind_of_row
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.sim.choices import Chooser
+from kraftcheck.reference.sim.family import Family
+from kraftcheck.reference.sim.plain import (
+    PlainMemo,
+    columns as plain_columns,
+    options_of,
+    scenario_of,
+)
 
 CLEANED: Final = "cleaned"
 """The option of a run in which brokers clean the log; else its records stay for ever."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from reference.cluster.sim.link import Request
-from reference.partition.messages import METADATA_LOG, MetadataRecord
-from reference.sim.memo import State, Step
+from kraftcheck.reference.cluster.sim.link import Request
+from kraftcheck.reference.partition.messages import METADATA_LOG, MetadataRecord
+from kraftcheck.reference.sim.memo import State, Step
 
 
 class Decision(msgspec.Struct, eq=False):

@@ -7,29 +7,29 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.bugs.catalog import bug as known_bug
-from reference.cluster.sim.options import (
+from kraftcheck.reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.cluster.sim.options import (
     OF_MOVING,
     OF_QUORUM,
     ClusterOptions,
     draw,
     is_moving,
 )
-from reference.cluster.sim.scenario import CLUSTER
-from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
-from reference.directories.protocol import DIRECTORIES
-from reference.directories.sim.machine import DirectoryMemo
-from reference.moving.protocol import MOVING
-from reference.partition.protocol import PARTITION
-from reference.partition.sim.family import SUFFERS as OF_PARTITIONS, columns
-from reference.partition.sim.options import configuration_of, envelope_of
-from reference.quorum.protocol import QUORUM
-from reference.quorum.sim.family import SUFFERS as OF_VOTERS
-from reference.sim.family import ClientLog, Family, Manner
-from reference.snapshots.protocol import SNAPSHOTS
-from reference.snapshots.sim.changes import taken_by
-from reference.snapshots.sim.machine import ChangingMemo
-from reference.voters.protocol import VOTERS
+from kraftcheck.reference.cluster.sim.scenario import CLUSTER
+from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from kraftcheck.reference.directories.protocol import DIRECTORIES
+from kraftcheck.reference.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.moving.protocol import MOVING
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.partition.sim.family import SUFFERS as OF_PARTITIONS, columns
+from kraftcheck.reference.partition.sim.options import configuration_of, envelope_of
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum.sim.family import SUFFERS as OF_VOTERS
+from kraftcheck.reference.sim.family import ClientLog, Family, Manner
+from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.snapshots.sim.changes import taken_by
+from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
+from kraftcheck.reference.voters.protocol import VOTERS
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations

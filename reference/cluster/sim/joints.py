@@ -14,22 +14,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from reference.cluster.sim.brokers import Brokers, Heard
-from reference.cluster.sim.controllers import Controllers
-from reference.cluster.sim.link import Carrier, Request
-from reference.cluster.sim.options import ClusterOptions, constants_of, topics_of
-from reference.cluster.sim.partition import Cluster, ClusterPartition
-from reference.cluster.sim.scenario import ClusterScenario
-from reference.cluster.types import QUORUM
-from reference.moving.sim.topics import Catalog
-from reference.partition.messages import CONTROLLER, METADATA_LOG
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.types import UNDEFINED
-from reference.quorum.messages import Append
-from reference.sim.choices import Stream
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
-from reference.sim.recorder import Recorder
+from kraftcheck.reference.cluster.sim.brokers import Brokers, Heard
+from kraftcheck.reference.cluster.sim.controllers import Controllers
+from kraftcheck.reference.cluster.sim.link import Carrier, Request
+from kraftcheck.reference.cluster.sim.options import ClusterOptions, constants_of, topics_of
+from kraftcheck.reference.cluster.sim.partition import Cluster, ClusterPartition
+from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
+from kraftcheck.reference.cluster.types import QUORUM
+from kraftcheck.reference.moving.sim.topics import Catalog
+from kraftcheck.reference.partition.messages import CONTROLLER, METADATA_LOG
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.quorum.messages import Append
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.recorder import Recorder
 
 _P = TypeVar("_P", bound=ClusterPartition)
 

@@ -14,13 +14,13 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from reference.partition.messages import CONTROLLER
-from reference.partition.sim.network import WITH_CONTROLLER
-from reference.partition.sim.options import PartitionOptions
-from reference.sim.choices import Stream
-from reference.sim.events import CALL, Queue
-from reference.sim.interning import KnownInput
-from reference.sim.network import FATES, Network, fates
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.sim.network import WITH_CONTROLLER
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.network import FATES, Network, fates
 
 Messages: TypeAlias = Mapping[int, KnownInput]
 """By partition."""

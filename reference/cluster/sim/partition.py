@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol, cast
 
-from reference.directories.sim.lists import ListsInDirectories
-from reference.directories.types import Constants as DirectoryConstants
-from reference.moving.sim.lists import Lists
-from reference.moving.types import Constants as MovingConstants, is_there
-from reference.partition.messages import (
+from kraftcheck.reference.directories.sim.lists import ListsInDirectories
+from kraftcheck.reference.directories.types import Constants as DirectoryConstants
+from kraftcheck.reference.moving.sim.lists import Lists
+from kraftcheck.reference.moving.types import Constants as MovingConstants, is_there
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     DEPOSED,
     AlterPartitionRequest,
@@ -23,19 +23,19 @@ from reference.partition.messages import (
     SendHeartbeat,
     SendRegistration,
 )
-from reference.partition.sim.machine import PartitionMachine, PartitionMemo
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.sim.pace import Pace
-from reference.partition.sim.scenario import Paces
-from reference.partition.sim.world import PartitionWorld
-from reference.partition.types import ControllerRow, PartitionConstants
-from reference.reassignment.messages import UnregisterBroker
-from reference.reassignment.types import MovingPartition
-from reference.sim.choices import Stream
-from reference.sim.interning import KnownInput, KnownRow
-from reference.sim.memo import State, Step
-from reference.sim.recorder import Recorder, Violation
-from traces.schema import STOPPED
+from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.sim.pace import Pace
+from kraftcheck.reference.partition.sim.scenario import Paces
+from kraftcheck.reference.partition.sim.world import PartitionWorld
+from kraftcheck.reference.partition.types import ControllerRow, PartitionConstants
+from kraftcheck.reference.reassignment.messages import UnregisterBroker
+from kraftcheck.reference.reassignment.types import MovingPartition
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.interning import KnownInput, KnownRow
+from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.traces.schema import STOPPED
 
 _COMMON: Final = (SendRegistration, SendHeartbeat)
 

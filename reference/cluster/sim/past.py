@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from reference.cluster.sim.partition import ClusterPartition
-from reference.moving.messages import ListReassignments, PartitionRecord
-from reference.partition.messages import CONTROLLER, MetadataRecord
-from reference.partition.types import ControllerRow
-from reference.sim.memo import State
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.moving.messages import ListReassignments, PartitionRecord
+from kraftcheck.reference.partition.messages import CONTROLLER, MetadataRecord
+from kraftcheck.reference.partition.types import ControllerRow
+from kraftcheck.reference.sim.memo import State
 
 READS_COMMITTED: Final = "ReadsCommitted"
 SENTENCE: Final = (

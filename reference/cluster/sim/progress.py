@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference.partition.sim.progress import Progress, World
-from reference.sim.operations import Operation
-from traces.schema import PROGRESSED
+from kraftcheck.reference.partition.sim.progress import Progress, World
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.traces.schema import PROGRESSED
 
 
 class MovingProgress(Progress):

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reference.partition.sim.scenario import PARTITION, PartitionScenario
-from reference.quorum.timers import Timeouts
-from reference.sim.options import Palette
+from kraftcheck.reference.partition.sim.scenario import PARTITION, PartitionScenario
+from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.sim.options import Palette
 
 
 class ClusterScenario(msgspec.Struct, frozen=True, kw_only=True):

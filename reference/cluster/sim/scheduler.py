@@ -16,35 +16,35 @@ from typing import Protocol
 
 from msgspec import UNSET
 
-from reference.cluster.sim.administrators import administrators_of
-from reference.cluster.sim.brokers import Brokers, Heard
-from reference.cluster.sim.controllers import Controllers
-from reference.cluster.sim.joints import Joints
-from reference.cluster.sim.link import Link
-from reference.cluster.sim.options import ClusterOptions, topics_written
-from reference.cluster.sim.partition import ClusterPartition
-from reference.cluster.sim.progress import MovingProgress
-from reference.cluster.sim.scenario import ClusterScenario
-from reference.cluster.sim.trouble import Trouble
-from reference.cluster.types import QUORUM
-from reference.partition.messages import Input, Partition
-from reference.partition.sim.clients import Clients
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.progress import Progress
-from reference.quorum.messages import Append
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.sim.scenario import Load, Scenario
-from reference.quorum.sim.scheduler import QuorumClients, Simulation
-from reference.quorum.types import Row
-from reference.sim.choices import Chooser, Stream, pick
-from reference.sim.events import CALL, Queue
-from reference.sim.family import Circular
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
-from reference.sim.recorder import Recorder, Violation
-from reference.snapshots.sim.changes import changes
-from reference.snapshots.sim.scheduler import ChangingSimulation
-from traces.schema import PROGRESSED, STOPPED
+from kraftcheck.reference.cluster.sim.administrators import administrators_of
+from kraftcheck.reference.cluster.sim.brokers import Brokers, Heard
+from kraftcheck.reference.cluster.sim.controllers import Controllers
+from kraftcheck.reference.cluster.sim.joints import Joints
+from kraftcheck.reference.cluster.sim.link import Link
+from kraftcheck.reference.cluster.sim.options import ClusterOptions, topics_written
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.cluster.sim.progress import MovingProgress
+from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
+from kraftcheck.reference.cluster.sim.trouble import Trouble
+from kraftcheck.reference.cluster.types import QUORUM
+from kraftcheck.reference.partition.messages import Input, Partition
+from kraftcheck.reference.partition.sim.clients import Clients
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.sim.progress import Progress
+from kraftcheck.reference.quorum.messages import Append
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.sim.scenario import Load, Scenario
+from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.choices import Chooser, Stream, pick
+from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.family import Circular
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.reference.snapshots.sim.changes import changes
+from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
 _NEVER = 1 << 62
 _NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from reference.cluster.sim.brokers import Brokers
-from reference.cluster.sim.partition import ClusterPartition
-from reference.partition.messages import BrokerCrash, ElectLeaders, Input
-from reference.partition.sim.options import (
+from kraftcheck.reference.cluster.sim.brokers import Brokers
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.partition.messages import BrokerCrash, ElectLeaders, Input
+from kraftcheck.reference.partition.sim.options import (
     Election,
     Outage,
     PartitionOptions,
@@ -21,11 +21,11 @@ from reference.partition.sim.options import (
     Standstill,
     draw_episode,
 )
-from reference.partition.sim.trouble import RESTART_MS, draw_damage
-from reference.partition.types import UNDEFINED
-from reference.sim.choices import Stream, pick
-from reference.sim.network import Network, Partition
-from reference.sim.trouble import Episodes
+from kraftcheck.reference.partition.sim.trouble import RESTART_MS, draw_damage
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.network import Network, Partition
+from kraftcheck.reference.sim.trouble import Episodes
 
 UNREGISTERED_MS = 900
 """So long a broker runs that is not registered any more."""

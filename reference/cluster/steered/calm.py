@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from reference.cluster.sim.partition import ClusterPartition
-from reference.cluster.steered.moves import ClusterMoves
-from reference.cluster.steered.moving import bereft, forgotten as forgotten_brokers
-from reference.cluster.steered.parts import SteeredPartition
-from reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
-from reference.partition.steered.world import FAILED, PROMPT
-from reference.partition.types import UNDEFINED, Registration
-from reference.runner.narrate import render_input
-from reference.sim.interning import KnownInput
-from reference.steered.moves import Move
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
+from kraftcheck.reference.cluster.steered.moves import ClusterMoves
+from kraftcheck.reference.cluster.steered.moving import bereft, forgotten as forgotten_brokers
+from kraftcheck.reference.cluster.steered.parts import SteeredPartition
+from kraftcheck.reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
+from kraftcheck.reference.partition.steered.world import FAILED, PROMPT
+from kraftcheck.reference.partition.types import UNDEFINED, Registration
+from kraftcheck.reference.runner.narrate import render_input
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.steered.moves import Move
 
 MOVES_TO_PROGRESS = 3000
 """So many, for the quorum and for each partition, and so many for what there is to copy."""

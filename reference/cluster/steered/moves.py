@@ -13,14 +13,14 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
-from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
-from reference.cluster.sim.family import bugs_of_parts
-from reference.cluster.sim.joints import Joints
-from reference.cluster.sim.options import ClusterOptions
-from reference.cluster.sim.past import READS_COMMITTED, SENTENCE
-from reference.cluster.sim.scenario import CLUSTER
-from reference.cluster.sim.scheduler import ClusterMemo
-from reference.cluster.steered.parts import (
+from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
+from kraftcheck.reference.cluster.sim.family import bugs_of_parts
+from kraftcheck.reference.cluster.sim.joints import Joints
+from kraftcheck.reference.cluster.sim.options import ClusterOptions
+from kraftcheck.reference.cluster.sim.past import READS_COMMITTED, SENTENCE
+from kraftcheck.reference.cluster.sim.scenario import CLUSTER
+from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo
+from kraftcheck.reference.cluster.steered.parts import (
     ChangingVoters,
     Parcel,
     Parcels,
@@ -29,43 +29,48 @@ from reference.cluster.steered.parts import (
     Voters,
     Watched,
 )
-from reference.directories.properties import PROPERTIES
-from reference.directories.sim.machine import DirectoryMemo
-from reference.partition.messages import (
+from kraftcheck.reference.directories.properties import PROPERTIES
+from kraftcheck.reference.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
     BrokerRestart,
     Election,
     ElectLeaders,
 )
-from reference.partition.steered.schedule import MEMO_STEPS
-from reference.partition.steered.world import (
+from kraftcheck.reference.partition.steered.schedule import MEMO_STEPS
+from kraftcheck.reference.partition.steered.world import (
     HEAL,
     SENTENCES,
     NoChoice,
     cut_words,
 )
-from reference.partition.types import UNDEFINED
-from reference.quorum.messages import (
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.quorum.messages import (
     Append,
     Crash,
     Flush,
     Resign,
     Restart,
 )
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.schedule import RATES, WELL, Link, cut_words as voters_cut_words
-from reference.quorum.timers import Timeouts
-from reference.quorum.types import Row
-from reference.runner.narrate import render_input
-from reference.sim.events import Queue
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Memos
-from reference.sim.recorder import Recorder
-from reference.snapshots.sim.changes import changes, may_vote
-from reference.snapshots.sim.machine import ChangingMemo
-from reference.steered.failures import Violation
-from reference.steered.moves import Move
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.steered.schedule import (
+    RATES,
+    WELL,
+    Link,
+    cut_words as voters_cut_words,
+)
+from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.runner.narrate import render_input
+from kraftcheck.reference.sim.events import Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Memos
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.snapshots.sim.changes import changes, may_vote
+from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
+from kraftcheck.reference.steered.failures import Violation
+from kraftcheck.reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
 _SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in PROPERTIES}}

@@ -12,16 +12,20 @@ from typing import Any
 
 from msgspec import UNSET
 
-from reference.cluster.steered.moves import ClusterMoves
-from reference.cluster.steered.parts import SteeredPartition
-from reference.directories.types import Constants as DirectoryConstants
-from reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
-from reference.moving.types import Constants, is_there, was_deleted
-from reference.partition.types import UNDEFINED
-from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
-from reference.runner.narrate import render_input
-from reference.snapshots.sim.changes import may_vote
-from reference.steered.moves import Move
+from kraftcheck.reference.cluster.steered.moves import ClusterMoves
+from kraftcheck.reference.cluster.steered.parts import SteeredPartition
+from kraftcheck.reference.directories.types import Constants as DirectoryConstants
+from kraftcheck.reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
+from kraftcheck.reference.moving.types import Constants, is_there, was_deleted
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.reassignment.messages import (
+    CreatePartition,
+    PlacePartition,
+    UnregisterBroker,
+)
+from kraftcheck.reference.runner.narrate import render_input
+from kraftcheck.reference.snapshots.sim.changes import may_vote
+from kraftcheck.reference.steered.moves import Move
 
 
 def reassignments(cluster: ClusterMoves) -> list[Move]:

@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from reference.cluster.sim.brokers import Brokers
-from reference.cluster.sim.link import Arrival, Ends, Messages
-from reference.cluster.sim.partition import ClusterPartition, is_common
-from reference.cluster.types import QUORUM
-from reference.partition.messages import CONTROLLER
-from reference.partition.steered.world import Steering, name_of
-from reference.quorum.messages import Input
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.recorded import RecordedSchedule
-from reference.quorum.steered.schedule import Schedule
-from reference.quorum.types import Constants, Outcome, Row
-from reference.sim.interning import KnownInput
-from reference.sim.recorder import Recorder
-from reference.snapshots.steered.schedule import ChangingSchedule
-from reference.steered.moves import Names
+from kraftcheck.reference.cluster.sim.brokers import Brokers
+from kraftcheck.reference.cluster.sim.link import Arrival, Ends, Messages
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition, is_common
+from kraftcheck.reference.cluster.types import QUORUM
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.steered.world import Steering, name_of
+from kraftcheck.reference.quorum.messages import Input
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
+from kraftcheck.reference.quorum.steered.schedule import Schedule
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.snapshots.steered.schedule import ChangingSchedule
+from kraftcheck.reference.steered.moves import Names
 
 Wanted = tuple[int, KnownInput]
 """A broker, and what it would do by itself."""

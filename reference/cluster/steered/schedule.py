@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from reference.cluster.steered import calm as cluster_calm
-from reference.cluster.steered.moves import ClusterMoves
-from reference.cluster.steered.moving import (
+from kraftcheck.reference.cluster.steered import calm as cluster_calm
+from kraftcheck.reference.cluster.steered.moves import ClusterMoves
+from kraftcheck.reference.cluster.steered.moving import (
     directory_failures,
     reads,
     reassignments,
@@ -23,8 +23,8 @@ from reference.cluster.steered.moving import (
     topic_changes,
     unregistrations,
 )
-from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from reference.steered.moves import Move, NodeStep, recorded_steps
+from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
+from kraftcheck.reference.steered.moves import Move, NodeStep, recorded_steps
 
 
 class ClusterSchedule(ClusterMoves):

@@ -6,10 +6,10 @@ gave it up overwrites what its next owner has committed. A mutant; no report is 
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.commits.messages import CommitsRecord
-from reference.commits.rules import CommitRules
-from reference.groups.messages import MemberRecord
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.commits.messages import CommitsRecord
+from kraftcheck.reference.commits.rules import CommitRules
+from kraftcheck.reference.groups.messages import MemberRecord
 
 
 class Z182AnyEarlierEpoch(CommitRules):

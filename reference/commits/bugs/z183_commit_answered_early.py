@@ -6,9 +6,9 @@ partition begins before it. A mutant; no report is known.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.commits.rules import CommitRules
-from reference.commits.types import CommitsCoordinator
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.commits.rules import CommitRules
+from kraftcheck.reference.commits.types import CommitsCoordinator
 
 
 class Z183CommitAnsweredEarly(CommitRules):

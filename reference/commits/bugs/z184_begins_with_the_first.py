@@ -5,9 +5,9 @@ Everything is processed again at each hand-over. A mutant; no report is known.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.commits.messages import CommitsRecord
-from reference.commits.rules import CommitRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.commits.messages import CommitsRecord
+from kraftcheck.reference.commits.rules import CommitRules
 
 
 class Z184BeginsWithTheFirst(CommitRules):

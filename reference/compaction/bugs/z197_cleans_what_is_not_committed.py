@@ -6,9 +6,9 @@ left. A mutant of LogCleanerManager.cleanableOffsets.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.compaction.rules import CompactionRules
-from reference.compaction.types import CompactedReplica
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.compaction.rules import CompactionRules
+from kraftcheck.reference.compaction.types import CompactedReplica
 
 
 class Z197CleansWhatIsNotCommitted(CompactionRules):

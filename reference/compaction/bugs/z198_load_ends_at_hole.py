@@ -6,9 +6,9 @@ A mutant; loads that ended too early came about by their segments (Z103, KAFKA-5
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.compaction.rules import CompactionRules
-from reference.compaction.types import CompactedReplica
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.compaction.rules import CompactionRules
+from kraftcheck.reference.compaction.types import CompactedReplica
 
 
 class Z198LoadEndsAtHole(CompactionRules):

@@ -6,9 +6,9 @@ the same offset is another record on each replica. A mutant of UnifiedLog.append
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.compaction.rules import CompactionRules
-from reference.compaction.types import Batch
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.compaction.rules import CompactionRules
+from kraftcheck.reference.compaction.types import Batch
 
 
 class Z199HolesClosed(CompactionRules):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from reference.moving.sim.administrator import FIRST_US
-from reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.moving.sim.administrator import FIRST_US
+from kraftcheck.reference.sim.choices import Stream, chance, pick
 
 REPAIRED: Final = 400
 """So many of a thousand brokers without a directory start again while there are faults."""

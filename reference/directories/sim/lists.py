@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.directories.properties import OF_LISTS
-from reference.moving.sim.lists import Lists
+from kraftcheck.reference.directories.properties import OF_LISTS
+from kraftcheck.reference.moving.sim.lists import Lists
 
 
 class ListsInDirectories(Lists):

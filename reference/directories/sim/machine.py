@@ -9,32 +9,41 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.bugs.catalog import substitution
-from reference.directories.handlers import DirectoryBrokers, DirectoryController
-from reference.directories.messages import (
+from kraftcheck.reference.bugs.catalog import substitution
+from kraftcheck.reference.directories.handlers import DirectoryBrokers, DirectoryController
+from kraftcheck.reference.directories.messages import (
     ControllerRequestTimeout,
     HeartbeatRequest,
     RegisterBrokerRequest,
     SendAssignReplicasToDirs,
 )
-from reference.directories.properties import INVARIANTS, is_held_rightly, is_served_rightly
-from reference.directories.protocol import handlers_of
-from reference.directories.types import (
+from kraftcheck.reference.directories.properties import (
+    INVARIANTS,
+    is_held_rightly,
+    is_served_rightly,
+)
+from kraftcheck.reference.directories.protocol import handlers_of
+from kraftcheck.reference.directories.types import (
     Constants,
     Disks,
     initial_directory_controller,
     initial_directory_row,
     is_offline,
 )
-from reference.moving.sim.machine import MovingChecker, MovingMachine, MovingMemo, OfMoving
-from reference.partition.messages import (
+from kraftcheck.reference.moving.sim.machine import (
+    MovingChecker,
+    MovingMachine,
+    MovingMemo,
+    OfMoving,
+)
+from kraftcheck.reference.partition.messages import (
     BrokerFlush,
     BrokerRecord,
     CheckpointHighWatermark,
 )
-from reference.partition.replay import CommittedBatch
-from reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
-from reference.sim.interning import KnownInput
+from kraftcheck.reference.partition.replay import CommittedBatch
+from kraftcheck.reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
+from kraftcheck.reference.sim.interning import KnownInput
 
 _WRITTEN: Final = (BrokerFlush, CheckpointHighWatermark)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference.directories.types import DirectoryBrokerRow, is_offline
-from reference.moving.sim.telling import MANNER as OF_MOVING
-from reference.reassignment.types import UNASSIGNED
-from reference.sim.family import Manner
+from kraftcheck.reference.directories.types import DirectoryBrokerRow, is_offline
+from kraftcheck.reference.moving.sim.telling import MANNER as OF_MOVING
+from kraftcheck.reference.reassignment.types import UNASSIGNED
+from kraftcheck.reference.sim.family import Manner
 
 
 def columns(step: Any) -> str:

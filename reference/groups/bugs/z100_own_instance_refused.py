@@ -6,9 +6,9 @@ gives up for ever. Apache Kafka 4.3.1 does so (pull request 23542 is open).
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import RELEASED_EPOCH, Error, MemberRecord
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import RELEASED_EPOCH, Error, MemberRecord
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z100OwnInstanceRefused(GroupRules):

@@ -6,9 +6,9 @@ protocol had this until KIP-211; those of the consumer protocol have it in Apach
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import CommittedOffset, GroupOffsets
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import CommittedOffset, GroupOffsets
 
 
 class Z102ExpiryFromCommit(GroupRules):

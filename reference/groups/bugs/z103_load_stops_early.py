@@ -5,8 +5,8 @@ What stands in later segments is not read: members, and what they have, are as t
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z103LoadStopsEarly(GroupRules):

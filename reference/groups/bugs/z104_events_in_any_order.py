@@ -6,10 +6,10 @@ no coordinator. An election that is heard of late begins one where nobody leads.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import LeaderChange
-from reference.groups.rules import GroupRules
-from reference.groups.types import GroupLoader
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import LeaderChange
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import GroupLoader
 
 
 class Z104EventsInAnyOrder(GroupRules):

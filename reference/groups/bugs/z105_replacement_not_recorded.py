@@ -5,8 +5,8 @@ The next coordinator knows the old one: the new member is fenced, and the old on
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z105ReplacementNotRecorded(GroupRules):

@@ -7,9 +7,9 @@ Apache Kafka 4.3.1 does so (docs/finds/Z107.md).
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import GroupMigration, MigratedMember
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import GroupMigration, MigratedMember
 
 
 class Z107ClassicNotTold(GroupRules):

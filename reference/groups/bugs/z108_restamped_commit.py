@@ -7,8 +7,8 @@ does so (docs/finds/Z108.md).
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules, InEpoch
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules, InEpoch
 
 
 class Z108RestampedCommit(GroupRules):

@@ -8,9 +8,9 @@ Kafka 4.3.1 does so.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import GroupMember
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import GroupMember
 
 
 class Z109NotYetOwned(GroupRules):

@@ -7,9 +7,9 @@ they have heard of it, what the member that left has had is nobody's. Apache Kaf
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import GroupMigration
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import GroupMigration
 
 
 class Z180RebalanceForgotten(GroupRules):

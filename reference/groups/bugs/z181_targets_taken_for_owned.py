@@ -7,9 +7,9 @@ at once, and so is who has the group migrated again. Apache Kafka 4.3.1 does so
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import MigratedMember
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import MigratedMember
 
 
 class Z181TargetsTakenForOwned(GroupRules):

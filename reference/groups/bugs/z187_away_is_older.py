@@ -6,9 +6,9 @@ have let the partition go, and the load fails.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import UNKNOWN
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import UNKNOWN
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z187AwayIsOlder(GroupRules):

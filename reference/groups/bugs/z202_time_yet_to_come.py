@@ -9,9 +9,9 @@ epoch 1, is that of a former coordinator, and its time is not reached.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.groups.messages import GroupRecord
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.groups.messages import GroupRecord
+from kraftcheck.reference.groups.rules import GroupRules
 
 FORMER = 1
 """The epoch of the target that a group begins with."""

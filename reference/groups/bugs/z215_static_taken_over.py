@@ -6,9 +6,9 @@ on, and is fenced when it is heard of next. A mutant; no report is known.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import JOIN_EPOCH, Error, GroupHeartbeat, MemberRecord
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import JOIN_EPOCH, Error, GroupHeartbeat, MemberRecord
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z215StaticTakenOver(GroupRules):

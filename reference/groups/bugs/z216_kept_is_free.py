@@ -6,9 +6,9 @@ A mutant; no report is known.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import MemberRecord
-from reference.groups.rules import GroupRules, as_set, holding
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import MemberRecord
+from kraftcheck.reference.groups.rules import GroupRules, as_set, holding
 
 
 class Z216KeptIsFree(GroupRules):

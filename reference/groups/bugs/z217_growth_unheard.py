@@ -6,9 +6,9 @@ is known.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import GroupRecord
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import GroupRecord
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z217GrowthUnheard(GroupRules):

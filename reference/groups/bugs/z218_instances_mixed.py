@@ -6,8 +6,8 @@ gives up; or takes over what is kept for that one. A mutant; no report is known.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z218InstancesMixed(GroupRules):

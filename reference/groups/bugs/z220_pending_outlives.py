@@ -6,9 +6,9 @@ and who takes that begins where the old one had come to. A mutant; no report is 
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import GroupOffsets, PendingOffset
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import GroupOffsets, PendingOffset
 
 
 class Z220PendingOutlives(GroupRules):

@@ -10,8 +10,8 @@ Only who asks with the new topic's id is told that there is none.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z221OffsetsOutlive(GroupRules):

@@ -7,9 +7,9 @@ them gets them.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import MemberRecord
-from reference.groups.rules import GroupRules, as_set, holding
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import MemberRecord
+from kraftcheck.reference.groups.rules import GroupRules, as_set, holding
 
 
 class Z90GivenBackIsFree(GroupRules):

@@ -6,9 +6,9 @@ rebalance timeout removes it.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import GroupHeartbeat, MemberRecord
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import GroupHeartbeat, MemberRecord
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z91AckMissed(GroupRules):

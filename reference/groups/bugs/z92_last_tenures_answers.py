@@ -6,9 +6,9 @@ its own records. Members are told of what the log has lost.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import GroupHeartbeatResponse
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import GroupHeartbeatResponse
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z92LastTenuresAnswers(GroupRules):

@@ -6,9 +6,9 @@ be gone when the load comes there. The replay throws, and the group has no coord
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.messages import UNKNOWN
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.messages import UNKNOWN
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z93MissedRelease(GroupRules):

@@ -5,8 +5,8 @@ Of a member that was removed nothing but tombstones may be left in a cleaned log
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Z94OrphanTombstone(GroupRules):

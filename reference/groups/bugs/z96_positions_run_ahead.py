@@ -6,9 +6,9 @@ is about to get. If it ends now, nobody reads them again.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.groups.rules import GroupRules
-from reference.groups.types import FetchPosition
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import FetchPosition
 
 
 class Z96PositionsRunAhead(GroupRules):

@@ -8,9 +8,9 @@ and its log stays. Topics that are gone are found (Z127). Apache Kafka 4.3.1 doe
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import HostRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import HostRow
 
 
 class Z125LeftNotSeenInSnapshot(HostingRules):

@@ -7,9 +7,9 @@ proposed may come to be. Apache Kafka 4.3.1 does so, on its classes; never tried
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import HostRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import HostRow
 
 
 class Z126SnapshotClearsPending(HostingRules):

@@ -8,10 +8,10 @@ broker has been seen to.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import HostRow
-from reference.kit.log import UNDEFINED
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import HostRow
+from kraftcheck.reference.kit.log import UNDEFINED
 
 
 class Z129AbortedIsApplied(HostingRules):

@@ -6,9 +6,9 @@ log that it finds has the right name and the wrong topic id.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import Image, Log
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import Image, Log
 
 
 class Z136OldLogTakenForNew(HostingRules):

@@ -6,9 +6,9 @@ until the controller has heard of the directory.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import HostRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import HostRow
 
 
 class Z137CreatedBesideFailed(HostingRules):

@@ -7,9 +7,9 @@ leaves the broker, and refuses to come back to a healthy directory until a resta
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import HostRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import HostRow
 
 
 class Z139OfflineNotForgotten(HostingRules):

@@ -7,9 +7,9 @@ of both ends the shorter log becomes the replica, and acknowledged records are g
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.hosting.rules import HostingRules
-from reference.hosting.types import HostRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.hosting.rules import HostingRules
+from kraftcheck.reference.hosting.types import HostRow
 
 
 class Z300PromotedOnceCaughtUp(HostingRules):

@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from reference.moving.messages import GiveUpReassignment, ReassignReplicas
-from reference.partition.messages import ElectLeaders
-from reference.partition.types import ControllerRow
-from reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.moving.messages import GiveUpReassignment, ReassignReplicas
+from kraftcheck.reference.partition.messages import ElectLeaders
+from kraftcheck.reference.partition.types import ControllerRow
+from kraftcheck.reference.sim.choices import Stream, chance, pick
 
 FIRST_US: Final = 1_800_000
 """By then most clusters have a controller, and leaders."""

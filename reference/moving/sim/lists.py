@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reference.kit.protocol import Property
-from reference.moving.properties import OF_LISTS, target_after, wrong_with_lists
-from reference.moving.types import Constants
-from reference.reassignment.types import Target
-from reference.sim.memo import Step
+from kraftcheck.reference.kit.protocol import Property
+from kraftcheck.reference.moving.properties import OF_LISTS, target_after, wrong_with_lists
+from kraftcheck.reference.moving.types import Constants
+from kraftcheck.reference.reassignment.types import Target
+from kraftcheck.reference.sim.memo import Step
 
 
 class Lists:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.bugs.catalog import substitution
-from reference.moving.handlers import MovingBrokers, MovingController
-from reference.moving.properties import INVARIANTS, holds_what_it_may
-from reference.moving.protocol import handlers_of
-from reference.moving.types import Constants, initial_moving_controller, initial_moving_row
-from reference.partition.invariants import PartitionChecker
-from reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
+from kraftcheck.reference.bugs.catalog import substitution
+from kraftcheck.reference.moving.handlers import MovingBrokers, MovingController
+from kraftcheck.reference.moving.properties import INVARIANTS, holds_what_it_may
+from kraftcheck.reference.moving.protocol import handlers_of
+from kraftcheck.reference.moving.types import (
+    Constants,
+    initial_moving_controller,
+    initial_moving_row,
+)
+from kraftcheck.reference.partition.invariants import PartitionChecker
+from kraftcheck.reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
 
 
 class MovingChecker(PartitionChecker):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference.moving.types import MovingControllerRow
-from reference.partition.sim.family import FAMILY
-from reference.sim.family import Manner
+from kraftcheck.reference.moving.types import MovingControllerRow
+from kraftcheck.reference.partition.sim.family import FAMILY
+from kraftcheck.reference.sim.family import Manner
 
 
 def _listed(sign: str, brokers: tuple[int, ...]) -> str:

@@ -13,12 +13,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from reference.moving.messages import RemoveTopic
-from reference.moving.sim.administrator import TRIES, Administrator, Partition, World
-from reference.moving.types import is_there, was_deleted
-from reference.partition.types import UNDEFINED, Registration
-from reference.reassignment.messages import CreatePartition, PlacePartition, UnregisterBroker
-from reference.sim.choices import Stream, pick
+from kraftcheck.reference.moving.messages import RemoveTopic
+from kraftcheck.reference.moving.sim.administrator import TRIES, Administrator, Partition, World
+from kraftcheck.reference.moving.types import is_there, was_deleted
+from kraftcheck.reference.partition.types import UNDEFINED, Registration
+from kraftcheck.reference.reassignment.messages import (
+    CreatePartition,
+    PlacePartition,
+    UnregisterBroker,
+)
+from kraftcheck.reference.sim.choices import Stream, pick
 
 ADDED: Final = 3
 """One change of so many adds a partition; the others delete the topic."""

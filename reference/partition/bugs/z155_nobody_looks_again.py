@@ -7,8 +7,8 @@ waits for its time-out. Here every such fetch loses that race.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z155NobodyLooksAgain(PartitionRules):

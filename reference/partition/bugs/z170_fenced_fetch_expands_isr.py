@@ -10,8 +10,8 @@ that arrives late, whether or not the leader had let it pass before.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z170FencedFetchExpandsIsr(PartitionRules):

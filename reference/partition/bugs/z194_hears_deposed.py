@@ -8,8 +8,8 @@ waits for a member of the ISR.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z194HearsDeposed(PartitionRules):

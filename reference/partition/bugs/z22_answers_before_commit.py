@@ -7,8 +7,8 @@ shows it; in a cluster, and beside a deposed controller, it does.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z22AnswersBeforeCommit(PartitionRules):

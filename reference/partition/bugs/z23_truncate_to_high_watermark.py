@@ -7,10 +7,10 @@ has fetched again, an acked record is gone, and the old leader cuts its copy too
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.messages import ReplicaFetchRequest
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.messages import ReplicaFetchRequest
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z23TruncateToHighWatermark(PartitionRules):

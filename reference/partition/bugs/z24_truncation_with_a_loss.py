@@ -7,8 +7,10 @@ has fetched again, an acked record is gone, and the old leader cuts its copy too
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.bugs.z23_truncate_to_high_watermark import Z23TruncateToHighWatermark
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.bugs.z23_truncate_to_high_watermark import (
+    Z23TruncateToHighWatermark,
+)
 
 BUG = declared(
     __name__,

@@ -7,11 +7,11 @@ cuts its log at the wrong place. After a fast failover two logs differ below bot
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import UNDEFINED, EpochEnd
-from reference.partition.messages import ReplicaFetchRequest
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import UNDEFINED, EpochEnd
+from kraftcheck.reference.partition.messages import ReplicaFetchRequest
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z25EndOffsetWithoutEpoch(PartitionRules):

@@ -7,11 +7,11 @@ watermark; later it hears of the epochs between and truncates a record that is c
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import UNDEFINED
-from reference.partition.messages import ReplicaFetchRequest, ReplicaFetchResponse
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import UNDEFINED
+from kraftcheck.reference.partition.messages import ReplicaFetchRequest, ReplicaFetchResponse
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z26NoFencing(PartitionRules):

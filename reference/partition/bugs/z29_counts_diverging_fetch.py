@@ -6,10 +6,10 @@ it so. The high watermark, or the ISR, then counts records that the follower doe
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.messages import ReplicaFetchRequest
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.messages import ReplicaFetchRequest
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z29CountsDivergingFetch(PartitionRules):

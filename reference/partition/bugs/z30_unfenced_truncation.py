@@ -6,11 +6,11 @@ may come from a log that is itself still to be cut.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import NO_DIVERGENCE
-from reference.partition.messages import ReplicaFetchRequest, ReplicaFetchResponse
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import NO_DIVERGENCE
+from kraftcheck.reference.partition.messages import ReplicaFetchRequest, ReplicaFetchResponse
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z30UnfencedTruncation(PartitionRules):

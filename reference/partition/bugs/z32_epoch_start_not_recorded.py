@@ -8,10 +8,10 @@ whose log is no longer than the leader's is told that it is out of range, for ev
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import EpochCache
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import EpochCache
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z32EpochStartNotRecorded(PartitionRules):

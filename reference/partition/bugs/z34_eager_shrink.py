@@ -6,9 +6,9 @@ member is elected, and lacks what was committed without it.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
-from reference.partition.types import NO_PENDING, BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import NO_PENDING, BrokerRow
 
 
 class Z34EagerShrink(PartitionRules):

@@ -5,9 +5,9 @@ A request that was delayed puts back into the ISR whom the controller has remove
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.messages import AlterPartitionRequest, Partition
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.messages import AlterPartitionRequest, Partition
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z35NoCompareAndSet(PartitionRules):

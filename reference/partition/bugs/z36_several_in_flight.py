@@ -6,9 +6,9 @@ which the controller may have accepted, is never matched.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
-from reference.partition.types import NO_PENDING, BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import NO_PENDING, BrokerRow
 
 
 class Z36SeveralInFlight(PartitionRules):

@@ -6,10 +6,10 @@ for it, or it is elected while it dies.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.partition.log import UNDEFINED
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow, Registration
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.partition.log import UNDEFINED
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow, Registration
 
 
 class Z37InactiveMayJoin(PartitionRules):

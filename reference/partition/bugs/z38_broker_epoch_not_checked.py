@@ -6,10 +6,10 @@ and comes back without part of its log; the proposal adds it, and it is elected.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.messages import Member
-from reference.partition.rules import PartitionRules
-from reference.partition.types import Registration
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.messages import Member
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import Registration
 
 
 class Z38BrokerEpochNotChecked(PartitionRules):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.bugs.bug import declared
-from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import AlterPartitionRequest, Member
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.messages import AlterPartitionRequest, Member
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z39ProposesTheNewEpoch(BrokerHandlers):

@@ -6,7 +6,7 @@ replicas it stays in the ISR, is elected again, and the others truncate what was
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
+from kraftcheck.reference.bugs.bug import declared
 
 BUG = declared(
     __name__,

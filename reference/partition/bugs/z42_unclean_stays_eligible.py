@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.bugs.bug import declared
-from reference.partition.messages import Partition
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.messages import Partition
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z42UncleanStaysEligible(PartitionRules):

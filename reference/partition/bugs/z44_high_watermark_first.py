@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.bugs.bug import declared
-from reference.partition.broker import BrokerHandlers
-from reference.partition.log import NO_DIVERGENCE
-from reference.partition.messages import ReplicaFetchResponse
-from reference.partition.types import BrokerOutcome, BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.log import NO_DIVERGENCE
+from kraftcheck.reference.partition.messages import ReplicaFetchResponse
+from kraftcheck.reference.partition.types import BrokerOutcome, BrokerRow
 
 
 class Z44HighWatermarkFirst(BrokerHandlers):

@@ -5,10 +5,10 @@ Its next fetch names none, so the leader does not compare the logs.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import UNDEFINED, RecordLog
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import UNDEFINED, RecordLog
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z45LastEpochLost(PartitionRules):

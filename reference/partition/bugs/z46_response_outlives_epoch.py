@@ -6,11 +6,11 @@ epochs included, although its leader has changed meanwhile.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import RecordLog
-from reference.partition.messages import ReplicaFetchResponse
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import RecordLog
+from kraftcheck.reference.partition.messages import ReplicaFetchResponse
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z46ResponseOutlivesEpoch(PartitionRules):

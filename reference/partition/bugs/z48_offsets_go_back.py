@@ -5,9 +5,9 @@ The latest offset that clients are told goes back after an election (KIP-207).
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z48OffsetsGoBack(PartitionRules):

@@ -6,8 +6,8 @@ next append or fetch, which may never come.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z51NotTriedAfterAlter(PartitionRules):

@@ -6,9 +6,9 @@ its lag time is over.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z52WaitsForIneligible(PartitionRules):

@@ -6,7 +6,7 @@ lose it. Nothing else was promised.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
+from kraftcheck.reference.bugs.bug import declared
 
 BUG = declared(
     __name__,

@@ -5,9 +5,9 @@ A batch whose checksum fails stays in the log of a broker that restarts, with wh
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z55RecoverySkipsBadBatch(PartitionRules):

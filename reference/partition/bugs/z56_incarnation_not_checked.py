@@ -6,10 +6,10 @@ counted for that one.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.messages import RegisterBrokerRequest, RegisterBrokerResponse
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.messages import RegisterBrokerRequest, RegisterBrokerResponse
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z56IncarnationNotChecked(PartitionRules):

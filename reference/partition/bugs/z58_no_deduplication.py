@@ -6,11 +6,11 @@ records twice.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import UNDEFINED
-from reference.partition.messages import ProduceRequest
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import UNDEFINED
+from kraftcheck.reference.partition.messages import ProduceRequest
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z58NoDeduplication(PartitionRules):

@@ -6,8 +6,8 @@ order although its records are in the log (KAFKA-5494).
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class Z59OneBatchKept(PartitionRules):

@@ -6,10 +6,10 @@ answers their retry as a duplicate: acked, and nowhere.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.log import Producers, RecordLog
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.log import Producers, RecordLog
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z60ProducerStateKept(PartitionRules):

@@ -9,10 +9,10 @@ replica.lag.time.max.ms (experiments/cleared_proposal.py, docs/divergences.md).
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.partition.messages import Partition
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.partition.messages import Partition
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class Z69MetadataClearsProposal(PartitionRules):

@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
-from reference.kit.cover import Composition, LocalMove, Result
-from reference.partition.broker import BROKER_HANDLERS, BrokerHandlers
-from reference.partition.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
-from reference.partition.cover.mutants import mutants
-from reference.partition.messages import (
+from kraftcheck.reference.kit.cover import Composition, LocalMove, Result
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS, BrokerHandlers
+from kraftcheck.reference.partition.controller import (
+    CONTROLLER_HANDLERS,
+    PartitionControllerHandlers,
+)
+from kraftcheck.reference.partition.cover.mutants import mutants
+from kraftcheck.reference.partition.messages import (
     CLIENT_REQUESTS,
     CLIENTS,
     CONTROLLER,
@@ -52,8 +55,8 @@ from reference.partition.messages import (
     SessionTimeout,
     Timestamp,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     UNDEFINED,
     BrokerRow,

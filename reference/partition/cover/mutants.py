@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     NOBODY,
     AlterPartitionResponse,
     HeartbeatResponse,
@@ -15,7 +15,7 @@ from reference.partition.messages import (
     RegisterBrokerResponse,
     ReplicaFetchResponse,
 )
-from reference.partition.types import NO_DIVERGENCE, UNDEFINED, EpochEnd, Record
+from kraftcheck.reference.partition.types import NO_DIVERGENCE, UNDEFINED, EpochEnd, Record
 
 NUMBERS: Final = frozenset(
     {

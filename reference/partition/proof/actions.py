@@ -16,7 +16,7 @@ from typing import Any, Final
 import z3
 from msgspec.structs import replace as changed
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     AlterPartitionRequest,
@@ -49,7 +49,7 @@ from reference.partition.messages import (
     SendReplicaFetch,
     SessionTimeout,
 )
-from reference.partition.proof.electable import (
+from kraftcheck.reference.partition.proof.electable import (
     Fetch,
     Fetched,
     alter_terms,
@@ -60,7 +60,7 @@ from reference.partition.proof.electable import (
     fetched_part,
     orphan_part,
 )
-from reference.partition.proof.relation import (
+from kraftcheck.reference.partition.proof.relation import (
     ANSWERS,
     FETCH_ERRORS,
     WATCHED,
@@ -81,8 +81,8 @@ from reference.partition.proof.relation import (
     partition_symbol,
     view_of,
 )
-from reference.partition.proof.symbols import BrokerSet, PrefixLog, Records
-from reference.partition.proof.system import (
+from kraftcheck.reference.partition.proof.symbols import BrokerSet, PrefixLog, Records
+from kraftcheck.reference.partition.proof.system import (
     DOWN,
     STARTING,
     STOPPING,
@@ -91,8 +91,16 @@ from reference.partition.proof.system import (
     after_controller,
     prophecy,
 )
-from reference.partition.types import BrokerRow
-from reference.proofs.symbolic import Choice, Number, Truth, bits_of, choice_of, term_of, truth_of
+from kraftcheck.reference.partition.types import BrokerRow
+from kraftcheck.reference.proofs.symbolic import (
+    Choice,
+    Number,
+    Truth,
+    bits_of,
+    choice_of,
+    term_of,
+    truth_of,
+)
 
 
 @dataclass

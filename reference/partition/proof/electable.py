@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import z3
 
-from reference.partition.proof.relation import (
+from kraftcheck.reference.partition.proof.relation import (
     KINDS,
     MIN_ISR,
     PARTITION_ROLES,
@@ -31,8 +31,8 @@ from reference.partition.proof.relation import (
     any_view,
     prefix_of,
 )
-from reference.partition.proof.symbols import count, least
-from reference.partition.proof.system import (
+from kraftcheck.reference.partition.proof.symbols import count, least
+from kraftcheck.reference.partition.proof.system import (
     DOWN,
     EXPAND,
     FOLLOWER,

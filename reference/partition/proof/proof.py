@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import z3
 
-from reference.partition.proof.actions import ACTIONS, Action, Model
-from reference.partition.proof.electable import (
+from kraftcheck.reference.partition.proof.actions import ACTIONS, Action, Model
+from kraftcheck.reference.partition.proof.electable import (
     Others,
     Parts,
     ascending,
@@ -28,7 +28,7 @@ from reference.partition.proof.electable import (
     other_messages,
     parts_of,
 )
-from reference.partition.proof.relation import (
+from kraftcheck.reference.partition.proof.relation import (
     KINDS,
     MIN_ISR,
     PARTITION_ROLES,
@@ -37,12 +37,12 @@ from reference.partition.proof.relation import (
     WATCHED_LEADER,
     PartitionCases,
 )
-from reference.partition.proof.system import System, any_system, first_system
-from reference.partition.rules import PartitionRules
-from reference.partition.types import PartitionConstants
-from reference.proofs.assumed import WrittenOnce
-from reference.proofs.obligations import Obligation, Proof, discharged, obligation_names
-from reference.proofs.terms import values_in
+from kraftcheck.reference.partition.proof.system import System, any_system, first_system
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.proofs.assumed import WrittenOnce
+from kraftcheck.reference.proofs.obligations import Obligation, Proof, discharged, obligation_names
+from kraftcheck.reference.proofs.terms import values_in
 
 PROPERTIES: Final = ("LeaderCandidateCompleteness", "PartitionLeaderCompleteness")
 """What is proved of a partition, by the names of PartitionProperties.tla; of the second, what it

@@ -31,10 +31,10 @@ from typing import Any, Final, NamedTuple, get_args
 
 import z3
 
-from reference.partition.broker import BrokerHandlers
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.log import EpochEnd
-from reference.partition.messages import (
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.log import EpochEnd
+from kraftcheck.reference.partition.messages import (
     NO_REQUEST,
     NOBODY,
     AlterPartitionRequest,
@@ -43,7 +43,7 @@ from reference.partition.messages import (
     ReplicaFetchRequest,
     ReplicaFetchResponse,
 )
-from reference.partition.proof.symbols import (
+from kraftcheck.reference.partition.proof.symbols import (
     CHANGES,
     RULES,
     AnyPartition,
@@ -58,8 +58,8 @@ from reference.partition.proof.symbols import (
     modules_of,
     summarising,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     BrokerRow,
     Contact,
     ControllerRow,
@@ -72,7 +72,7 @@ from reference.partition.types import (
     Remote,
     Status,
 )
-from reference.proofs.symbolic import (
+from kraftcheck.reference.proofs.symbolic import (
     Choice,
     Number,
     Truth,

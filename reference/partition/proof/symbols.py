@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import z3
 
-from reference.partition import (
+from kraftcheck.reference.partition import (
     broker as core_broker,
     controller as core_controller,
     isr as core_isr,
@@ -30,9 +30,9 @@ from reference.partition import (
     row as core_row,
     rules as core_rules,
 )
-from reference.partition.log import EpochEnd
-from reference.partition.messages import Member, Partition
-from reference.proofs.symbolic import (
+from kraftcheck.reference.partition.log import EpochEnd
+from kraftcheck.reference.partition.messages import Member, Partition
+from kraftcheck.reference.proofs.symbolic import (
     Choice,
     NodeSet,
     Number,

@@ -31,7 +31,7 @@ from typing import Final
 
 import z3
 
-from reference.partition.proof.relation import (
+from kraftcheck.reference.partition.proof.relation import (
     ANSWERS,
     KINDS,
     PARTITION_ROLES,
@@ -44,8 +44,8 @@ from reference.partition.proof.relation import (
     prefix_of,
     view_of,
 )
-from reference.partition.proof.symbols import count, least
-from reference.partition.types import PartitionConstants, initial_controller, initial_row
+from kraftcheck.reference.partition.proof.symbols import count, least
+from kraftcheck.reference.partition.types import PartitionConstants, initial_controller, initial_row
 
 NOBODY: Final = -1
 NONE, LEADER, FOLLOWER = (PARTITION_ROLES.index(r) for r in ("None", "Leader", "Follower"))

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference.partition.sim.shown_by_tlc import SHOWN
-from reference.partition.sim.walked import WALKED
-from reference.sim.begun import AT_ONCE, read
+from kraftcheck.reference.partition.sim.shown_by_tlc import SHOWN
+from kraftcheck.reference.partition.sim.walked import WALKED
+from kraftcheck.reference.sim.begun import AT_ONCE, read
 
 OF: Final = ("replicas", "min_insync_replicas", "elr", "unclean", "fetch_max_records")
 """The options of a run that are its constants."""

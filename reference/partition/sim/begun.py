@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec.structs import replace
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     BROKER_INPUTS,
     CLIENT_REQUESTS,
     CLIENTS,
@@ -32,16 +32,16 @@ from reference.partition.messages import (
     ProduceRequest,
     SessionTimeout,
 )
-from reference.partition.sim.beginnings import BEGINNINGS
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.sim.scenario import PartitionScenario
-from reference.partition.sim.scheduler import PartitionSimulation
-from reference.partition.types import INITIAL_OFFSET, UNDEFINED
-from reference.sim.begun import Mail, Possible, begin_with
-from reference.sim.choices import Chooser, stream_of_option
-from reference.sim.interning import KnownInput
-from reference.sim.recorder import Recorder
+from kraftcheck.reference.partition.sim.beginnings import BEGINNINGS
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.sim.scenario import PartitionScenario
+from kraftcheck.reference.partition.sim.scheduler import PartitionSimulation
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED
+from kraftcheck.reference.sim.begun import Mail, Possible, begin_with
+from kraftcheck.reference.sim.choices import Chooser, stream_of_option
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.recorder import Recorder
 
 UNCAUSED: Final[tuple[type[Any], ...]] = (
     *CLIENT_REQUESTS,

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from reference.clients.consumer import Consumer, ConsumerConfig, Learned
-from reference.clients.partitioner import partition_for_key
-from reference.clients.producer import Completion, Producer, ProducerConfig
-from reference.partition.messages import (
+from kraftcheck.reference.clients.consumer import Consumer, ConsumerConfig, Learned
+from kraftcheck.reference.clients.partitioner import partition_for_key
+from kraftcheck.reference.clients.producer import Completion, Producer, ProducerConfig
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     NOBODY,
     ConsumerFetchRequest,
@@ -30,11 +30,11 @@ from reference.partition.messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from reference.partition.sim.options import ACKS, PartitionOptions
-from reference.partition.sim.scenario import PartitionLoad
-from reference.partition.types import UNDEFINED, BrokerRow
-from reference.sim.choices import Stream, chance, pick
-from reference.sim.operations import Operation
+from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions
+from kraftcheck.reference.partition.sim.scenario import PartitionLoad
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
+from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.operations import Operation
 
 PROBE = 90
 """The client that probes a healed partition."""

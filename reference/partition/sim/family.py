@@ -6,21 +6,21 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.partition.sim.beginnings import beginnings, walks
-from reference.partition.sim.begun import BegunSimulation
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.network import FETCHES, WITH_CONTROLLER
-from reference.partition.sim.options import (
+from kraftcheck.reference.partition.sim.beginnings import beginnings, walks
+from kraftcheck.reference.partition.sim.begun import BegunSimulation
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.sim.network import FETCHES, WITH_CONTROLLER
+from kraftcheck.reference.partition.sim.options import (
     OPTIONS,
     PartitionOptions,
     configuration_of,
     envelope_of,
 )
-from reference.partition.sim.plainly import first_violation
-from reference.partition.sim.scenario import PARTITION
-from reference.partition.sim.scheduler import PartitionSimulation
-from reference.partition.types import BrokerRow, ControllerRow
-from reference.sim.family import ClientLog, Family, Manner, who
+from kraftcheck.reference.partition.sim.plainly import first_violation
+from kraftcheck.reference.partition.sim.scenario import PARTITION
+from kraftcheck.reference.partition.sim.scheduler import PartitionSimulation
+from kraftcheck.reference.partition.types import BrokerRow, ControllerRow
+from kraftcheck.reference.sim.family import ClientLog, Family, Manner, who
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reference.clients.promises import Envelope
-from reference.partition.types import BrokerRow, ControllerRow
+from kraftcheck.reference.clients.promises import Envelope
+from kraftcheck.reference.partition.types import BrokerRow, ControllerRow
 
 
 class Losses:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from reference.bugs.catalog import rules_for, substitution
-from reference.bugs.probing import Consulted
-from reference.partition.broker import BrokerHandlers
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.invariants import PartitionChecker, is_harmless, is_row_suspicious
-from reference.partition.log import GONE, RecordLog
-from reference.partition.messages import (
+from kraftcheck.reference.bugs.catalog import rules_for, substitution
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.invariants import (
+    PartitionChecker,
+    is_harmless,
+    is_row_suspicious,
+)
+from kraftcheck.reference.partition.log import GONE, RecordLog
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     DEPOSED,
@@ -31,10 +35,10 @@ from reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
-from reference.partition.replay import CommittedBatch, replay
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.outlooks import Outlooks
-from reference.partition.types import (
+from kraftcheck.reference.partition.replay import CommittedBatch, replay
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.sim.outlooks import Outlooks
+from kraftcheck.reference.partition.types import (
     NOBODY,
     UNDEFINED,
     BrokerRow,
@@ -43,8 +47,8 @@ from reference.partition.types import (
     initial_row,
     is_up,
 )
-from reference.sim.interning import KnownInput, KnownRow
-from reference.sim.memo import Machine, Memo, Sent, State, Step
+from kraftcheck.reference.sim.interning import KnownInput, KnownRow
+from kraftcheck.reference.sim.memo import Machine, Memo, Sent, State, Step
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
 LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED, SUSPICIOUS = (

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reference.partition.messages import CLIENTS, CONTROLLER
-from reference.partition.sim.options import PartitionOptions
-from reference.sim.choices import Stream
-from reference.sim.events import DELIVER, Queue
-from reference.sim.interning import KnownInput
-from reference.sim.network import FATES, Fate, Network, fates
+from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.events import DELIVER, Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.network import FATES, Fate, Network, fates
 
 TO_CLIENTS = (
     "ProduceResponse",

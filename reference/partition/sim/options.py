@@ -11,13 +11,13 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.clients.promises import Configuration, Envelope, Promise, promised
-from reference.partition.messages import CONTROLLER
-from reference.partition.sim.beginnings import BEGINNINGS
-from reference.partition.types import PartitionConstants
-from reference.sim.choices import Stream, pick
-from reference.sim.network import Partition
-from reference.sim.options import STRETCH, OptionSet
+from kraftcheck.reference.clients.promises import Configuration, Envelope, Promise, promised
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.sim.beginnings import BEGINNINGS
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.network import Partition
+from kraftcheck.reference.sim.options import STRETCH, OptionSet
 
 ACKS: Final = {"all": -1, "1": 1, "0": 0}
 """As a request says it."""

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.partition.invariants import Known, PartitionChecker, face_of
-from reference.sim.memo import State, Step
+from kraftcheck.reference.partition.invariants import Known, PartitionChecker, face_of
+from kraftcheck.reference.sim.memo import State, Step
 
 MOST: Final = 100_000
 """So many are known at most, then none: some 80 MB. To find one again takes microseconds."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from reference.partition.sim.options import PartitionOptions
-from reference.partition.sim.scenario import Paces
-from reference.partition.types import BrokerRow, is_up
-from reference.sim.choices import Stream
-from reference.sim.events import TIMER, Queue
-from reference.sim.interning import KnownInput
-from reference.sim.memo import State, Step
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.sim.scenario import Paces
+from kraftcheck.reference.partition.types import BrokerRow, is_up
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.events import TIMER, Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import State, Step
 
 FETCH = "SendReplicaFetch"
 STANDS_STILL = {"slow": FETCH, "silent": "SendHeartbeat"}

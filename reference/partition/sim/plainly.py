@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import CONTROLLER, MetadataRecords
-from reference.partition.properties import (
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.messages import CONTROLLER, MetadataRecords
+from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionHistory,
     PartitionState,
     history_next,
     initial_state,
 )
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 def first_violation(run: Any) -> tuple[int, str, str] | None:

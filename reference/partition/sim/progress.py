@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from reference.partition.messages import NOBODY
-from reference.partition.types import GONE, BrokerRow, ControllerRow
-from reference.sim.operations import Operation
-from traces.schema import PROGRESSED
+from kraftcheck.reference.partition.messages import NOBODY
+from kraftcheck.reference.partition.types import GONE, BrokerRow, ControllerRow
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.traces.schema import PROGRESSED
 
 PROBE_MS = 300
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reference.sim.options import Palette
+from kraftcheck.reference.sim.options import Palette
 
 
 class Paces(msgspec.Struct, frozen=True, kw_only=True):

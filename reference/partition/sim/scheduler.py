@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from heapq import heappop
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     ControllerFailover,
     ElectLeaders,
@@ -18,19 +18,19 @@ from reference.partition.messages import (
     RegisterBrokerRequest,
     SessionTimeout,
 )
-from reference.partition.sim.clients import Clients
-from reference.partition.sim.machine import WRITTEN, PartitionMemo
-from reference.partition.sim.options import PartitionOptions, constants_of
-from reference.partition.sim.progress import Progress
-from reference.partition.sim.scenario import PartitionScenario
-from reference.partition.sim.trouble import Trouble
-from reference.partition.sim.world import PartitionWorld
-from reference.partition.types import INITIAL_OFFSET, PartitionConstants
-from reference.sim.choices import Chooser, chance, pick
-from reference.sim.events import CALL, DELIVER, TIMER, Queue
-from reference.sim.family import Circular
-from reference.sim.memo import Step
-from reference.sim.recorder import Recorder
+from kraftcheck.reference.partition.sim.clients import Clients
+from kraftcheck.reference.partition.sim.machine import WRITTEN, PartitionMemo
+from kraftcheck.reference.partition.sim.options import PartitionOptions, constants_of
+from kraftcheck.reference.partition.sim.progress import Progress
+from kraftcheck.reference.partition.sim.scenario import PartitionScenario
+from kraftcheck.reference.partition.sim.trouble import Trouble
+from kraftcheck.reference.partition.sim.world import PartitionWorld
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, PartitionConstants
+from kraftcheck.reference.sim.choices import Chooser, chance, pick
+from kraftcheck.reference.sim.events import CALL, DELIVER, TIMER, Queue
+from kraftcheck.reference.sim.family import Circular
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.recorder import Recorder
 
 
 class PartitionSimulation(PartitionWorld, Circular):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from reference.clients.promises import spared
-from reference.partition.log import ends_batch
-from reference.partition.messages import (
+from kraftcheck.reference.clients.promises import spared
+from kraftcheck.reference.partition.log import ends_batch
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
     BrokerRestart,
@@ -21,9 +21,9 @@ from reference.partition.messages import (
     ElectLeaders,
     Input,
 )
-from reference.partition.sim.losses import Losses
-from reference.partition.sim.machine import APPENDED, PROPOSED
-from reference.partition.sim.options import (
+from kraftcheck.reference.partition.sim.losses import Losses
+from kraftcheck.reference.partition.sim.machine import APPENDED, PROPOSED
+from kraftcheck.reference.partition.sim.options import (
     OUTAGE_MS,
     Election,
     Episode,
@@ -35,10 +35,10 @@ from reference.partition.sim.options import (
     configuration_of,
     draw_episode,
 )
-from reference.partition.types import UNDEFINED, BrokerRow, ControllerRow
-from reference.sim.choices import Stream, chance, pick
-from reference.sim.network import Network, Partition
-from reference.sim.trouble import Episodes
+from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, ControllerRow
+from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.network import Network, Partition
+from kraftcheck.reference.sim.trouble import Episodes
 
 RESTART_MS = 40
 PATIENCE_MS = 1500

@@ -14,18 +14,18 @@ from collections.abc import Callable
 from heapq import heappop
 from typing import Any, Final
 
-from reference.clients.promises import Envelope, promised
-from reference.partition.invariants import PARTITION_INVARIANT_NAMES
-from reference.partition.messages import (
+from kraftcheck.reference.clients.promises import Envelope, promised
+from kraftcheck.reference.partition.invariants import PARTITION_INVARIANT_NAMES
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     Input,
     MetadataRecord,
     MetadataRecords,
 )
-from reference.partition.properties import PartitionState
-from reference.partition.sim.losses import Losses
-from reference.partition.sim.machine import (
+from kraftcheck.reference.partition.properties import PartitionState
+from kraftcheck.reference.partition.sim.losses import Losses
+from kraftcheck.reference.partition.sim.machine import (
     ANSWERS,
     LEADERSHIP,
     LOG,
@@ -36,18 +36,18 @@ from reference.partition.sim.machine import (
     WRITTEN,
     PartitionMemo,
 )
-from reference.partition.sim.network import PartitionNetwork
-from reference.partition.sim.options import PartitionOptions, configuration_of
-from reference.partition.sim.outlooks import Outlook
-from reference.partition.sim.pace import Pace
-from reference.partition.sim.scenario import Paces
-from reference.partition.types import BrokerRow, ControllerRow, PartitionConstants
-from reference.sim.choices import Stream
-from reference.sim.events import CALL, DELIVER, TIMER, Queue
-from reference.sim.interning import KnownInput
-from reference.sim.memo import State, Step
-from reference.sim.recorder import Recorder, Violation
-from traces.schema import STOPPED
+from kraftcheck.reference.partition.sim.network import PartitionNetwork
+from kraftcheck.reference.partition.sim.options import PartitionOptions, configuration_of
+from kraftcheck.reference.partition.sim.outlooks import Outlook
+from kraftcheck.reference.partition.sim.pace import Pace
+from kraftcheck.reference.partition.sim.scenario import Paces
+from kraftcheck.reference.partition.types import BrokerRow, ControllerRow, PartitionConstants
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.events import CALL, DELIVER, TIMER, Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.traces.schema import STOPPED
 
 UNPROMISED: Final = frozenset(
     {

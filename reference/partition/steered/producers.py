@@ -17,9 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from reference.clients.producer import MAX_IN_FLIGHT, Completion, Producer, ProducerConfig
-from reference.partition.messages import NOBODY, ProduceRequest, ProduceResponse
-from reference.sim.operations import Operation
+from kraftcheck.reference.clients.producer import (
+    MAX_IN_FLIGHT,
+    Completion,
+    Producer,
+    ProducerConfig,
+)
+from kraftcheck.reference.partition.messages import NOBODY, ProduceRequest, ProduceResponse
+from kraftcheck.reference.sim.operations import Operation
 
 PRODUCER: Final = 1
 """Its id, and that of the only client that retries."""

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CLIENT_REQUESTS,
     CONTROLLER,
     MESSAGES,
@@ -29,11 +29,11 @@ from reference.partition.messages import (
     ProduceRequest,
     SessionTimeout,
 )
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.options import PartitionOptions, constants_of
-from reference.partition.sim.scenario import PARTITION
-from reference.partition.steered.producers import Posted
-from reference.partition.steered.world import (
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.sim.options import PartitionOptions, constants_of
+from kraftcheck.reference.partition.sim.scenario import PARTITION
+from kraftcheck.reference.partition.steered.producers import Posted
+from kraftcheck.reference.partition.steered.world import (
     DISK,
     FAILED,
     HEAL,
@@ -50,14 +50,14 @@ from reference.partition.steered.world import (
     name_of,
     resending_words,
 )
-from reference.partition.types import INITIAL_OFFSET, UNDEFINED
-from reference.quorum.steered.schedule import Link
-from reference.runner.narrate import render_input
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Memos, State, Step
-from reference.sim.recorder import Recorder
-from reference.steered.failures import Violation
-from reference.steered.moves import Move, NodeStep, recorded_steps
+from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED
+from kraftcheck.reference.quorum.steered.schedule import Link
+from kraftcheck.reference.runner.narrate import render_input
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Memos, State, Step
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.failures import Violation
+from kraftcheck.reference.steered.moves import Move, NodeStep, recorded_steps
 
 MOVES_TO_PROGRESS = 1500
 """And so many for what there is to copy."""

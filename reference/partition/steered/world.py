@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
-from reference.clients.promises import Configuration, Envelope, spared
-from reference.partition.invariants import PARTITION_INVARIANTS
-from reference.partition.log import ends_batch
-from reference.partition.messages import (
+from kraftcheck.reference.clients.promises import Configuration, Envelope, spared
+from kraftcheck.reference.partition.invariants import PARTITION_INVARIANTS
+from kraftcheck.reference.partition.log import ends_batch
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     MESSAGES,
@@ -39,18 +39,18 @@ from reference.partition.messages import (
     ReplicaFetchResponse,
     Timestamp,
 )
-from reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
-from reference.partition.sim.pace import Pace
-from reference.partition.sim.scenario import PARTITION
-from reference.partition.sim.world import PartitionWorld
-from reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
-from reference.partition.types import UNDEFINED, is_up
-from reference.quorum.steered.schedule import Link
-from reference.runner.narrate import render_input
-from reference.sim.interning import KnownInput
-from reference.sim.memo import State
-from reference.sim.operations import Operation
-from reference.steered.moves import Names
+from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
+from kraftcheck.reference.partition.sim.pace import Pace
+from kraftcheck.reference.partition.sim.scenario import PARTITION
+from kraftcheck.reference.partition.sim.world import PartitionWorld
+from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
+from kraftcheck.reference.partition.types import UNDEFINED, is_up
+from kraftcheck.reference.quorum.steered.schedule import Link
+from kraftcheck.reference.runner.narrate import render_input
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import State
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.steered.moves import Names
 
 MOVES_TO_COPY = 6
 """How many moves it may take to be well again: so many, and so many for each record that is in a

@@ -7,10 +7,10 @@ if the leader also serves and counts what is not flushed; so both belong to the 
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.kit.log import end_offset
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import QuorumStateFile, Role, Row
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.kit.log import end_offset
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import QuorumStateFile, Role, Row
 
 
 class Z02LeaderResumesItsEpoch(QuorumRules):

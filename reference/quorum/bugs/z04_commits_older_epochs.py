@@ -6,9 +6,9 @@ later, uncommitted epoch can still win, and overwrites them.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class Z04CommitsOlderEpochs(QuorumRules):

@@ -6,9 +6,9 @@ being covered. The same loss as in Z04, one record later.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class Z05OwnEpochOffByOne(QuorumRules):

@@ -5,10 +5,10 @@ A nominee with a shorter log wins, and its followers truncate what was committed
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.messages import VoteRequest
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.messages import VoteRequest
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class Z06VoteWithoutLogCheck(QuorumRules):

@@ -6,10 +6,10 @@ differ below entries that they share.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.messages import FetchRequest
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.messages import FetchRequest
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class Z07FetchWithoutDivergence(QuorumRules):

@@ -6,8 +6,8 @@ not have. Its twin among partitions is Z29.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.rules import QuorumRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.rules import QuorumRules
 
 
 class Z08CountsDivergingFetch(QuorumRules):

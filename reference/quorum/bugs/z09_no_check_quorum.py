@@ -6,8 +6,8 @@ although a majority lives.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.rules import QuorumRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.rules import QuorumRules
 
 
 class Z09NoCheckQuorum(QuorumRules):

@@ -5,8 +5,8 @@ A sole voter gets no fetches, so its check-quorum timer expires and it resigns, 
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.rules import QuorumRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.rules import QuorumRules
 
 
 class Z10SoleVoterChecksQuorum(QuorumRules):

@@ -6,10 +6,10 @@ the other. The cure is to refuse only after one successful fetch in this epoch.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.quorum.messages import VoteRequest
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.quorum.messages import VoteRequest
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class Z12FollowersRefusePreVotes(QuorumRules):

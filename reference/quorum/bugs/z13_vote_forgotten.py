@@ -6,9 +6,9 @@ epoch, and votes again.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, Row
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, Row
 
 
 class Z13VoteForgotten(QuorumRules):

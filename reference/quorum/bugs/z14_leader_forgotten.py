@@ -7,9 +7,9 @@ voting for a loser of the same epoch.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, QuorumStateFile, Role, Row
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, QuorumStateFile, Role, Row
 
 
 class Z14LeaderForgotten(QuorumRules):

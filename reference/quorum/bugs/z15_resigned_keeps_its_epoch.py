@@ -5,8 +5,8 @@ Its peers still name it leader of that epoch, so it is told to follow itself.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.quorum.rules import QuorumRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.quorum.rules import QuorumRules
 
 
 class Z15ResignedKeepsItsEpoch(QuorumRules):

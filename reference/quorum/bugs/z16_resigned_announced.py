@@ -6,9 +6,9 @@ machine before that has caught up, and writes from old state.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class Z16ResignedAnnounced(QuorumRules):

@@ -7,10 +7,10 @@ with its follower for ever.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.kit.log import EpochCache, end_offset
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.kit.log import EpochCache, end_offset
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
 
 
 class Z20EpochCacheKept(QuorumRules):

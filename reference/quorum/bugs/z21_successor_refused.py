@@ -7,7 +7,7 @@ is won.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
+from kraftcheck.reference.bugs.bug import declared
 
 BUG = declared(
     __name__,

@@ -8,9 +8,9 @@ INVALID_REQUEST stops the node.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import QuorumStateFile, Role
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import QuorumStateFile, Role
 
 
 class Z68LoserStandsAgain(QuorumRules):

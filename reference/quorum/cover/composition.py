@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any, Final, TypeVar
 
-from reference.kit import log
-from reference.kit.cover import Composition, LocalMove, Result
-from reference.quorum.cover.mutants import mutants
-from reference.quorum.handlers import HANDLERS, QuorumHandlers, action_of
-from reference.quorum.messages import (
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.kit.cover import Composition, LocalMove, Result
+from kraftcheck.reference.quorum.cover.mutants import mutants
+from kraftcheck.reference.quorum.handlers import HANDLERS, QuorumHandlers, action_of
+from kraftcheck.reference.quorum.messages import (
     MESSAGES,
     Append,
     BeginQuorumEpochTimeout,
@@ -33,8 +33,8 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Row, initial_row
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Row, initial_row
 from tla_utils import ToolError
 from tla_utils.settings import Settings
 

@@ -7,9 +7,9 @@ from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
-from reference.kit.log import Entry
-from reference.quorum.messages import Error
-from reference.quorum.types import NOBODY
+from kraftcheck.reference.kit.log import Entry
+from kraftcheck.reference.quorum.messages import Error
+from kraftcheck.reference.quorum.types import NOBODY
 
 _NUMBERS: Final = frozenset(
     {"epoch", "last_epoch", "last_offset", "fetch_offset", "last_fetched_epoch", "high_watermark"}

@@ -28,12 +28,18 @@ from typing import Any, Final
 import z3
 from msgspec.structs import replace
 
-from reference.proofs.symbolic import Cache, Log, Number, assume, term_of
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import FetchResponse
-from reference.quorum.proof.relation import SUMMARISED, Logs, Summarised, SymbolicHandlers, number
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, Constants, EpochEnd, Row
+from kraftcheck.reference.proofs.symbolic import Cache, Log, Number, assume, term_of
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import FetchResponse
+from kraftcheck.reference.quorum.proof.relation import (
+    SUMMARISED,
+    Logs,
+    Summarised,
+    SymbolicHandlers,
+    number,
+)
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, Constants, EpochEnd, Row
 
 _INT: Final = z3.IntSort()
 START: Final = z3.Function("start", _INT, _INT)

@@ -46,11 +46,11 @@ from typing import Any, Final
 
 import z3
 
-from reference.kit.log import UNDEFINED
-from reference.proofs.symbolic import term_of, truth_of
-from reference.quorum.messages import FetchRequest, FetchResponse, VoteRequest
-from reference.quorum.proof import election
-from reference.quorum.proof.branches import (
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.proofs.symbolic import term_of, truth_of
+from kraftcheck.reference.quorum.messages import FetchRequest, FetchResponse, VoteRequest
+from kraftcheck.reference.quorum.proof import election
+from kraftcheck.reference.quorum.proof.branches import (
     BEFORE,
     END,
     EPOCH,
@@ -61,8 +61,8 @@ from reference.quorum.proof.branches import (
     valid,
     written,
 )
-from reference.quorum.proof.relation import Case
-from reference.quorum.types import NOBODY, ROLES, Constants, Row
+from kraftcheck.reference.quorum.proof.relation import Case
+from kraftcheck.reference.quorum.types import NOBODY, ROLES, Constants, Row
 
 LEADER, DOWN = (ROLES.index(role) for role in ("Leader", "Down"))
 STOOD: Final = z3.Function("stood", z3.IntSort(), z3.IntSort(), z3.BoolSort())

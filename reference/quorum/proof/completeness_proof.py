@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import z3
 
-from reference.proofs.assumed import WrittenOnce
-from reference.proofs.obligations import Obligation, discharged, obligation_names
-from reference.proofs.symbolic import term_of
-from reference.proofs.terms import values_in
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import FetchRequest, FetchResponse
-from reference.quorum.proof import completeness, election
-from reference.quorum.proof.branches import (
+from kraftcheck.reference.proofs.assumed import WrittenOnce
+from kraftcheck.reference.proofs.obligations import Obligation, discharged, obligation_names
+from kraftcheck.reference.proofs.symbolic import term_of
+from kraftcheck.reference.proofs.terms import values_in
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import FetchRequest, FetchResponse
+from kraftcheck.reference.quorum.proof import completeness, election
+from kraftcheck.reference.quorum.proof.branches import (
     BRANCHES,
     END,
     EPOCH,
@@ -29,10 +29,16 @@ from reference.quorum.proof.branches import (
     cut,
     region_facts,
 )
-from reference.quorum.proof.completeness import LogSystem, any_logs, elected, log_terms
-from reference.quorum.proof.relation import KIND_OF, Case, cases, message_in_form, sent_of
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, Constants, initial_row
+from kraftcheck.reference.quorum.proof.completeness import LogSystem, any_logs, elected, log_terms
+from kraftcheck.reference.quorum.proof.relation import (
+    KIND_OF,
+    Case,
+    cases,
+    message_in_form,
+    sent_of,
+)
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, Constants, initial_row
 
 PROPERTIES: Final = ("LeaderCompleteness", "CommittedSurvives", "LogMatching")
 """What is proved of the quorum's logs, by the names of specs/quorum/QuorumProperties.tla."""

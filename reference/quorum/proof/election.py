@@ -40,18 +40,18 @@ from typing import Any, Final
 
 import z3
 
-from reference.proofs.obligations import Obligation, discharged, obligation_names
-from reference.proofs.symbolic import Cache, bits_of, term_of, truth_of
-from reference.proofs.terms import values_in
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import (
+from kraftcheck.reference.proofs.obligations import Obligation, discharged, obligation_names
+from kraftcheck.reference.proofs.symbolic import Cache, bits_of, term_of, truth_of
+from kraftcheck.reference.proofs.terms import values_in
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import (
     RESPONSES,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchResponse,
     VoteResponse,
 )
-from reference.quorum.proof.relation import (
+from kraftcheck.reference.quorum.proof.relation import (
     KIND_OF,
     Case,
     cases,
@@ -59,8 +59,8 @@ from reference.quorum.proof.relation import (
     sent_of,
     whole_log,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, ROLES, Constants, Row, initial_row
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, ROLES, Constants, Row, initial_row
 
 PROPERTIES: Final = ("ElectionSafety", "VoteOnce")
 _CANDIDATE, _LEADER, _FOLLOWER, _RESIGNED = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reference.proofs.obligations import Obligation, Proof
-from reference.quorum.proof import completeness_proof, election
-from reference.quorum.types import Constants
+from kraftcheck.reference.proofs.obligations import Obligation, Proof
+from kraftcheck.reference.quorum.proof import completeness_proof, election
+from kraftcheck.reference.quorum.types import Constants
 
 
 def _obligations(properties: Sequence[str]) -> list[str]:

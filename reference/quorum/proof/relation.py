@@ -28,8 +28,8 @@ from typing import Any, Final, NamedTuple, get_args
 import z3
 from msgspec.structs import replace
 
-from reference.kit import log as core_log
-from reference.proofs.symbolic import (
+from kraftcheck.reference.kit import log as core_log
+from kraftcheck.reference.proofs.symbolic import (
     Cache,
     Choice,
     Log,
@@ -47,9 +47,9 @@ from reference.proofs.symbolic import (
     term_of,
     with_bit,
 )
-from reference.quorum import handlers as core_quorum
-from reference.quorum.handlers import HANDLERS, QuorumHandlers
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum import handlers as core_quorum
+from kraftcheck.reference.quorum.handlers import HANDLERS, QuorumHandlers
+from kraftcheck.reference.quorum.messages import (
     MESSAGES,
     Append,
     BeginQuorumEpochRequest,
@@ -72,8 +72,8 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import (
     AWAITING,
     NOBODY,
     READY,

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference.quorum.messages import ElectionTimeout, FetchTimeout, Input
-from reference.quorum.sim.faults import Options
-from reference.quorum.timers import (
+from kraftcheck.reference.quorum.messages import ElectionTimeout, FetchTimeout, Input
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.timers import (
     Arm,
     Cancel,
     Timeouts,
@@ -24,10 +24,10 @@ from reference.quorum.timers import (
     election_backoff_slots,
     end_quorum_epoch_backoff,
 )
-from reference.sim.choices import Stream
-from reference.sim.events import TIMER, Queue
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Instruction
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.events import TIMER, Queue
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Instruction
 
 FIXED, DRAW, KEEP, BACKOFF, CANCEL = range(5)
 """What an instruction asks for: FIXED arms for `least`, DRAW for `least` and a drawn number below

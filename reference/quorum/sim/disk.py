@@ -6,9 +6,9 @@ The quorum-state file and the epoch cache are written and synced within the step
 
 from __future__ import annotations
 
-from reference.quorum.sim.faults import Options
-from reference.quorum.types import Row
-from reference.sim.choices import Stream, chance
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.choices import Stream, chance
 
 
 class Disk:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference.clients.promises import Configuration
-from reference.quorum.messages import MESSAGES
-from reference.quorum.sim.faults import OPTIONS, Options
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.sim.scenario import QUORUM
-from reference.quorum.sim.scheduler import Simulation
-from reference.quorum.types import Row
-from reference.sim.family import ClientLog, Family, Manner, who
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.reference.quorum.messages import MESSAGES
+from kraftcheck.reference.quorum.sim.faults import OPTIONS, Options
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.sim.scenario import QUORUM
+from kraftcheck.reference.quorum.sim.scheduler import Simulation
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.family import ClientLog, Family, Manner, who
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.sim.choices import Stream, pick
-from reference.sim.network import Partition
-from reference.sim.options import STRETCH, OptionSet
+from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.network import Partition
+from kraftcheck.reference.sim.options import STRETCH, OptionSet
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

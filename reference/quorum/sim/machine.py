@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.bugs.catalog import rules_for
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.rules import QuorumRules
-from reference.quorum.sim.clock import instruction
-from reference.quorum.timers import Timeouts, TimerEffect, initial_timer_effects, timer_effects
-from reference.quorum.types import NOBODY, Constants, Outcome, Row, initial_row, is_running
-from reference.sim.interning import KnownInput, KnownRow
-from reference.sim.memo import Instruction, Machine, Memo, Sent, State, Step
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sim.clock import instruction
+from kraftcheck.reference.quorum.timers import (
+    Timeouts,
+    TimerEffect,
+    initial_timer_effects,
+    timer_effects,
+)
+from kraftcheck.reference.quorum.types import (
+    NOBODY,
+    Constants,
+    Outcome,
+    Row,
+    initial_row,
+    is_running,
+)
+from kraftcheck.reference.sim.interning import KnownInput, KnownRow
+from kraftcheck.reference.sim.memo import Instruction, Machine, Memo, Sent, State, Step
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
 ELECTED, VOTED, APPENDED, TRUNCATED, WATERMARK, UNFLUSHED, STOPPED_LEADING, SETTLED = (

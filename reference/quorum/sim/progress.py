@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from reference.quorum.types import Row
-from reference.sim.operations import Operation
-from traces.schema import PROGRESSED
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.traces.schema import PROGRESSED
 
 PROBE_MS = 500
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reference.quorum.timers import Timeouts
-from reference.sim.options import Palette
+from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.sim.options import Palette
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):

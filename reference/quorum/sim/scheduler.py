@@ -15,12 +15,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from reference.quorum.invariants import Invariant, check_step, history_init
-from reference.quorum.messages import Append, CheckQuorumTimeout, Flush, Input
-from reference.quorum.sim.clock import Clock
-from reference.quorum.sim.disk import Disk
-from reference.quorum.sim.faults import Options
-from reference.quorum.sim.machine import (
+from kraftcheck.reference.quorum.invariants import Invariant, check_step, history_init
+from kraftcheck.reference.quorum.messages import Append, CheckQuorumTimeout, Flush, Input
+from kraftcheck.reference.quorum.sim.clock import Clock
+from kraftcheck.reference.quorum.sim.disk import Disk
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.sim.machine import (
     ELECTED,
     SETTLED,
     STOPPED_LEADING,
@@ -29,20 +29,20 @@ from reference.quorum.sim.machine import (
     WATERMARK,
     QuorumMemo,
 )
-from reference.quorum.sim.progress import Progress
-from reference.quorum.sim.scenario import Scenario
-from reference.quorum.sim.trouble import Trouble
-from reference.quorum.sim.workload import Clients
-from reference.quorum.types import Constants, Row
-from reference.sim.choices import Chooser, Stream, pick
-from reference.sim.events import CALL, DELIVER, TIMER, Queue
-from reference.sim.family import Circular
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
-from reference.sim.network import Network
-from reference.sim.operations import Operation
-from reference.sim.recorder import Recorder, Violation
-from traces.schema import STOPPED
+from kraftcheck.reference.quorum.sim.progress import Progress
+from kraftcheck.reference.quorum.sim.scenario import Scenario
+from kraftcheck.reference.quorum.sim.trouble import Trouble
+from kraftcheck.reference.quorum.sim.workload import Clients
+from kraftcheck.reference.quorum.types import Constants, Row
+from kraftcheck.reference.sim.choices import Chooser, Stream, pick
+from kraftcheck.reference.sim.events import CALL, DELIVER, TIMER, Queue
+from kraftcheck.reference.sim.family import Circular
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.network import Network
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.traces.schema import STOPPED
 
 ISOLATED_LEADER_RESIGNS = "IsolatedLeaderResigns"
 """Protocol rules 6.2, bounded in time: no property of rows, so it is checked here."""

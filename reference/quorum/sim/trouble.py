@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from reference.quorum.messages import Crash, Input, Resign, Restart
-from reference.quorum.sim.disk import Disk
-from reference.quorum.sim.faults import (
+from kraftcheck.reference.quorum.messages import Crash, Input, Resign, Restart
+from kraftcheck.reference.quorum.sim.disk import Disk
+from kraftcheck.reference.quorum.sim.faults import (
     BRIEF_OUTAGE_MS,
     Options,
     Outage,
     draw_episode,
     draw_outage,
 )
-from reference.quorum.sim.machine import APPENDED, ELECTED, TRUNCATED, VOTED
-from reference.quorum.types import Row
-from reference.sim.choices import Stream, chance
-from reference.sim.network import Network, Partition
-from reference.sim.trouble import Episodes
+from kraftcheck.reference.quorum.sim.machine import APPENDED, ELECTED, TRUNCATED, VOTED
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.choices import Stream, chance
+from kraftcheck.reference.sim.network import Network, Partition
+from kraftcheck.reference.sim.trouble import Episodes
 
 TRIGGERS = {"": 0, "vote": VOTED, "election": ELECTED, "append": APPENDED, "truncation": TRUNCATED}
 """After which steps a crash may follow, for each value of `Options.crash_on`."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.log import LEADER_CHANGE, Log
-from reference.quorum.messages import NO_DIVERGENCE, Input, Message
-from reference.quorum.types import NOBODY, UNDEFINED, Constants, QuorumStateFile
+from kraftcheck.reference.kit.log import LEADER_CHANGE, Log
+from kraftcheck.reference.quorum.messages import NO_DIVERGENCE, Input, Message
+from kraftcheck.reference.quorum.types import NOBODY, UNDEFINED, Constants, QuorumStateFile
 
 NODES = {"leader", "voted"}
 NODE_SETS = {"granted", "rejected", "fetched_voters", "unacked", "successors"}

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from reference.kit.log import LEADER_CHANGE
-from reference.quorum.sim.scenario import Load
-from reference.quorum.types import Row
-from reference.sim.choices import Stream, pick
-from reference.sim.operations import Operation
+from kraftcheck.reference.kit.log import LEADER_CHANGE
+from kraftcheck.reference.quorum.sim.scenario import Load
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.operations import Operation
 
 HOP_US = 500
 """How long a request or a response of a client is under way."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import Input
-from reference.quorum.rules import QuorumRules
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.schedule import Schedule
-from reference.quorum.types import Constants, Outcome, Row
-from reference.sim.recorder import Recorder
-from reference.steered.moves import NodeStep, recorded_steps
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import Input
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.steered.schedule import Schedule
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.moves import NodeStep, recorded_steps
 
 
 class RecordedSchedule(Schedule):

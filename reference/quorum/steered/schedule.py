@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from reference.clients.promises import NOTHING, Configuration, Envelope
-from reference.kit import log
-from reference.quorum.handlers import QuorumHandlers, action_of
-from reference.quorum.invariants import check_step, history_init
-from reference.quorum.messages import (
+from kraftcheck.reference.clients.promises import NOTHING, Configuration, Envelope
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.quorum.handlers import QuorumHandlers, action_of
+from kraftcheck.reference.quorum.invariants import check_step, history_init
+from kraftcheck.reference.quorum.messages import (
     MESSAGES,
     TIMERS,
     Append,
@@ -36,10 +36,10 @@ from reference.quorum.messages import (
     Restart,
     Timer,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.sim.family import CONFIGURATION
-from reference.quorum.sim.words import move_words
-from reference.quorum.timers import (
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sim.family import CONFIGURATION
+from kraftcheck.reference.quorum.sim.words import move_words
+from kraftcheck.reference.quorum.timers import (
     Cancel,
     OverrideFetchTimeout,
     Timeouts,
@@ -49,10 +49,10 @@ from reference.quorum.timers import (
     initial_timer_effects,
     timer_effects,
 )
-from reference.quorum.types import Constants, Outcome, Row, initial_row, is_running
-from reference.sim.operations import Operation
-from reference.steered.failures import Named, Violation
-from reference.steered.moves import Move, Names, NodeStep
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row, initial_row, is_running
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.steered.failures import Named, Violation
+from kraftcheck.reference.steered.moves import Move, Names, NodeStep
 
 TIMEOUTS = Timeouts()
 SPREAD = 70

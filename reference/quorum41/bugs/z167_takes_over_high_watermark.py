@@ -7,11 +7,11 @@ late, takes the leader back, and what was committed is no longer so.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.kit.log import UNDEFINED
-from reference.quorum41.messages import FetchRequest
-from reference.quorum41.rules import Quorum41Rules
-from reference.quorum41.types import Row
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.quorum41.messages import FetchRequest
+from kraftcheck.reference.quorum41.rules import Quorum41Rules
+from kraftcheck.reference.quorum41.types import Row
 
 
 class Z167TakesOverHighWatermark(Quorum41Rules):

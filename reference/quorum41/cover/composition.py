@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.kit import log
-from reference.kit.cover import Result
-from reference.quorum.cover.composition import QuorumComposition, composition_with
-from reference.quorum.messages import (
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.reference.quorum.cover.composition import QuorumComposition, composition_with
+from kraftcheck.reference.quorum.messages import (
     Append,
     Crash,
     ElectionTimeout,
@@ -23,12 +23,12 @@ from reference.quorum.messages import (
     Restart,
     VoteResponse,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Outcome, Row
-from reference.quorum41.handlers import Quorum41Handlers, outcomes
-from reference.quorum41.messages import FetchMaxWait
-from reference.quorum41.rules import Quorum41Rules
-from reference.quorum41.types import Constants, initial_row
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Outcome, Row
+from kraftcheck.reference.quorum41.handlers import Quorum41Handlers, outcomes
+from kraftcheck.reference.quorum41.messages import FetchMaxWait
+from kraftcheck.reference.quorum41.rules import Quorum41Rules
+from kraftcheck.reference.quorum41.types import Constants, initial_row
 
 
 class InTurns(Quorum41Handlers):

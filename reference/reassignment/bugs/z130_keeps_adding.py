@@ -9,9 +9,9 @@ has been without an end since KAFKA-19975.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import MovingPartition
 
 
 class Z130KeepsAdding(ReassignmentRules):

@@ -6,9 +6,9 @@ Where nobody is removed, the old list of those that are removed stays. Apache Ka
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import MovingPartition
 
 
 class Z131KeepsRemoving(ReassignmentRules):

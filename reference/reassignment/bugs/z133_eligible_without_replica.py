@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import MovingPartition
 
 
 class Z133EligibleWithoutReplica(ReassignmentRules):

@@ -6,9 +6,9 @@ be proposed for the ISR again.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import MovingPartition
 
 
 class Z134SameEpochWithoutReplica(ReassignmentRules):

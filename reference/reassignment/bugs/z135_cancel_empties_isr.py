@@ -6,9 +6,9 @@ for which nobody gave permission (KIP-455).
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import MovingPartition, Why
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import MovingPartition, Why
 
 
 class Z135CancelEmptiesIsr(ReassignmentRules):

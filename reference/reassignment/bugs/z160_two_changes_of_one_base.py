@@ -8,9 +8,9 @@ its classes (ReplicationControlManager.processBrokerHeartbeat).
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import TopicRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import TopicRow
 
 
 class Z160TwoChangesOfOneBase(ReassignmentRules):

@@ -5,8 +5,8 @@ Replicas of a new partition are in one rack, and are lost with it, where another
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
 
 
 class Z193RacksIgnored(ReassignmentRules):

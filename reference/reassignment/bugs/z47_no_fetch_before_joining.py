@@ -6,9 +6,9 @@ replica, whose log was wiped.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import LeaderNotes, MovingPartition
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import LeaderNotes, MovingPartition
 
 
 class Z47NoFetchBeforeJoining(ReassignmentRules):

@@ -7,9 +7,9 @@ Apache Kafka 4.3.1 does so (TreeMapLogHistory.truncateOldEntries, called with th
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.snapshots.rules import SnapshotRules
-from reference.voters.types import History
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.voters.types import History
 
 
 class Z111TrimsSetInForce(SnapshotRules):

@@ -5,9 +5,9 @@ It is a mutant of V3. What has gone is nowhere, and the node cannot start again.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.snapshots.rules import SnapshotRules
-from reference.snapshots.types import SnapshotRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.snapshots.types import SnapshotRow
 
 
 class Z120CleansToHighWatermark(SnapshotRules):

@@ -6,10 +6,10 @@ fetched afterwards.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.snapshots.rules import SnapshotRules, log_of
-from reference.snapshots.types import Snapshot, SnapshotRow
-from reference.voters.types import VotersLog
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.snapshots.rules import SnapshotRules, log_of
+from kraftcheck.reference.snapshots.types import Snapshot, SnapshotRow
+from kraftcheck.reference.voters.types import VotersLog
 
 
 class Z121KeepsLog(SnapshotRules):

@@ -7,9 +7,9 @@ is told of the same snapshot, has it, and asks again without pause.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.snapshots.rules import SnapshotRules
-from reference.snapshots.types import Snapshot, SnapshotRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.snapshots.types import Snapshot, SnapshotRow
 
 
 class Z122StopsAtLongerLog(SnapshotRules):

@@ -8,8 +8,8 @@ and no record that follows brings it back. Apache Kafka 4.3.1 does so
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.snapshots.rules import SnapshotRules
 
 
 class Z128EndTakenForLast(SnapshotRules):

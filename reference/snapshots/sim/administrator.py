@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
-from reference.kit.log import UNDEFINED
-from reference.quorum.sim.faults import Options
-from reference.quorum.types import Row
-from reference.sim.choices import Chooser, chance, pick, stream_of_option
-from reference.sim.memo import Step
-from reference.snapshots.messages import CleanSnapshots, CreateSnapshot
-from reference.snapshots.sim.changes import number
-from reference.snapshots.sim.machine import voter_of
-from reference.voters.messages import (
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.snapshots.messages import CleanSnapshots, CreateSnapshot
+from kraftcheck.reference.snapshots.sim.changes import number
+from kraftcheck.reference.snapshots.sim.machine import voter_of
+from kraftcheck.reference.voters.messages import (
     AddVoter,
     ChangeListeners,
     RemoveVoter,

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from reference.quorum.protocol import QUORUM
-from reference.quorum.sim.faults import OF_RECORDS, Options
-from reference.quorum.types import Constants
-from reference.snapshots.protocol import SNAPSHOTS
-from reference.snapshots.types import Constants as SnapshotConstants
-from reference.voters.protocol import VOTERS
-from reference.voters.types import Constants as VoterConstants
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum.sim.faults import OF_RECORDS, Options
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.snapshots.types import Constants as SnapshotConstants
+from kraftcheck.reference.voters.protocol import VOTERS
+from kraftcheck.reference.voters.types import Constants as VoterConstants
 
 OF_CHANGES: Final = (
     *("observers", "brokers", "voter_changes", "snapshots", "state_machines"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference.quorum.sim.family import FAMILY as OF_QUORUM
-from reference.quorum.sim.faults import Options
-from reference.quorum.sim.scenario import QUORUM, Scenario
-from reference.quorum.sim.scheduler import Simulation
-from reference.sim.family import Family
-from reference.snapshots.sim.changes import changes, taken_by
-from reference.snapshots.sim.machine import ChangingMemo
-from reference.snapshots.sim.scheduler import ChangingSimulation
+from kraftcheck.reference.quorum.sim.family import FAMILY as OF_QUORUM
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.sim.scenario import QUORUM, Scenario
+from kraftcheck.reference.quorum.sim.scheduler import Simulation
+from kraftcheck.reference.sim.family import Family
+from kraftcheck.reference.snapshots.sim.changes import changes, taken_by
+from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
+from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
 
 
 def _simulation(scenario: Scenario, options: Options, *given: Any) -> Simulation:

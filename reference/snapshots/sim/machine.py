@@ -8,24 +8,28 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.bugs.catalog import handlers_for
-from reference.kit.protocol import Outcome
-from reference.protocols import kind_of
-from reference.quorum import messages as quorum
-from reference.quorum.sim.machine import QuorumMemo, notable
-from reference.quorum.timers import (
+from kraftcheck.reference.bugs.catalog import handlers_for
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.protocols import kind_of
+from kraftcheck.reference.quorum import messages as quorum
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo, notable
+from kraftcheck.reference.quorum.timers import (
     Timeouts,
     TimerEffect,
     initial_timer_effects,
     timer_effects,
 )
-from reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
-from reference.sim.interning import KnownInput, KnownRow
-from reference.sim.memo import Instruction, Machine, Sent, State, Step
-from reference.snapshots.messages import FetchSnapshotRequest, FetchSnapshotResponse
-from reference.snapshots.types import SnapshotRow
-from reference.voters.messages import AddVoterRequest, UpdateVoterRequest, UpdateVoterResponse
-from reference.voters.types import VoterRow, in_force
+from kraftcheck.reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
+from kraftcheck.reference.sim.interning import KnownInput, KnownRow
+from kraftcheck.reference.sim.memo import Instruction, Machine, Sent, State, Step
+from kraftcheck.reference.snapshots.messages import FetchSnapshotRequest, FetchSnapshotResponse
+from kraftcheck.reference.snapshots.types import SnapshotRow
+from kraftcheck.reference.voters.messages import (
+    AddVoterRequest,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+)
+from kraftcheck.reference.voters.types import VoterRow, in_force
 
 
 def voter_of(row: Any) -> VoterRow:

@@ -9,24 +9,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.kit.properties import Due
-from reference.kit.protocol import HISTORY
-from reference.protocols import protocol_of
-from reference.quorum.messages import CheckQuorumTimeout, ElectionTimeout, FetchTimeout, Restart
-from reference.quorum.sim.clock import DRAW, FIXED
-from reference.quorum.sim.faults import Options
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.sim.scenario import Scenario
-from reference.quorum.sim.scheduler import ISOLATED_LEADER_RESIGNS, Simulation
-from reference.quorum.types import READY, Row
-from reference.sim.choices import Chooser, pick
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
-from reference.sim.recorder import Recorder
-from reference.snapshots.sim.administrator import Administrator
-from reference.snapshots.sim.changes import constants_of, may_vote
-from reference.snapshots.sim.machine import voter_of
-from reference.voters.messages import AutoJoinTimeout, FetchFromBootstrap, UpdateVoterTimeout
+from kraftcheck.reference.kit.properties import Due
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.quorum.messages import (
+    CheckQuorumTimeout,
+    ElectionTimeout,
+    FetchTimeout,
+    Restart,
+)
+from kraftcheck.reference.quorum.sim.clock import DRAW, FIXED
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.sim.scenario import Scenario
+from kraftcheck.reference.quorum.sim.scheduler import ISOLATED_LEADER_RESIGNS, Simulation
+from kraftcheck.reference.quorum.types import READY, Row
+from kraftcheck.reference.sim.choices import Chooser, pick
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.snapshots.sim.administrator import Administrator
+from kraftcheck.reference.snapshots.sim.changes import constants_of, may_vote
+from kraftcheck.reference.snapshots.sim.machine import voter_of
+from kraftcheck.reference.voters.messages import (
+    AutoJoinTimeout,
+    FetchFromBootstrap,
+    UpdateVoterTimeout,
+)
 
 
 def asked_unbidden(options: Options) -> tuple[Any, ...]:

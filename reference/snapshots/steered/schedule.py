@@ -11,25 +11,30 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from reference.kit.log import Log
-from reference.kit.properties import Due
-from reference.kit.protocol import HISTORY
-from reference.protocols import protocol_of
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import CheckQuorumTimeout, Input, Request
-from reference.quorum.rules import QuorumRules
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.steered.recorded import RecordedSchedule
-from reference.quorum.steered.schedule import ISOLATED_LEADER_RESIGNS, SPREAD, TIMEOUTS, TRUE_RATE
-from reference.quorum.timers import TimerEffect, initial_timer_effects
-from reference.quorum.types import AWAITING, READY, Outcome, Row
-from reference.sim.recorder import Recorder
-from reference.snapshots.messages import MESSAGES, CleanSnapshots, CreateSnapshot
-from reference.snapshots.sim.administrator import leaves_nobody
-from reference.snapshots.sim.machine import effects_of, voter_of
-from reference.steered.failures import Named, Violation
-from reference.voters import messages as voters
-from reference.voters.types import in_force
+from kraftcheck.reference.kit.log import Log
+from kraftcheck.reference.kit.properties import Due
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import CheckQuorumTimeout, Input, Request
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
+from kraftcheck.reference.quorum.steered.schedule import (
+    ISOLATED_LEADER_RESIGNS,
+    SPREAD,
+    TIMEOUTS,
+    TRUE_RATE,
+)
+from kraftcheck.reference.quorum.timers import TimerEffect, initial_timer_effects
+from kraftcheck.reference.quorum.types import AWAITING, READY, Outcome, Row
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.snapshots.messages import MESSAGES, CleanSnapshots, CreateSnapshot
+from kraftcheck.reference.snapshots.sim.administrator import leaves_nobody
+from kraftcheck.reference.snapshots.sim.machine import effects_of, voter_of
+from kraftcheck.reference.steered.failures import Named, Violation
+from kraftcheck.reference.voters import messages as voters
+from kraftcheck.reference.voters.types import in_force
 
 CHANGES: Final = (
     *(voters.AddVoter, voters.RemoveVoter, voters.VoterChangeTimeout, voters.FetchFromBootstrap),

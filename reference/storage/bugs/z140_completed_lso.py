@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z140CompletedLso(StorageRules):

@@ -6,8 +6,8 @@ and the client that meets this writes all again (docs/finds/Z141.md). Apache Kaf
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z141SnapshotBatches(StorageRules):

@@ -6,8 +6,8 @@ changed: indexes with room for more, whose zeros retention reads as 1970.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z142MarkerGoesLast(StorageRules):

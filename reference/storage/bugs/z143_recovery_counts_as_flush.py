@@ -5,8 +5,8 @@ What was read through counts as flushed. A second crash of the machine loses it,
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z143RecoveryCountsAsFlush(StorageRules):

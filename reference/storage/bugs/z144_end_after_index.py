@@ -6,8 +6,8 @@ same offsets once more.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z144EndAfterIndex(StorageRules):

@@ -5,8 +5,8 @@ The last batch has no survivors; after a restart the log ends lower, and offsets
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z147EndCleanedAway(StorageRules):

@@ -5,8 +5,8 @@ A record that is not committed takes a committed value away, and then is cut.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z148CleansAboveHighWatermark(StorageRules):

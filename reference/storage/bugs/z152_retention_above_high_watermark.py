@@ -5,8 +5,8 @@ The log start passes the high watermark; followers are out of range, and start a
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z152RetentionAboveHighWatermark(StorageRules):

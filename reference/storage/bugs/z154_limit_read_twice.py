@@ -6,8 +6,8 @@ appended in between is read as well, above the high watermark.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z154LimitReadTwice(StorageRules):

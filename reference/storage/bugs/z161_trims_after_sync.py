@@ -5,8 +5,8 @@ After a power cut it may be zeros, and retention deletes the segment, as one of 
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z161TrimsAfterSync(StorageRules):

@@ -7,8 +7,8 @@ one of long ago.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z171ClosingNotSynced(StorageRules):

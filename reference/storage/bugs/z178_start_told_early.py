@@ -6,8 +6,8 @@ back with the old one, and records that a client was told are deleted are there 
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Z178StartToldEarly(StorageRules):

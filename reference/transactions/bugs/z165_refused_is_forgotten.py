@@ -7,8 +7,8 @@ again.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z165RefusedIsForgotten(TransactionRules):

@@ -5,9 +5,9 @@ The index of its leader has none of them, as where a follower wrote it that coul
 
 from __future__ import annotations
 
-from reference.bugs.bug import ALL, declared
-from reference.transactions.messages import AbortedTxn
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import ALL, declared
+from kraftcheck.reference.transactions.messages import AbortedTxn
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z168AbortedNotTold(TransactionRules):

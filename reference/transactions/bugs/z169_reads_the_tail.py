@@ -5,10 +5,10 @@ Its readers are shown what is above the high watermark, which another leader may
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.messages import Isolation
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import PartitionLeader
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.messages import Isolation
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import PartitionLeader
 
 
 class Z169ReadsTheTail(TransactionRules):

@@ -5,8 +5,8 @@ A new instance is given its first epoch, which an older one has had.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z172SameProducerId(TransactionRules):

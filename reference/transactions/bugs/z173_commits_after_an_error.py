@@ -6,9 +6,9 @@ is there.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Client
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Client
 
 
 class Z173CommitsAfterAnError(TransactionRules):

@@ -5,8 +5,8 @@ The batch comes late, and belongs to the next transaction.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z174KeepsItsEpoch(TransactionRules):

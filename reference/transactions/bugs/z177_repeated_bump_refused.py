@@ -5,10 +5,10 @@ The coordinator has given it the epoch, and knows only that the one that it name
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.messages import BumpEpoch
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Coordinator
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.messages import BumpEpoch
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Coordinator
 
 
 class Z177RepeatedBumpRefused(TransactionRules):

@@ -6,9 +6,9 @@ then is not asked.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Coordinator
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Coordinator
 
 
 class Z200ListIsOld(TransactionRules):

@@ -6,10 +6,10 @@ replaced goes on, and what it writes is committed.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.messages import AddPartitions, EndTxn
-from reference.transactions.rules import PREPARING, TransactionRules
-from reference.transactions.types import Coordinator
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.messages import AddPartitions, EndTxn
+from kraftcheck.reference.transactions.rules import PREPARING, TransactionRules
+from kraftcheck.reference.transactions.types import Coordinator
 
 
 class Z61EpochNotChecked(TransactionRules):

@@ -6,10 +6,10 @@ puts up a guard, which is taken for the old one.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.transactions.messages import Verification
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import UNKNOWN
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.transactions.messages import Verification
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import UNKNOWN
 
 
 class Z63AnyGuardWillDo(TransactionRules):

@@ -6,7 +6,7 @@ one of the next transaction. What nobody asked for is committed, or half of it.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
+from kraftcheck.reference.bugs.bug import declared
 
 BUG = declared(
     __name__,

@@ -6,10 +6,10 @@ back.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.messages import WriteTxnMarkers
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Producer
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.messages import WriteTxnMarkers
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Producer
 
 
 class Z65CoordinatorEpochNotChecked(TransactionRules):

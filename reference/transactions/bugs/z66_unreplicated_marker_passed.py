@@ -6,9 +6,9 @@ comes again with the same decision, so that nothing aborted is read.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules, decided_up_to
-from reference.transactions.types import PartitionLeader, committed
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules, decided_up_to
+from kraftcheck.reference.transactions.types import PartitionLeader, committed
 
 
 class Z66UnreplicatedMarkerPassed(TransactionRules):

@@ -6,8 +6,8 @@ opens a transaction that nobody ends.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z72AnswersWhenDeposed(TransactionRules):

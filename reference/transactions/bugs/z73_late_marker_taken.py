@@ -5,10 +5,10 @@ The transaction that is open is the next one: a marker that comes again ends it.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.messages import WriteTxnMarkers
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Producer
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.messages import WriteTxnMarkers
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Producer
 
 
 class Z73LateMarkerTaken(TransactionRules):

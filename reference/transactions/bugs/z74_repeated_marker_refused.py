@@ -5,10 +5,10 @@ Its coordinator, which has not heard that it was written, waits for ever.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.transactions.messages import WriteTxnMarkers
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Producer
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.transactions.messages import WriteTxnMarkers
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Producer
 
 
 class Z74RepeatedMarkerRefused(TransactionRules):

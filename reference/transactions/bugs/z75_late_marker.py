@@ -5,7 +5,7 @@ Version 1, by contract: the marker of an earlier transaction has the next one's 
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
+from kraftcheck.reference.bugs.bug import declared
 
 BUG = declared(
     __name__,

@@ -6,9 +6,9 @@ aborted that nothing was wrong with.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.messages import WriteTxnMarkers
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.messages import WriteTxnMarkers
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z76NextGuardCleared(TransactionRules):

@@ -5,8 +5,8 @@ In Kafka the number overflows, nothing more can be appended, and the transaction
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z77FencedTwice(TransactionRules):

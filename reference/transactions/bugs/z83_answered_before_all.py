@@ -5,10 +5,10 @@ The coordinator completes a transaction that is still open in a partition.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.messages import WriteTxnMarkers
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Coordinator
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.messages import WriteTxnMarkers
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Coordinator
 
 
 class Z83AnsweredBeforeAll(TransactionRules):

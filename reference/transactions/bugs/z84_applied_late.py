@@ -6,9 +6,9 @@ are committed with the marker that was not theirs. In the models of groups the s
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import KeptOffsets
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import KeptOffsets
 
 
 class Z84AppliedLate(TransactionRules):

@@ -6,9 +6,9 @@ decision is never complete. Here those of several partitions always come so.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Coordinator
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Coordinator
 
 
 class Z85CompletionMissed(TransactionRules):

@@ -6,8 +6,8 @@ known to nobody. Kafka gives an id that it does not know a new producer id.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z86FailedLoadUsed(TransactionRules):

@@ -6,8 +6,8 @@ transaction it takes two of them in one transaction; before, it may come in the 
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
 
 
 class Z87LateOffsetsCount(TransactionRules):

@@ -7,9 +7,9 @@ where there are no transactions.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Producer
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Producer
 
 
 class Z89ForgottenByRecordTime(TransactionRules):

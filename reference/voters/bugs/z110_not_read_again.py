@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.voters.rules import Read, VoterRules
-from reference.voters.types import VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.voters.rules import Read, VoterRules
+from kraftcheck.reference.voters.types import VoterRow
 
 
 class Z110NotReadAgain(VoterRules):

@@ -7,10 +7,10 @@ what waits is what the leader has not flushed: nobody can fetch either.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.kit.log import UNDEFINED
-from reference.voters.rules import VoterRules
-from reference.voters.types import Refusal, VoterRow, VotersAt
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import Refusal, VoterRow, VotersAt
 
 
 def last_seen(row: VoterRow) -> VotersAt:

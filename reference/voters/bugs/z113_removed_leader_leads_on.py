@@ -7,10 +7,10 @@ been given up before the removal is committed, nothing does. Apache Kafka 4.3.1 
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.kit.log import UNDEFINED
-from reference.voters.rules import VoterRules
-from reference.voters.types import VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import VoterRow
 
 
 class Z113RemovedLeaderLeadsOn(VoterRules):

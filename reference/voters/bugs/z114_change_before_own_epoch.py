@@ -7,10 +7,10 @@ Ongaro found in single-server changes.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.kit.log import UNDEFINED
-from reference.voters.rules import VoterRules
-from reference.voters.types import Refusal, VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import Refusal, VoterRow
 
 
 class Z114ChangeBeforeOwnEpoch(VoterRules):

@@ -7,9 +7,9 @@ Kafka 4.3.1 asks only whether there is one voter (LeaderState.timeUntilCheckQuor
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
-from reference.voters.rules import VoterRules
-from reference.voters.types import VoterRow
+from kraftcheck.reference.bugs.bug import declared
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import VoterRow
 
 
 class Z117SoleVoterElsewhere(VoterRules):

@@ -7,9 +7,9 @@ first.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.voters.rules import VoterRules
-from reference.voters.types import VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import VoterRow
 
 
 class Z123RemovedJoinsAgain(VoterRules):

@@ -8,7 +8,7 @@ the change does the same: Kafka's hour says how old the sign of life may be.
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
+from kraftcheck.reference.bugs.bug import declared
 
 BUG = declared(
     __name__,

@@ -8,7 +8,7 @@ another. Apache Kafka 4.3.1 does neither (RemoveVoterHandler, QuorumState.isVote
 
 from __future__ import annotations
 
-from reference.bugs.bug import declared
+from kraftcheck.reference.bugs.bug import declared
 
 BUG = declared(
     __name__,

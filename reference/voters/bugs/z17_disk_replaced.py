@@ -7,9 +7,9 @@ does not vote (KIP-853). Without them (kraft.version 0) Apache Kafka 4.3.1 canno
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.voters.rules import VoterRules
-from reference.voters.types import VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import VoterRow
 
 
 class Z17DiskReplaced(VoterRules):

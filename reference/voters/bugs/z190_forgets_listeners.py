@@ -6,9 +6,9 @@ has only what the one who asks for it says.
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.voters.rules import VoterRules
-from reference.voters.types import VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import VoterRow
 
 
 class Z190ForgetsListeners(VoterRules):

@@ -5,9 +5,9 @@ A second change is appended before the first commits, and their majorities are d
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.voters.rules import VoterRules
-from reference.voters.types import Refusal, VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import Refusal, VoterRow
 
 
 class Z19TwoChangesInFlight(VoterRules):

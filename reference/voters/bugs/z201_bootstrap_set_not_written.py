@@ -6,9 +6,9 @@ making: Kafka writes the set with the first record of a leader (V22).
 
 from __future__ import annotations
 
-from reference.bugs.bug import NO_CLIENT, declared
-from reference.voters.rules import VoterRules
-from reference.voters.types import VoterRow
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import VoterRow
 
 
 class Z201BootstrapSetNotWritten(VoterRules):

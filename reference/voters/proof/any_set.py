@@ -22,21 +22,21 @@ from typing import Any, Final
 import z3
 from msgspec.structs import replace as with_fields
 
-from reference.kit import log
-from reference.kit.dispatch import action_name
-from reference.proofs.obligations import Obligation
-from reference.proofs.symbolic import Truth, fresh
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import FetchResponse, RequestTimeout, Restart
-from reference.quorum.proof import completeness, completeness_proof, election
-from reference.quorum.proof.branches import BRANCHES, EPOCH, BranchHandlers
-from reference.quorum.proof.completeness import LogSystem
-from reference.quorum.proof.relation import KIND_OF, Case, cases
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, ROLES, Constants, Outcome, Row
-from reference.voters.messages import FetchFromBootstrap
-from reference.voters.rules import VoterRules
-from reference.voters.types import Constants as VoterConstants, InForce
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.proofs.obligations import Obligation
+from kraftcheck.reference.proofs.symbolic import Truth, fresh
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import FetchResponse, RequestTimeout, Restart
+from kraftcheck.reference.quorum.proof import completeness, completeness_proof, election
+from kraftcheck.reference.quorum.proof.branches import BRANCHES, EPOCH, BranchHandlers
+from kraftcheck.reference.quorum.proof.completeness import LogSystem
+from kraftcheck.reference.quorum.proof.relation import KIND_OF, Case, cases
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, ROLES, Constants, Outcome, Row
+from kraftcheck.reference.voters.messages import FetchFromBootstrap
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import Constants as VoterConstants, InForce
 
 PREFIX: Final = "under any set: "
 """Before the name of each obligation: proof.py has some of the same names."""

@@ -39,9 +39,9 @@ from typing import Any, Final
 import z3
 from msgspec.structs import replace
 
-from reference.kit.log import UNDEFINED
-from reference.proofs.obligations import Obligation, Proof, discharged, obligation_names
-from reference.proofs.symbolic import (
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.proofs.obligations import Obligation, Proof, discharged, obligation_names
+from kraftcheck.reference.proofs.symbolic import (
     NodeSet,
     Number,
     Path,
@@ -51,14 +51,14 @@ from reference.proofs.symbolic import (
     summary,
     term_of,
 )
-from reference.proofs.terms import values_in
-from reference.quorum.proof.branches import BEFORE, BRANCHES, START
-from reference.quorum.proof.relation import abstract_logs, number, row_symbol
-from reference.quorum.types import NOBODY, Constants as QuorumConstants
-from reference.voters.handlers import VoterHandlers
-from reference.voters.messages import AddVoter, RemoveVoter, ReplaceDisk
-from reference.voters.proof import any_set
-from reference.voters.proof.sets import (
+from kraftcheck.reference.proofs.terms import values_in
+from kraftcheck.reference.quorum.proof.branches import BEFORE, BRANCHES, START
+from kraftcheck.reference.quorum.proof.relation import abstract_logs, number, row_symbol
+from kraftcheck.reference.quorum.types import NOBODY, Constants as QuorumConstants
+from kraftcheck.reference.voters.handlers import VoterHandlers
+from kraftcheck.reference.voters.messages import AddVoter, RemoveVoter, ReplaceDisk
+from kraftcheck.reference.voters.proof import any_set
+from kraftcheck.reference.voters.proof.sets import (
     WINNER,
     Position,
     adjacent,
@@ -72,8 +72,8 @@ from reference.voters.proof.sets import (
     tree_facts,
     won,
 )
-from reference.voters.rules import VoterRules
-from reference.voters.types import Constants, VoterRow, VotersAt
+from kraftcheck.reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.types import Constants, VoterRow, VotersAt
 
 PROPERTIES: Final = ("ElectionSafety", "LeaderCompleteness")
 CHANGES: Final[dict[str, type]] = {"HandleAddVoter": AddVoter, "HandleRemoveVoter": RemoveVoter}

@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 
 import z3
 
-from reference.quorum.proof.branches import BEFORE, START
-from reference.quorum.types import NOBODY
+from kraftcheck.reference.quorum.proof.branches import BEFORE, START
+from kraftcheck.reference.quorum.types import NOBODY
 
 _INT: Final = z3.IntSort()
 _BOOL: Final = z3.BoolSort()

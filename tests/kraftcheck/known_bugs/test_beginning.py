@@ -14,7 +14,7 @@ from kraftcheck.known_bugs.beginning import begin, rules
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.own_overlay import read_overlay
 from kraftcheck.known_bugs.own_rules import read_rules
-from reference.bugs.bug import OF_PROTOCOLS
+from kraftcheck.reference.bugs.bug import OF_PROTOCOLS
 
 
 def asked(*words: str) -> Result:

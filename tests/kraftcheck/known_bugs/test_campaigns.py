@@ -19,7 +19,7 @@ from kraftcheck.known_bugs.hunting import hunt_down
 from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.known_bugs.witnesses import Witness, stored as stored_runs
-from reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.bugs.catalog import bug as known_bug
 from tla_utils import Manifest, RunOptions, ToolError, read_manifest
 
 Z06 = [known_bug("Z06")]

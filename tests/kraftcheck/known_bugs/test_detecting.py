@@ -14,7 +14,7 @@ from kraftcheck.known_bugs.detecting import Asked, Detection, detect
 from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.runs import Hunt, consult
 from kraftcheck.known_bugs.witnesses import Witness, store, stored
-from reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.bugs.catalog import bug as known_bug
 from tla_utils import RunOptions
 
 Runs = dict[str, dict[str, Witness]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kraftcheck.known_bugs.diffs import python_diffs, tla_diffs
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG, bug
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import CATALOG, bug
 
 SEEN_BY_TLC = [each for each in CATALOG if "tlc" in each.detectors and each.replacement is not None]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kraftcheck.known_bugs import drawn
+from kraftcheck.traces.report.run import render
 from tla_utils.output import State
 from tla_utils.values import parse
-from traces.report.run import render
 
 ASK = '[type |-> "AlterPartitionRequest", source |-> b1, destination |-> controller, epoch |-> 1]'
 ANSWER = '[type |-> "AlterPartitionResponse", source |-> controller, destination |-> b1]'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraftcheck.known_bugs.entries import scenario_of, selected
-from reference.bugs.catalog import OutOfScope, bug
+from kraftcheck.reference.bugs.catalog import OutOfScope, bug
 
 
 def test_without_ids_all_that_can_be_replayed_are_meant() -> None:

@@ -15,7 +15,7 @@ from kraftcheck.known_bugs.figures import Figure, Measured
 from kraftcheck.known_bugs.matrix import BESIDES, EXPECTED, FOUND, NONE, Line, Matrix
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.witnesses import Witness
-from reference.bugs.catalog import CATALOG, bug
+from kraftcheck.reference.bugs.catalog import CATALOG, bug
 
 
 def line_of(bug: str) -> Line:

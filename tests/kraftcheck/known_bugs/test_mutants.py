@@ -28,11 +28,11 @@ from kraftcheck.known_bugs.mutants import (
     Result,
     Stored,
 )
-from reference.partition.protocol import BROKER, CONTROLLER_KIND
-from reference.partition.types import PartitionConstants
-from specs import SPECS
+from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.step_frames import step_frame
 from tla_utils import Manifest, RunOptions, read_manifest
-from traces.jobs.step_frames import step_frame
 
 DROPPED = "QuorumRules.MayAnnounceLeader.2"
 CORRECT_TOO = "QuorumRules.CheckQuorumApplies.1"

@@ -9,10 +9,10 @@ import pytest
 from kraftcheck.known_bugs.own_measures import measured
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.runs import Hunt
-from reference.runner.scenarios import FAMILIES
+from kraftcheck.reference.runner.scenarios import FAMILIES
 
 ALWAYS = """
-from reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.rules import QuorumRules
 
 
 class Always(QuorumRules):
@@ -40,7 +40,7 @@ def test_what_changes_nothing_measures_the_same(scenario: str) -> None:
 
 
 FENCES = """
-from reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.rules import GroupRules
 
 
 class Fences(GroupRules):

@@ -17,8 +17,8 @@ from kraftcheck.known_bugs.own_runs import OfRuns, lost_levels, try_runs
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED, Hunt, record_numbers
 from kraftcheck.known_bugs.trying import concluded
-from reference.bugs.catalog import bug
-from specs import SPECS
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.specs import SPECS
 from tla_utils import read_manifest
 
 CHANGES = Path(__file__).with_name("changes")
@@ -34,7 +34,7 @@ def tried(path: Path, out: Path, runs: int = RUNS) -> OfRuns:
 def rules(folder: Path, head: str, body: str) -> Path:
     path = folder / "mine.py"
     path.write_text(
-        "from reference.quorum.rules import QuorumRules\n\n"
+        "from kraftcheck.reference.quorum.rules import QuorumRules\n\n"
         f"class Mine(QuorumRules):\n    __slots__ = ()\n\n    def {head}:\n        {body}\n",
         "utf-8",
     )

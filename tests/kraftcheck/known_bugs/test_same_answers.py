@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.known_bugs import mutants
 from kraftcheck.known_bugs.mutants import Mutant
-from specs import SPECS
+from kraftcheck.specs import SPECS
 from tests.kraftcheck.known_bugs import same_answers
 from tla_utils import RunOptions, read_manifest
 

@@ -15,8 +15,8 @@ from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.retelling import told
 from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED
 from kraftcheck.known_bugs.witnesses import Witness, stored
-from reference.bugs.catalog import bug as known_bug
-from reference.steered.scripts import Script, write
+from kraftcheck.reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.steered.scripts import Script, write
 from tla_utils import RunOptions
 
 NAMES = sorted(path.name for path in schedules.FOLDER.glob("*.moves"))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from kraftcheck.bugs import FINDERS, _simulated
 from kraftcheck.cli import cli
 from kraftcheck.known_bugs.reasons import NO_RUN
-from reference.bugs.catalog import CATALOG, bug
+from kraftcheck.reference.bugs.catalog import CATALOG, bug
 
 
 def commands(id: str) -> list[list[str]]:

@@ -12,10 +12,10 @@ from kraftcheck.known_bugs.hunting import hunt_down
 from kraftcheck.known_bugs.runs import WATCHED, Hunt, consult
 from kraftcheck.known_bugs.side_by_side import first_refused
 from kraftcheck.known_bugs.witnesses import hunt_of
-from reference.bugs.catalog import bug as known_bug
-from traces.counterexamples.departures import Departures
-from traces.jobs.allowed import Allowed
-from traces.jobs.canonical import Step
+from kraftcheck.reference.bugs.catalog import bug as known_bug
+from kraftcheck.traces.counterexamples.departures import Departures
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.jobs.canonical import Step
 
 CORRECT = Hunt(scenario="quorum", bug=None)
 NEVER_ASKED = Hunt(scenario="quorum", bug="Z10", options={"voters": 3})

@@ -10,10 +10,10 @@ from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.stories import COUNT_ANEW, ending, narrated
 from kraftcheck.known_bugs.violations import Counterexample
-from reference.partition.types import PartitionConstants
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.traces.counterexamples import endings
+from kraftcheck.traces.counterexamples.rows import Named
 from tla_utils import Model, State, TlcResult, parse
-from traces.counterexamples import endings
-from traces.counterexamples.rows import Named
 
 ROWS = '[a |-> [role |-> "{}", log |-> <<>>, epoch |-> {}], b |-> [role |-> "F", log |-> <<>>]]'
 

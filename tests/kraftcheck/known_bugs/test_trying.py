@@ -25,10 +25,10 @@ from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
 from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.known_bugs.trying import OfModel, concluded
 from kraftcheck.own_change import SOON_OVER, _worth, protocol_of
-from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
-from reference.kit.dispatch import snake
-from specs import SPECS
+from kraftcheck.reference.bugs.bug import Bug
+from kraftcheck.reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
+from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.specs import SPECS
 from tla_utils import Model, RunOptions, find_jar, find_java, read_manifest
 from tla_utils.config import read_config
 from tla_utils.manifest import Manifest
@@ -110,7 +110,7 @@ def test_the_tutorials_safe_change_takes_other_steps_and_breaks_nothing(
 FOUND = Known(bugs=["Z01"], models=["Z01"], runs=[], schedules=[])
 
 CHANGE = """
-from reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.rules import QuorumRules
 
 class Mine(QuorumRules):
     __slots__ = ()

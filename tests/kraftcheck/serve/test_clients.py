@@ -18,12 +18,12 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
+from kraftcheck.live.witness.jars import class_path
 from kraftcheck.serve import apis, core
 from kraftcheck.serve.admin import Cluster, Process
 from kraftcheck.serve.apis import BY_KEY
 from kraftcheck.serve.codec import Versions
 from kraftcheck.serve.tape import Entry, entries
-from live.witness.jars import class_path
 from tests.kraftcheck.serve.test_front import kcat_of_debian
 from tests.kraftcheck.serve.wire import Wire, frame
 

@@ -13,6 +13,9 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
+from kraftcheck.reference.storage.batches import header_of
+from kraftcheck.reference.storage.cutting import truncate
+from kraftcheck.reference.storage.log import Log
 from kraftcheck.serve import directories
 from kraftcheck.serve.admin import Process
 from kraftcheck.serve.apis import ERRORS
@@ -24,12 +27,9 @@ from kraftcheck.serve.keeping import Data
 from kraftcheck.serve.real_files import RealFiles
 from kraftcheck.serve.tape import Taped, replayed
 from kraftcheck.serve.world import Setup
-from reference.storage.batches import header_of
-from reference.storage.cutting import truncate
-from reference.storage.log import Log
+from kraftcheck.traces.disks.directory import read
+from kraftcheck.traces.disks.partition import judge
 from tests.kraftcheck.serve.wire import PORTS, Wire, batch
-from traces.disks.directory import read
-from traces.disks.partition import judge
 
 NONE = ERRORS["NONE"]
 

@@ -25,10 +25,10 @@ from typing import Any, Final
 
 import pytest
 
+from kraftcheck.live.witness.jars import class_path
 from kraftcheck.serve import admin, front
 from kraftcheck.serve.admin import Cluster, CommandError, Process
 from kraftcheck.serve.world import Setup
-from live.witness.jars import class_path
 from tests.kraftcheck.serve.wire import batch, frame
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
@@ -549,7 +549,7 @@ def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
     from confluent_kafka import Producer
     from kafka import KafkaProducer
 
-    from live.topics import TopicError, find
+    from kraftcheck.live.topics import TopicError, find
 
     pem = tmp_path / "broker.pem"
     call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]

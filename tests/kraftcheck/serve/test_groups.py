@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.reference.groups.messages import GroupRecord, MemberRecord
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import Constants
 from kraftcheck.serve import members
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
-from reference.groups.messages import GroupRecord, MemberRecord
-from reference.groups.rules import GroupRules
-from reference.groups.types import Constants
 from tests.kraftcheck.serve.wire import Wire, answer, frame
 
 NONE = ERRORS["NONE"]

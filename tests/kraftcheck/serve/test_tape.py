@@ -11,6 +11,9 @@ from msgspec.structs import replace
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.reference.partition.messages import ProduceRequest
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
 from kraftcheck.screen import Screen
 from kraftcheck.serve import command as serving, metadata
 from kraftcheck.serve.codec import Message
@@ -19,12 +22,9 @@ from kraftcheck.serve.judging import conformed, judged, recorded
 from kraftcheck.serve.partition import LivePartition
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.unremembered import known
-from reference.partition.messages import ProduceRequest
-from reference.sim.interning import KnownInput
-from reference.sim.memo import Step
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.conform import ConformOptions
 from tests.kraftcheck.serve.wire import Wire, batch
-from traces.jobs.backends import Pool
-from traces.jobs.conform import ConformOptions
 
 
 def session(path: Path, bug: str | None = None, ends: bool = True) -> Path:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.reference.transactions.messages import TxnRecord
+from kraftcheck.reference.transactions.rules import TransactionRules
 from kraftcheck.serve import coordinator, producers
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
-from reference.transactions.messages import TxnRecord
-from reference.transactions.rules import TransactionRules
 from tests.kraftcheck.serve.wire import Wire, bases, batch
 
 NONE = ERRORS["NONE"]

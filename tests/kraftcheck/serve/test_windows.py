@@ -12,12 +12,12 @@ from kraftcheck.serve import windows
 from kraftcheck.serve.judging import conformed
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.windows import Move, Windows
+from kraftcheck.traces.jobs.allowed import Allowed
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.canonical import Step as Judged
+from kraftcheck.traces.jobs.conform import ConformOptions
 from tests.kraftcheck.serve.test_tape import session
 from tests.kraftcheck.serve.wire import Wire, batch
-from traces.jobs.allowed import Allowed
-from traces.jobs.backends import Pool
-from traces.jobs.canonical import Step as Judged
-from traces.jobs.conform import ConformOptions
 
 BUGS = (None, "Z31", "Z32", "Z37", "Z45", "Z58", "Z59")
 

@@ -9,12 +9,12 @@ from typing import Any
 import google_crc32c
 import msgspec
 
+from kraftcheck.reference.storage.batches import CRC_BEGINS, HEADER
 from kraftcheck.serve.apis import request_flexible, response_flexible
 from kraftcheck.serve.codec import Message, description, encoded, reader
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.tape import Taped
 from kraftcheck.serve.world import Setup
-from reference.storage.batches import CRC_BEGINS, HEADER
 
 PORTS = (9092, 9093, 9094)
 SECOND = 1_000_000

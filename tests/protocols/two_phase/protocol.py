@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from reference.kit.fields import Address, ByNode, Node, SetOf, Value
-from reference.kit.protocol import (
+from kraftcheck.reference.kit.fields import Address, ByNode, Node, SetOf, Value
+from kraftcheck.reference.kit.protocol import (
     Handlers,
     NodeKind,
     Outcome,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from reference.bugs.catalog import rules_for
-from reference.bugs.probing import Consulted
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.invariants import INVARIANTS, check_step, history_init
-from reference.quorum.messages import (
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.invariants import INVARIANTS, check_step, history_init
+from kraftcheck.reference.quorum.messages import (
     BeginQuorumEpochRequest,
     Crash,
     ElectionTimeout,
@@ -23,8 +23,8 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Row, initial_row
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Row, initial_row
 
 M = TypeVar("M", bound=Message)
 

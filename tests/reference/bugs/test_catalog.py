@@ -10,26 +10,33 @@ from typing import get_args
 
 import pytest
 
-from reference.bugs.bug import BASES, Bug, Detector
-from reference.bugs.catalog import CATALOG, OutOfScope, UnknownBug, bug, bugs_of, rules_for
-from reference.bugs.probing import Consulted
-from reference.classic.properties import PROPERTIES as OF_CLASSIC
-from reference.commits.properties import PROPERTIES as OF_COMMITS
-from reference.compaction.properties import PROPERTIES as OF_COMPACTION
-from reference.groups.properties import PROPERTIES as OF_GROUPS
-from reference.hosting.properties import PROPERTIES as OF_HOSTING
-from reference.partition.broker import BrokerHandlers
-from reference.partition.invariants import PARTITION_INVARIANT_NAMES
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.machine import broker_handlers_for
-from reference.protocols import PROTOCOLS
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.invariants import INVARIANT_NAMES
-from reference.quorum.rules import QuorumRules
-from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENT
-from reference.snapshots.properties import PROPERTIES as OF_SNAPSHOTS
-from reference.transactions.properties import PROPERTIES as OF_TRANSACTIONS
-from reference.voters.properties import PROPERTIES as OF_VOTERS
+from kraftcheck.reference.bugs.bug import BASES, Bug, Detector
+from kraftcheck.reference.bugs.catalog import (
+    CATALOG,
+    OutOfScope,
+    UnknownBug,
+    bug,
+    bugs_of,
+    rules_for,
+)
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.classic.properties import PROPERTIES as OF_CLASSIC
+from kraftcheck.reference.commits.properties import PROPERTIES as OF_COMMITS
+from kraftcheck.reference.compaction.properties import PROPERTIES as OF_COMPACTION
+from kraftcheck.reference.groups.properties import PROPERTIES as OF_GROUPS
+from kraftcheck.reference.hosting.properties import PROPERTIES as OF_HOSTING
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.invariants import PARTITION_INVARIANT_NAMES
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.invariants import INVARIANT_NAMES
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENT
+from kraftcheck.reference.snapshots.properties import PROPERTIES as OF_SNAPSHOTS
+from kraftcheck.reference.transactions.properties import PROPERTIES as OF_TRANSACTIONS
+from kraftcheck.reference.voters.properties import PROPERTIES as OF_VOTERS
 from tests.reference.partition import cluster as partition_cluster
 from tests.reference.partition.walks import PartitionWalk
 from tests.reference.quorum.builders import THREE
@@ -283,5 +290,8 @@ def test_handlers_know_of_no_bug(repo_root: Path) -> None:
     assert len(files) > 25
     for path in files:
         text = path.read_text("utf-8")
-        assert "reference.bugs " not in text and "import reference.bugs" not in text
+        assert (
+            "kraftcheck.reference.bugs " not in text
+            and "import kraftcheck.reference.bugs" not in text
+        )
         assert not re.search(r"\bZ\d\d+\b", text), path

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import pytest
 
-from reference.bugs.catalog import bug as known_bug, bugs_of
-from reference.bugs.probing import Consulted
-from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.bugs.catalog import bug as known_bug, bugs_of
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     AlterPartitionRequest,
@@ -34,7 +34,7 @@ from reference.partition.messages import (
     SendAlterPartition,
     SendRegistration,
 )
-from reference.partition.types import PartitionConstants
+from kraftcheck.reference.partition.types import PartitionConstants
 from tests.reference.partition.cluster import PAIR, THREE, Impossible, Partitioned
 
 # 2 is the preferred leader, so that 1 can be succeeded without anybody's leaving the ISR.

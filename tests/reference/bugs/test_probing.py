@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import bug
-from reference.bugs.probing import Consulted, probed
-from reference.partition.messages import Member
-from reference.partition.sim.machine import broker_handlers_for
-from reference.partition.types import Pending, initial_row
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.bugs.probing import Consulted, probed
+from kraftcheck.reference.partition.messages import Member
+from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.partition.types import Pending, initial_row
 from tests.reference.partition.cluster import THREE
 
 

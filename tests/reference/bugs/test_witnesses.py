@@ -12,11 +12,11 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import bug, bugs_of, rules_for
-from reference.bugs.probing import Consulted
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.invariants import INVARIANT_NAMES
-from reference.quorum.messages import (
+from kraftcheck.reference.bugs.catalog import bug, bugs_of, rules_for
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.invariants import INVARIANT_NAMES
+from kraftcheck.reference.quorum.messages import (
     Append,
     CheckQuorumTimeout,
     FetchRequest,
@@ -24,8 +24,8 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants
 from tests.reference.bugs.cluster import Cluster, Impossible
 from tests.reference.quorum.builders import ONE, THREE, leader_of, log_of, row_of, vote_request
 from tests.reference.quorum.walks import walk

@@ -1,10 +1,10 @@
 """What is compared of the names of groups of the classic protocol."""
 
-from reference.classic import messages, types
-from reference.classic.coordinator import CoordinatorHandlers
-from reference.classic.member import MemberHandlers
-from reference.classic.properties import PROPERTIES
-from reference.classic.protocol import CLASSIC
+from kraftcheck.reference.classic import messages, types
+from kraftcheck.reference.classic.coordinator import CoordinatorHandlers
+from kraftcheck.reference.classic.member import MemberHandlers
+from kraftcheck.reference.classic.properties import PROPERTIES
+from kraftcheck.reference.classic.protocol import CLASSIC
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

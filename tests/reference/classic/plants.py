@@ -8,9 +8,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.classic.messages import COORDINATOR, ClassicImage, ClassicRecord, ClassicTail
-from reference.classic.protocol import CLASSIC
-from reference.classic.types import (
+from kraftcheck.reference.classic.messages import (
+    COORDINATOR,
+    ClassicImage,
+    ClassicRecord,
+    ClassicTail,
+)
+from kraftcheck.reference.classic.protocol import CLASSIC
+from kraftcheck.reference.classic.types import (
     NO_MEMBER,
     ClassicCoordinator,
     ClassicLog,

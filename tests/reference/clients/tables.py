@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reference.clients import promises
+from kraftcheck.reference.clients import promises
 
 
 @contextmanager

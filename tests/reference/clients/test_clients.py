@@ -7,12 +7,17 @@ from collections import Counter
 
 import pytest
 
-from reference.bugs.catalog import rules_for
-from reference.clients.consumer import Consumer, ConsumerConfig, Reset
-from reference.clients.producer import MAX_IN_FLIGHT, Completion, Producer, ProducerConfig
-from reference.partition.broker import BrokerHandlers
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.clients.consumer import Consumer, ConsumerConfig, Reset
+from kraftcheck.reference.clients.producer import (
+    MAX_IN_FLIGHT,
+    Completion,
+    Producer,
+    ProducerConfig,
+)
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     NOBODY,
     ConsumerFetchResponse,
@@ -24,8 +29,8 @@ from reference.partition.messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     BrokerRow,
     PartitionConstants,
     initial_controller,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from reference.clients.partitioner import murmur2, partition_for_key
+from kraftcheck.reference.clients.partitioner import murmur2, partition_for_key
 
 VECTORS = [
     (b"21", -973932308),

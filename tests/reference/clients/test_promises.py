@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reference.clients.promises import (
+from kraftcheck.reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
     TABLE,

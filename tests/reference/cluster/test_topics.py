@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference.cluster.topics import NewTopic, TopicError, Topics
+from kraftcheck.reference.cluster.topics import NewTopic, TopicError, Topics
 
 
 def topic(**asked: Any) -> NewTopic:

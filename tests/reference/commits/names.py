@@ -1,11 +1,14 @@
 """What is compared of the names of groups whose members commit offsets."""
 
-from reference.commits import messages, types
-from reference.commits.handlers import CommitsCoordinatorHandlers, CommittingMemberHandlers
-from reference.commits.properties import PROPERTIES
-from reference.commits.protocol import COMMITS
-from reference.groups.client import MemberHandlers
-from reference.groups.coordinator import CoordinatorHandlers
+from kraftcheck.reference.commits import messages, types
+from kraftcheck.reference.commits.handlers import (
+    CommitsCoordinatorHandlers,
+    CommittingMemberHandlers,
+)
+from kraftcheck.reference.commits.properties import PROPERTIES
+from kraftcheck.reference.commits.protocol import COMMITS
+from kraftcheck.reference.groups.client import MemberHandlers
+from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

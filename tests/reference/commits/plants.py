@@ -6,17 +6,17 @@ from typing import Any, Final
 
 from msgspec.structs import asdict, replace
 
-from reference.commits.messages import AskedCommit, CommitsRecord
-from reference.commits.protocol import COMMITS
-from reference.commits.types import (
+from kraftcheck.reference.commits.messages import AskedCommit, CommitsRecord
+from kraftcheck.reference.commits.protocol import COMMITS
+from kraftcheck.reference.commits.types import (
     CommitsCoordinator,
     CommittingMember,
     Constants,
     first_member,
     initial_coordinator,
 )
-from reference.groups.messages import COORDINATOR, MemberRecord
-from reference.groups.types import INITIAL_MEMBER
+from kraftcheck.reference.groups.messages import COORDINATOR, MemberRecord
+from kraftcheck.reference.groups.types import INITIAL_MEMBER
 from tests.reference.groups.plants import GROUP, consumer, record
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 

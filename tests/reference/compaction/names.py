@@ -1,9 +1,9 @@
 """What is compared of the names of cleaned replicas."""
 
-from reference.compaction.handlers import CompactionHandlers
-from reference.compaction.properties import PROPERTIES
-from reference.compaction.protocol import COMPACTION
-from reference.compaction.types import CompactedReplica
+from kraftcheck.reference.compaction.handlers import CompactionHandlers
+from kraftcheck.reference.compaction.properties import PROPERTIES
+from kraftcheck.reference.compaction.protocol import COMPACTION
+from kraftcheck.reference.compaction.types import CompactedReplica
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.compaction.protocol import COMPACTION
-from reference.compaction.types import Batch, CompactedReplica, Constants, LoadedKey
+from kraftcheck.reference.compaction.protocol import COMPACTION
+from kraftcheck.reference.compaction.types import Batch, CompactedReplica, Constants, LoadedKey
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
 TWO: Final = Constants((1,), (1, 2))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reference.directories.messages import BROKER_INPUTS, CONTROLLER_INPUTS
-from reference.directories.properties import PROPERTIES
-from reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
-from reference.kit.dispatch import action_name
-from reference.moving import messages as of_moving
-from reference.moving.types import MovingBrokerRow, MovingControllerRow
+from kraftcheck.reference.directories.messages import BROKER_INPUTS, CONTROLLER_INPUTS
+from kraftcheck.reference.directories.properties import PROPERTIES
+from kraftcheck.reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.moving import messages as of_moving
+from kraftcheck.reference.moving.types import MovingBrokerRow, MovingControllerRow
 from tests.reference.vocabulary import Compared, listed, outer_fields, snake, spec, steps_of
 
 MODULE = "DirectoryPartition"

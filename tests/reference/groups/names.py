@@ -1,13 +1,13 @@
 """What is compared of the names of groups."""
 
-from reference.groups import messages, types
-from reference.groups.client import MemberHandlers
-from reference.groups.coordinator import CoordinatorHandlers
-from reference.groups.migration import MigrationHandlers
-from reference.groups.offsets import OffsetsHandlers
-from reference.groups.properties import PROPERTIES
-from reference.groups.protocol import GROUPS
-from reference.groups.replay import LoaderHandlers
+from kraftcheck.reference.groups import messages, types
+from kraftcheck.reference.groups.client import MemberHandlers
+from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
+from kraftcheck.reference.groups.migration import MigrationHandlers
+from kraftcheck.reference.groups.offsets import OffsetsHandlers
+from kraftcheck.reference.groups.properties import PROPERTIES
+from kraftcheck.reference.groups.protocol import GROUPS
+from kraftcheck.reference.groups.replay import LoaderHandlers
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

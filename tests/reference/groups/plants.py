@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.groups.log import initial_log
-from reference.groups.messages import (
+from kraftcheck.reference.groups.log import initial_log
+from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     LOADER,
     MIGRATION,
@@ -19,8 +19,8 @@ from reference.groups.messages import (
     MemberRecord,
     TransactionMarker,
 )
-from reference.groups.protocol import GROUPS
-from reference.groups.types import (
+from kraftcheck.reference.groups.protocol import GROUPS
+from kraftcheck.reference.groups.types import (
     INITIAL_MEMBER,
     NO_CONSUMER,
     NO_ENTRIES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference.groups.messages import (
+from kraftcheck.reference.groups.messages import (
     CompleteJoin,
     ConsumerHeartbeat,
     Input,
@@ -11,9 +11,9 @@ from reference.groups.messages import (
     RejoinClassic,
     StartConsumer,
 )
-from reference.groups.migration import MigrationHandlers
-from reference.groups.rules import GroupRules
-from reference.groups.types import NO_CONSUMER, GroupMigration, initial_migration
+from kraftcheck.reference.groups.migration import MigrationHandlers
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import NO_CONSUMER, GroupMigration, initial_migration
 from tests.reference.groups.plants import THREE
 
 STARTED = StartConsumer(1, "Classic", cooperative=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference.bugs.catalog import rules_for
-from reference.groups.messages import (
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.groups.messages import (
     LOADER,
     ChangeGroupLeader,
     CleanGroupLog,
@@ -15,10 +15,10 @@ from reference.groups.messages import (
     ReadGroupLog,
     RestateMember,
 )
-from reference.groups.protocol import GROUPS
-from reference.groups.replay import LoaderHandlers, epoch_in
-from reference.groups.rules import GroupRules
-from reference.groups.types import Constants, GroupLoader, initial_loader
+from kraftcheck.reference.groups.protocol import GROUPS
+from kraftcheck.reference.groups.replay import LoaderHandlers, epoch_in
+from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.types import Constants, GroupLoader, initial_loader
 
 TWO = Constants((1, 2), (1,), 2, 1000, static=((1, 2),))
 WRITTEN = (

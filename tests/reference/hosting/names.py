@@ -1,9 +1,9 @@
 """What is compared of the names of hosted replicas."""
 
-from reference.hosting.handlers import HostingHandlers
-from reference.hosting.properties import PROPERTIES
-from reference.hosting.protocol import HOSTING
-from reference.hosting.types import HostRow
+from kraftcheck.reference.hosting.handlers import HostingHandlers
+from kraftcheck.reference.hosting.properties import PROPERTIES
+from kraftcheck.reference.hosting.protocol import HOSTING
+from kraftcheck.reference.hosting.types import HostRow
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

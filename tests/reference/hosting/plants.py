@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.hosting.protocol import HOSTING
-from reference.hosting.types import (
+from kraftcheck.reference.hosting.protocol import HOSTING
+from kraftcheck.reference.hosting.types import (
     NO_REPLICA,
     Constants,
     HostRow,

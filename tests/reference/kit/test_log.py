@@ -7,8 +7,8 @@ import itertools
 import pytest
 from hypothesis import given, strategies as st
 
-from reference.kit import log
-from reference.kit.log import CacheEntry, Entry, EpochCache, EpochEnd, Log
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.kit.log import CacheEntry, Entry, EpochCache, EpochEnd, Log
 from tests.reference.quorum.builders import log_of, logs
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference.kit.properties import Declared, of_state, sentence_and_misses
-from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS
+from kraftcheck.reference.kit.properties import Declared, of_state, sentence_and_misses
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.protocols import PROTOCOLS
 
 
 def silent(protocol: Protocol) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reference.kit.dispatch import action_name
-from reference.moving.messages import CONTROLLER_INPUTS
-from reference.moving.properties import PROPERTIES
-from reference.moving.rules import MovingRules
-from reference.moving.types import MovingBrokerRow
-from reference.partition.messages import CONTROLLER_INPUTS as OF_PARTITIONS
-from reference.reassignment.types import MovingPartition
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.moving.messages import CONTROLLER_INPUTS
+from kraftcheck.reference.moving.properties import PROPERTIES
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.types import MovingBrokerRow
+from kraftcheck.reference.partition.messages import CONTROLLER_INPUTS as OF_PARTITIONS
+from kraftcheck.reference.reassignment.types import MovingPartition
 from tests.reference.vocabulary import Compared, listed, outer_fields, signatures, spec, steps_of
 
 MODULES = ("MovingPartition",)

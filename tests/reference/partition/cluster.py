@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from reference.bugs.probing import Consulted
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import (
+from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     METADATA_LOG,
@@ -41,14 +41,14 @@ from reference.partition.messages import (
     SendReplicaFetch,
     SessionTimeout,
 )
-from reference.partition.properties import (
+from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionHistory,
     history_next,
     initial_state,
 )
-from reference.partition.sim.machine import broker_handlers_for
-from reference.partition.types import (
+from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     UNDEFINED,
     BrokerRow,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec.structs import fields
 
-from reference.kit.dispatch import handler_name
-from reference.kit.messages import Tagged
-from reference.partition import (
+from kraftcheck.reference.kit.dispatch import handler_name
+from kraftcheck.reference.kit.messages import Tagged
+from kraftcheck.reference.partition import (
     broker,
     controller,
     isr,
@@ -21,11 +21,14 @@ from reference.partition import (
     rules as partition_rules,
     types,
 )
-from reference.partition.broker import BROKER_HANDLERS
-from reference.partition.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
-from reference.partition.properties import PARTITION_INVARIANTS
-from reference.partition.protocol import BROKER
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS
+from kraftcheck.reference.partition.controller import (
+    CONTROLLER_HANDLERS,
+    PartitionControllerHandlers,
+)
+from kraftcheck.reference.partition.properties import PARTITION_INVARIANTS
+from kraftcheck.reference.partition.protocol import BROKER
+from kraftcheck.reference.partition.rules import PartitionRules
 from tests.reference.vocabulary import (
     Compared,
     errors,

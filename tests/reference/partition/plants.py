@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from reference.partition.invariants import PartitionChecker
-from reference.partition.messages import (
+from kraftcheck.reference.partition.invariants import PartitionChecker
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     Member,
@@ -19,8 +19,8 @@ from reference.partition.messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from reference.partition.properties import PartitionState
-from reference.partition.types import (
+from kraftcheck.reference.partition.properties import PartitionState
+from kraftcheck.reference.partition.types import (
     CORRUPT,
     GONE,
     NOBODY,

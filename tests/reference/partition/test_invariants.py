@@ -11,17 +11,17 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import bugs_of, rules_for
-from reference.partition.broker import BrokerHandlers
-from reference.partition.invariants import (
+from kraftcheck.reference.bugs.catalog import bugs_of, rules_for
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.invariants import (
     PARTITION_INVARIANT_NAMES,
     PARTITION_INVARIANTS,
     PartitionChecker,
     agreement,
     partition_invariant,
 )
-from reference.partition.messages import CONTROLLER, ProduceResponse
-from reference.partition.properties import (
+from kraftcheck.reference.partition.messages import CONTROLLER, ProduceResponse
+from kraftcheck.reference.partition.properties import (
     PartitionHistory,
     PartitionState,
     acked_in,
@@ -29,9 +29,9 @@ from reference.partition.properties import (
     initial_state,
     merged,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.machine import broker_handlers_for
-from reference.partition.types import GONE, CacheEntry, PartitionConstants, Record
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.partition.types import GONE, CacheEntry, PartitionConstants, Record
 from tests.reference.partition.plants import PLANTS, TWINS, Plant, acked
 from tests.reference.partition.walks import Moves, PartitionWalk, Step, World
 

@@ -4,14 +4,14 @@ high watermark.
 
 from __future__ import annotations
 
-from reference.partition.log import EpochEnd
-from reference.partition.messages import (
+from kraftcheck.reference.partition.log import EpochEnd
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     HeartbeatRequest,
     ReplicaFetchRequest,
     ReplicaFetchResponse,
 )
-from reference.partition.types import CacheEntry, PartitionConstants
+from kraftcheck.reference.partition.types import CacheEntry, PartitionConstants
 from tests.reference.partition.cluster import THREE, Partitioned
 
 TWO_PREFERRED = PartitionConstants((2, 1), min_insync_replicas=1)

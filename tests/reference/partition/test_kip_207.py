@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     ListOffsetsRequest,
     ListOffsetsResponse,

@@ -6,10 +6,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.kit.log import CacheEntry
-from reference.partition.log import NO_DIVERGENCE, EpochEnd, Record, RecordLog, cache_append
-from reference.partition.messages import ReplicaFetchRequest, ReplicaFetchResponse
-from reference.partition.types import BrokerRow, PartitionConstants, initial_row
+from kraftcheck.reference.kit.log import CacheEntry
+from kraftcheck.reference.partition.log import (
+    NO_DIVERGENCE,
+    EpochEnd,
+    Record,
+    RecordLog,
+    cache_append,
+)
+from kraftcheck.reference.partition.messages import ReplicaFetchRequest, ReplicaFetchResponse
+from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants, initial_row
 from tests.reference.bugs.test_partition_witnesses import tails_depart
 from tests.reference.partition.cluster import Partitioned
 

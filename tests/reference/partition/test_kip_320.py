@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     ConsumerFetchRequest,
     ConsumerFetchResponse,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.partition.messages import (
+from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -13,7 +13,7 @@ from reference.partition.messages import (
     Member,
     SendAlterPartition,
 )
-from reference.partition.types import NO_PENDING
+from kraftcheck.reference.partition.types import NO_PENDING
 from tests.reference.partition.cluster import THREE, Impossible, Partitioned
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference.partition.messages import BrokerFlush, ProduceResponse
-from reference.partition.types import NOBODY, PartitionConstants
+from kraftcheck.reference.partition.messages import BrokerFlush, ProduceResponse
+from kraftcheck.reference.partition.types import NOBODY, PartitionConstants
 from tests.reference.partition.cluster import THREE, Impossible, Partitioned
 
 NO_ELR = PartitionConstants((1, 2, 3), min_insync_replicas=2, elr_enabled=False)

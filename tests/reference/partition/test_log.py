@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from reference.kit.log import CacheEntry
-from reference.partition.log import (
+from kraftcheck.reference.kit.log import CacheEntry
+from kraftcheck.reference.partition.log import (
     GONE,
     NO_DIVERGENCE,
     Batch,
@@ -30,7 +30,7 @@ from reference.partition.log import (
     state_of,
     trimmed,
 )
-from reference.partition.messages import CLIENTS, ProduceRequest
+from kraftcheck.reference.partition.messages import CLIENTS, ProduceRequest
 
 Chunk = tuple[int, int, int]
 """Epoch, producer (-1: none), and how many records."""

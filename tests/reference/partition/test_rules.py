@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from reference.partition.log import EpochEnd, RecordLog, cache_append
-from reference.partition.messages import BrokerState, Member, Partition
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.log import EpochEnd, RecordLog, cache_append
+from kraftcheck.reference.partition.messages import BrokerState, Member, Partition
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     NO_PENDING,
     NOBODY,
     BrokerRow,

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reference.kit.messages import canonical, encode
-from reference.partition.messages import (
+from kraftcheck.reference.kit.messages import canonical, encode
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     AlterPartitionRequest,
     BrokerInput,
@@ -22,8 +22,13 @@ from reference.partition.messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from reference.partition.row import parked_with
-from reference.partition.types import BrokerRow, ControllerRow, Parked, PartitionConstants
+from kraftcheck.reference.partition.row import parked_with
+from kraftcheck.reference.partition.types import (
+    BrokerRow,
+    ControllerRow,
+    Parked,
+    PartitionConstants,
+)
 from tests.reference.partition.walks import PartitionWalk
 
 THREE = PartitionConstants((2, 1, 3), min_insync_replicas=2)

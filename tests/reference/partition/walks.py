@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from reference.partition.broker import BrokerHandlers
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.log import ends_batch
-from reference.partition.messages import (
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.log import ends_batch
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     METADATA_LOG,
@@ -49,8 +49,8 @@ from reference.partition.messages import (
     SessionTimeout,
     Timestamp,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import (
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     UNDEFINED,
     BrokerOutcome,

@@ -17,12 +17,12 @@ from typing import Any
 
 import click
 
-from reference.partition.proof.actions import ACTIONS
+from kraftcheck.reference.partition.proof.actions import ACTIONS
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import dump_graph, read_covers
 from tests.reference.partition.proof.drift import PartitionRelation
 from tests.reference.proofs.local_steps import LocalStep, Relation, differences
 from tests.reference.quorum.proof.drift import ELECTIONS, IN_BRANCHES, QuorumRelation
-from traces.cover.matching import Matcher
-from traces.cover.models import dump_graph, read_covers
 
 RECORDS = ("quorum-one-record", "quorum-replication", "quorum-restarts")
 GRAPHS = ("quorum-votes", "quorum-handover", *RECORDS, "partition-change")

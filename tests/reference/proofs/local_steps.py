@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import z3
 
-from reference.proofs.symbolic import (
+from kraftcheck.reference.proofs.symbolic import (
     Choice,
     NodeSet,
     Number,

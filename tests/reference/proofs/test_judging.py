@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import z3
 
-from reference.proofs.judging import judge
+from kraftcheck.reference.proofs.judging import judge
 
 A, B, C = z3.Ints("a b c")
 GOALS = {"low": A <= 3, "follows": A >= 1, "other": B >= 0, "both": z3.And(A >= 0, C < 5)}

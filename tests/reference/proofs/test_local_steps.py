@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import z3
 
-from reference.proofs.symbolic import Choice, Log, NodeSet, Number, Truth
-from reference.quorum.messages import Append, BeginQuorumEpochRequest, VoteRequest
+from kraftcheck.reference.proofs.symbolic import Choice, Log, NodeSet, Number, Truth
+from kraftcheck.reference.quorum.messages import Append, BeginQuorumEpochRequest, VoteRequest
 from tests.reference.proofs.local_steps import (
     Compared,
     Comparison,

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 import z3
 
-from reference.proofs.assumed import WrittenOnce
-from reference.proofs.obligations import IMPLIES, Obligation, discharged, obligation_names
-from reference.proofs.symbolic import Unknown
+from kraftcheck.reference.proofs.assumed import WrittenOnce
+from kraftcheck.reference.proofs.obligations import (
+    IMPLIES,
+    Obligation,
+    discharged,
+    obligation_names,
+)
+from kraftcheck.reference.proofs.symbolic import Unknown
 
 A = z3.Int("a")
 

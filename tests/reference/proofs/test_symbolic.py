@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import z3
 
-from reference.proofs.symbolic import NodeSet, Number, Truth, fresh, paths, summary
+from kraftcheck.reference.proofs.symbolic import NodeSet, Number, Truth, fresh, paths, summary
 
 
 def test_the_paths_of_a_branch_are_disjoint_and_cover_everything() -> None:

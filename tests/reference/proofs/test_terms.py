@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import z3
 
-from reference.proofs.terms import values_in
+from kraftcheck.reference.proofs.terms import values_in
 from tests.reference.partition.proof.drift import symbols_in
 
 A, P = z3.Int("a"), z3.Bool("p of 1")

@@ -7,9 +7,9 @@ from typing import Any, get_args, get_type_hints
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reference.kit.log import Entry, Log, cache_of
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.log import Entry, Log, cache_of
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import (
     NO_DIVERGENCE,
     Error,
     FetchRequest,
@@ -17,7 +17,7 @@ from reference.quorum.messages import (
     Message,
     VoteRequest,
 )
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.types import (
     NOBODY,
     Constants,
     Outcome,

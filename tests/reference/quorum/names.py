@@ -9,12 +9,12 @@ from pathlib import Path
 
 from msgspec.structs import fields
 
-from reference.bugs.bug import BASES
-from reference.kit import log
-from reference.quorum import handlers as quorum, messages, rules, types
-from reference.quorum.handlers import HANDLERS, QuorumHandlers
-from reference.quorum.properties import INVARIANTS
-from reference.quorum.rules import QuorumRules
+from kraftcheck.reference.bugs.bug import BASES
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.quorum import handlers as quorum, messages, rules, types
+from kraftcheck.reference.quorum.handlers import HANDLERS, QuorumHandlers
+from kraftcheck.reference.quorum.properties import INVARIANTS
+from kraftcheck.reference.quorum.rules import QuorumRules
 from tests.reference.vocabulary import (
     Compared,
     errors,

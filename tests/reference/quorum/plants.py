@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reference.kit.log import CacheEntry, Entry, cache_of
-from reference.quorum.properties import QuorumHistory, Rows, history_init, history_next
-from reference.quorum.types import NOBODY, UNDEFINED, QuorumStateFile, Row
+from kraftcheck.reference.kit.log import CacheEntry, Entry, cache_of
+from kraftcheck.reference.quorum.properties import QuorumHistory, Rows, history_init, history_next
+from kraftcheck.reference.quorum.types import NOBODY, UNDEFINED, QuorumStateFile, Row
 from tests.reference.quorum.builders import THREE, fetch_request, leader_of, log_of, row_of
 
 # --- A quorum in order: leader 1 of epoch 1 committed two records, and everybody has heard of it.

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from reference.kit.dispatch import handler_name
-from reference.quorum.handlers import HANDLERS, QuorumHandlers, action_of
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.dispatch import handler_name
+from kraftcheck.reference.quorum.handlers import HANDLERS, QuorumHandlers, action_of
+from kraftcheck.reference.quorum.messages import (
     INPUTS,
     MESSAGES,
     Append,
@@ -32,8 +32,8 @@ from reference.quorum.messages import (
     VoteResponse,
     canonical,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Role, Row, is_running
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Role, Row, is_running
 from tests.reference.quorum.builders import (
     ONE,
     THREE,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from reference.bugs.catalog import bugs_of, rules_for
-from reference.kit.log import Entry, cache_of
-from reference.quorum import properties
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.invariants import (
+from kraftcheck.reference.bugs.catalog import bugs_of, rules_for
+from kraftcheck.reference.kit.log import Entry, cache_of
+from kraftcheck.reference.quorum import properties
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.invariants import (
     INVARIANT_NAMES,
     INVARIANTS,
     check_step,
@@ -21,7 +21,7 @@ from reference.quorum.invariants import (
     history_init,
     invariant,
 )
-from reference.quorum.properties import (
+from kraftcheck.reference.quorum.properties import (
     Ballot,
     QuorumHistory,
     Rows,
@@ -29,8 +29,8 @@ from reference.quorum.properties import (
     committed_after,
     history_next,
 )
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import (
     NOBODY,
     ROLES,
     Constants,
@@ -257,7 +257,7 @@ def test_few_steps_of_the_correct_protocol_raise_a_suspicion(
         nonlocal evaluated
         evaluated += 1
 
-    monkeypatch.setattr("reference.quorum.invariants.first_violated", count)
+    monkeypatch.setattr("kraftcheck.reference.quorum.invariants.first_violated", count)
     taken = 0
     for seed in range(20):
         history = history_init(THREE)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.kit.log import CacheEntry, Entry, EpochEnd, cache_of
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.log import CacheEntry, Entry, EpochEnd, cache_of
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import (
     NO_DIVERGENCE,
     Append,
     BeginQuorumEpochRequest,
@@ -33,7 +33,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.types import (
     LEADER_CHANGE,
     NOBODY,
     UNDEFINED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum.messages import (
     BeginQuorumEpochRequest,
     ElectionTimeout,
     FetchRequest,
@@ -13,7 +13,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.types import NOBODY, Row
+from kraftcheck.reference.quorum.types import NOBODY, Row
 from tests.reference.quorum.builders import (
     ONE,
     leader_of,

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from reference.kit.messages import encode
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.messages import encode
+from kraftcheck.reference.quorum.messages import (
     INPUTS,
     MESSAGES,
     ElectionTimeout,

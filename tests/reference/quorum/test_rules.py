@@ -7,10 +7,10 @@ import inspect
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from reference.bugs.bug import BASES
-from reference.kit.log import EpochEnd, Log
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
+from kraftcheck.reference.bugs.bug import BASES
+from kraftcheck.reference.kit.log import EpochEnd, Log
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants
 from tests.reference.quorum.builders import (
     THREE,
     fetch_request,

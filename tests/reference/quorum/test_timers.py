@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from reference.kit.log import EpochEnd
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.log import EpochEnd
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochRequest,
     BeginQuorumEpochTimeout,
@@ -28,7 +28,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.quorum.timers import (
+from kraftcheck.reference.quorum.timers import (
     ROLE_TIMERS,
     Arm,
     Cancel,
@@ -42,7 +42,7 @@ from reference.quorum.timers import (
     initial_timer_effects,
     timer_effects,
 )
-from reference.quorum.types import Constants, Row
+from kraftcheck.reference.quorum.types import Constants, Row
 from tests.reference.quorum.builders import (
     ONE,
     THREE,

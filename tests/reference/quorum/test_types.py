@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.types import (
     ROLES,
     UNDEFINED,
     Constants,

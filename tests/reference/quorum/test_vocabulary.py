@@ -6,8 +6,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from reference.kit.dispatch import handler_name
-from reference.quorum.handlers import HANDLERS, QuorumHandlers
+from kraftcheck.reference.kit.dispatch import handler_name
+from kraftcheck.reference.quorum.handlers import HANDLERS, QuorumHandlers
 from tests.reference.quorum.names import field_order, row_fields
 from tests.reference.vocabulary import differences, snake, text_of
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.invariants import check_step, history_init
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.invariants import check_step, history_init
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochTimeout,
     CheckQuorumTimeout,
@@ -30,8 +30,8 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.timers import timer_effects
-from reference.quorum.types import Constants, Outcome, Row, initial_row
+from kraftcheck.reference.quorum.timers import timer_effects
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row, initial_row
 
 
 class Step(NamedTuple):

@@ -1,9 +1,9 @@
 """What is compared of the names of reassignments."""
 
-from reference.reassignment.handlers import ReassignmentHandlers
-from reference.reassignment.properties import PROPERTIES
-from reference.reassignment.protocol import REASSIGNMENT
-from reference.reassignment.types import TopicRow
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
+from kraftcheck.reference.reassignment.properties import PROPERTIES
+from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
+from kraftcheck.reference.reassignment.types import TopicRow
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

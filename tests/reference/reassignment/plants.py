@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import HISTORY
-from reference.reassignment.properties import holders_after
-from reference.reassignment.protocol import REASSIGNMENT
-from reference.reassignment.types import (
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.reassignment.properties import holders_after
+from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
+from kraftcheck.reference.reassignment.types import (
     CONTROLLER,
     BrokerRegistration,
     Constants,

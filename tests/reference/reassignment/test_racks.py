@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.chaos import chaos
-from reference.protocols import ProtocolError
-from reference.reassignment.handlers import ReassignmentHandlers, initial_topic_row
-from reference.reassignment.messages import PlacePartition, PlaceTopic
-from reference.reassignment.rules import ReassignmentRules
-from reference.reassignment.types import BrokerRegistration, Constants, State, TopicRow
-from reference.runner.run import simulate_run
+from kraftcheck.reference.protocols import ProtocolError
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers, initial_topic_row
+from kraftcheck.reference.reassignment.messages import PlacePartition, PlaceTopic
+from kraftcheck.reference.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.reassignment.types import BrokerRegistration, Constants, State, TopicRow
+from kraftcheck.reference.runner.run import simulate_run
 
 FOUR = Constants((1, 2, 3, 4), (1, 2), second_rack=(3, 4))
 RACKS = {"brokers": [1, 2, 3, 4], "second_rack": [3, 4]}

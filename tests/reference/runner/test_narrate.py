@@ -6,16 +6,22 @@ from typing import Any
 
 import pytest
 
-from reference.kit.log import Entry, EpochEnd
-from reference.partition.log import Record
-from reference.partition.messages import CONTROLLER
-from reference.partition.types import BrokerRow, ControllerRow
-from reference.quorum.messages import FetchMaxWait, FetchRequest, FetchResponse, Flush, VoteRequest
-from reference.quorum.sim.family import LEGEND
-from reference.quorum.sim.faults import Options
-from reference.quorum.types import Row
-from reference.runner.narrate import ending, narrate, render_input, render_options, told
-from reference.runner.run import simulate_part, simulate_run
+from kraftcheck.reference.kit.log import Entry, EpochEnd
+from kraftcheck.reference.partition.log import Record
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.types import BrokerRow, ControllerRow
+from kraftcheck.reference.quorum.messages import (
+    FetchMaxWait,
+    FetchRequest,
+    FetchResponse,
+    Flush,
+    VoteRequest,
+)
+from kraftcheck.reference.quorum.sim.family import LEGEND
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.runner.narrate import ending, narrate, render_input, render_options, told
+from kraftcheck.reference.runner.run import simulate_part, simulate_run
 
 
 def test_each_step_has_its_line_under_its_column() -> None:

@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import OutOfScope, UnknownBug
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.sim.scenario import QUORUM
-from reference.runner import run as running
-from reference.runner.run import simulate_part, simulate_run
-from reference.runner.scenarios import FAMILIES
-from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
-from traces.schema import PROGRESSED, STOPPED, PartTables
+from kraftcheck.reference.bugs.catalog import OutOfScope, UnknownBug
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.sim.scenario import QUORUM
+from kraftcheck.reference.runner import run as running
+from kraftcheck.reference.runner.run import simulate_part, simulate_run
+from kraftcheck.reference.runner.scenarios import FAMILIES
+from kraftcheck.reference.sim.choices import (
+    RecordingChooser,
+    ReplayChooser,
+    SeededChooser,
+    run_seed,
+)
+from kraftcheck.traces.schema import PROGRESSED, STOPPED, PartTables
 
 QUALITY_RUNS = 300
 

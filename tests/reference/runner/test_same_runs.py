@@ -13,9 +13,14 @@ from typing import NamedTuple
 
 import pytest
 
-from reference.runner.run import simulate_part, simulate_run
-from reference.runner.scenarios import SCENARIOS
-from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
+from kraftcheck.reference.runner.run import simulate_part, simulate_run
+from kraftcheck.reference.runner.scenarios import SCENARIOS
+from kraftcheck.reference.sim.choices import (
+    RecordingChooser,
+    ReplayChooser,
+    SeededChooser,
+    run_seed,
+)
 from tests.reference.sim.contents import contents
 
 
@@ -51,8 +56,8 @@ EXTENTS = {
 REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(extent.replayed)]
 
 DIGESTS = """
-from reference.runner.run import simulate_part
-from traces.store import parquet_bytes
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.store import parquet_bytes
 import hashlib, json, sys
 found = {}
 for name, runs in json.loads(sys.argv[1]).items():

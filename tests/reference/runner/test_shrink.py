@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reference.runner.run import simulate_run
-from reference.runner.shrink import failure_of, replayed, shrink, zeroed
-from reference.sim.choices import Choice, RecordingChooser, SeededChooser, run_seed
-from reference.sim.schedules import Schedule, read, write
-from traces.schema import PROGRESSED
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.runner.shrink import failure_of, replayed, shrink, zeroed
+from kraftcheck.reference.sim.choices import Choice, RecordingChooser, SeededChooser, run_seed
+from kraftcheck.reference.sim.schedules import Schedule, read, write
+from kraftcheck.traces.schema import PROGRESSED
 
 A_SCHEDULE = Schedule(
     scenario="quorum",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference.runner.run import Run, simulate_run
-from traces.schema import STOPPED
+from kraftcheck.reference.runner.run import Run, simulate_run
+from kraftcheck.traces.schema import STOPPED
 
 RUNS = {"quorum": ("Z04", 40), "partition": ("Z26", 10)}
 

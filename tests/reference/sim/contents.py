@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.quorum.messages import MESSAGES
-from reference.runner.run import Run
-from traces.schema import PartTables
+from kraftcheck.reference.quorum.messages import MESSAGES
+from kraftcheck.reference.runner.run import Run
+from kraftcheck.traces.schema import PartTables
 
 Content = tuple[Any, ...]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reference.runner.run import simulate_run
-from reference.runner.scenarios import family
-from reference.sim.options import options_json
-from reference.sim.plain import AWAY, AWAY_MOVES, MOVE_US
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.reference.sim.options import options_json
+from kraftcheck.reference.sim.plain import AWAY, AWAY_MOVES, MOVE_US
 
 OWN = family("snapshots").on_request[AWAY]
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
-from reference.sim.choices import (
+from kraftcheck.reference.sim.choices import (
     STREAMS,
     Choice,
     Chooser,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reference.runner.run import simulate_run
-from reference.runner.scenarios import FAMILIES
-from reference.sim.choices import Choice, RecordingChooser, SeededChooser, SeededStream
-from reference.sim.genomes import (
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.runner.scenarios import FAMILIES
+from kraftcheck.reference.sim.choices import Choice, RecordingChooser, SeededChooser, SeededStream
+from kraftcheck.reference.sim.genomes import (
     LONGEST,
     MUTATIONS,
     Choices,
@@ -17,8 +17,8 @@ from reference.sim.genomes import (
     encode,
     settings,
 )
-from reference.sim.options import STRETCH
-from traces.schema import PROGRESSED, STOPPED
+from kraftcheck.reference.sim.options import STRETCH
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
 
 def made_by(seed: int) -> Choices:

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from msgspec.structs import force_setattr
 
-from reference.quorum import invariants
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.invariants import first_violated
-from reference.quorum.messages import FetchRequest, FetchResponse
-from reference.quorum.sim import machine as quorum_machine, scheduler
-from reference.quorum.types import Constants, Outcome, Row
-from reference.runner import run as run_module
-from reference.runner.run import forget, simulate_part, simulate_run
-from reference.sim.memo import Memos
-from reference.sim.recorder import Recorder
+from kraftcheck.reference.quorum import invariants
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.invariants import first_violated
+from kraftcheck.reference.quorum.messages import FetchRequest, FetchResponse
+from kraftcheck.reference.quorum.sim import machine as quorum_machine, scheduler
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.runner import run as run_module
+from kraftcheck.reference.runner.run import forget, simulate_part, simulate_run
+from kraftcheck.reference.sim.memo import Memos
+from kraftcheck.reference.sim.recorder import Recorder
 
 RUNS = 25
 
@@ -67,7 +67,9 @@ def test_checking_only_what_can_have_broken_finds_the_same(
 
     forget()
     monkeypatch.setattr(scheduler, "check_step", whole)
-    monkeypatch.setattr("reference.quorum.sim.machine.is_inert", lambda before, after: False)
+    monkeypatch.setattr(
+        "kraftcheck.reference.quorum.sim.machine.is_inert", lambda before, after: False
+    )
     slow = [simulate_run("quorum", 1, run, bug=bug).result for run in range(RUNS)]
     assert [r.violations for r in quick] == [r.violations for r in slow]
     assert [r.handler_calls for r in quick] == [r.handler_calls for r in slow]

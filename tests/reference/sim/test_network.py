@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from reference.quorum.messages import BeginQuorumEpochRequest, Message
-from reference.quorum.sim.faults import Options
-from reference.runner.run import simulate_run
-from reference.sim.choices import SeededChooser
-from reference.sim.events import DELIVER, Queue
-from reference.sim.interning import Interner, KnownInput
-from reference.sim.network import FATES, Network, Partition, fates
+from kraftcheck.reference.quorum.messages import BeginQuorumEpochRequest, Message
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.sim.choices import SeededChooser
+from kraftcheck.reference.sim.events import DELIVER, Queue
+from kraftcheck.reference.sim.interning import Interner, KnownInput
+from kraftcheck.reference.sim.network import FATES, Network, Partition, fates
 from tests.reference.sim.contents import deliver_unsent, unsent
 
 INTERN = Interner().input

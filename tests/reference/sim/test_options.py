@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from reference.cluster.sim.options import Shape
-from reference.partition.sim.options import PartitionOptions
-from reference.quorum.sim.faults import Options
-from reference.sim.choices import RecordingChooser, SeededChooser
-from reference.sim.options import OptionSet, Palette
+from kraftcheck.reference.cluster.sim.options import Shape
+from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.sim.choices import RecordingChooser, SeededChooser
+from kraftcheck.reference.sim.options import OptionSet, Palette
 
 PALETTES: Final[Mapping[str, Palette]] = {
     name: ((3, 0), (1, 1), (1, 2)) for name in ("first", "second", "third", "fourth")

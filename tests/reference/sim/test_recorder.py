@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.quorum.messages import Input
-from reference.quorum.types import Constants, Row, initial_row
-from reference.runner import run as run_module
-from reference.runner.run import simulate_part, simulate_run
-from reference.sim.recorder import Recorder
-from traces import schema, store
-from traces.schema import PartTables
-from traces.store import Campaign
+from kraftcheck.reference.quorum.messages import Input
+from kraftcheck.reference.quorum.types import Constants, Row, initial_row
+from kraftcheck.reference.runner import run as run_module
+from kraftcheck.reference.runner.run import simulate_part, simulate_run
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.traces import schema, store
+from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.store import Campaign
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 """What is compared of the names of snapshots of the metadata log."""
 
-from reference.snapshots.handlers import SnapshotHandlers
-from reference.snapshots.properties import PROPERTIES
-from reference.snapshots.protocol import SNAPSHOTS
-from reference.snapshots.types import SnapshotRow
+from kraftcheck.reference.snapshots.handlers import SnapshotHandlers
+from kraftcheck.reference.snapshots.properties import PROPERTIES
+from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.snapshots.types import SnapshotRow
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

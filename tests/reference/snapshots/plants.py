@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import HISTORY
-from reference.snapshots.properties import committed_next
-from reference.snapshots.protocol import SNAPSHOTS
-from reference.snapshots.types import (
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.snapshots.properties import committed_next
+from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.snapshots.types import (
     NO_ID,
     Constants,
     Machine,
@@ -20,8 +20,8 @@ from reference.snapshots.types import (
     SnapshotRow,
     Stable,
 )
-from reference.voters.properties import OF_OPTIONS
-from reference.voters.types import VoterRow, VotersEntry
+from kraftcheck.reference.voters.properties import OF_OPTIONS
+from kraftcheck.reference.voters.types import VoterRow, VotersEntry
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 from tests.reference.voters import plants as of_voters
 from tests.reference.voters.plants import ALL, LOG, OPENED, following, leading

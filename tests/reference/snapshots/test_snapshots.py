@@ -6,20 +6,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.kit.log import LEADER_CHANGE
-from reference.quorum.messages import Crash, Resign, Restart
-from reference.snapshots.bugs.z128_end_taken_for_last import Z128EndTakenForLast
-from reference.snapshots.handlers import SnapshotHandlers
-from reference.snapshots.messages import (
+from kraftcheck.reference.kit.log import LEADER_CHANGE
+from kraftcheck.reference.quorum.messages import Crash, Resign, Restart
+from kraftcheck.reference.snapshots.bugs.z128_end_taken_for_last import Z128EndTakenForLast
+from kraftcheck.reference.snapshots.handlers import SnapshotHandlers
+from kraftcheck.reference.snapshots.messages import (
     CleanSnapshots,
     CreateSnapshot,
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
 )
-from reference.snapshots.rules import SnapshotRules
-from reference.snapshots.types import NO_SNAPSHOT, SnapshotId, SnapshotRow
-from reference.voters.types import VotersAt, VotersEntry
+from kraftcheck.reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.snapshots.types import NO_SNAPSHOT, SnapshotId, SnapshotRow
+from kraftcheck.reference.voters.types import VotersAt, VotersEntry
 from tests.reference.snapshots.plants import BOTH, ONE, THREE, loaded, with_voter
 from tests.reference.voters.plants import LOG, following, leading, voters
 

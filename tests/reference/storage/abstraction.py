@@ -1,11 +1,11 @@
 """What a log on disk is to the protocol: the log of a partition's row, and each operation a step.
 
-`row_of` is the abstraction, `steps` what the rules of `reference.partition.log` (PartitionLog.tla)
-make of a row by an operation of `histories`. An engine that does anything else is none of that log.
-Three things are the engine's own. Batches are cut as one: an offset within one leaves a gap, which
-is `GONE` here, up to the end that was asked for. Markers and what a disk has no room for may be
-refused for reasons that the row does not know. And compaction is no step: a log that is compacted
-is not compared.
+`row_of` is the abstraction, `steps` what the rules of `kraftcheck.reference.partition.log`
+(PartitionLog.tla) make of a row by an operation of `histories`. An engine that does anything else
+is none of that log. Three things are the engine's own. Batches are cut as one: an offset within one
+leaves a gap, which is `GONE` here, up to the end that was asked for. Markers and what a disk has no
+room for may be refused for reasons that the row does not know. And compaction is no step: a log
+that is compacted is not compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import google_crc32c
 
-from reference.partition.log import (
+from kraftcheck.reference.partition.log import (
     GONE,
     Batch,
     CacheEntry,
@@ -33,11 +33,11 @@ from reference.partition.log import (
     sequence_error,
     trimmed,
 )
-from reference.storage import batches as disk
-from reference.storage.crashing import Story
-from reference.storage.histories import Operation
-from reference.storage.log import Log
-from reference.storage.rules import BATCHES_KEPT
+from kraftcheck.reference.storage import batches as disk
+from kraftcheck.reference.storage.crashing import Story
+from kraftcheck.reference.storage.histories import Operation
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.rules import BATCHES_KEPT
 
 
 class Row(NamedTuple):

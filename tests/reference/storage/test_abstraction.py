@@ -7,16 +7,16 @@ from random import Random
 import msgspec
 import pytest
 
-from reference.bugs.catalog import bug
-from reference.partition.log import GONE, RecordLog
-from reference.storage import broker
-from reference.storage.as_kafka import AsKafka
-from reference.storage.crashing import judged_start
-from reference.storage.cutting import truncate
-from reference.storage.epochs import Epochs
-from reference.storage.histories import Client, configured
-from reference.storage.indexes import Full
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.partition.log import GONE, RecordLog
+from kraftcheck.reference.storage import broker
+from kraftcheck.reference.storage.as_kafka import AsKafka
+from kraftcheck.reference.storage.crashing import judged_start
+from kraftcheck.reference.storage.cutting import truncate
+from kraftcheck.reference.storage.epochs import Epochs
+from kraftcheck.reference.storage.histories import Client, configured
+from kraftcheck.reference.storage.indexes import Full
+from kraftcheck.reference.storage.rules import StorageRules
 from tests.reference.storage.abstraction import Refined, row_of
 
 SEEDS = range(12)

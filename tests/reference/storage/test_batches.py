@@ -7,7 +7,7 @@ import gzip
 import cramjam
 import pytest
 
-from reference.storage.batches import CODECS, SNAPPY_JAVA, Undecodable, plain
+from kraftcheck.reference.storage.batches import CODECS, SNAPPY_JAVA, Undecodable, plain
 
 TEXT = b"one and two and three " * 999
 

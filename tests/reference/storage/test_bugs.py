@@ -6,14 +6,14 @@ import errno
 
 import pytest
 
-from reference.bugs.catalog import OF_STORAGE, bug
-from reference.storage.batches import data_batch, marker_batch
-from reference.storage.bugs import SEEDS, STATES
-from reference.storage.crashing import Story, judged_start
-from reference.storage.histories import FIRST_TIME, Operation
-from reference.storage.judging import judge_all
-from reference.storage.promises import batches_in, in_order
-from reference.storage.rules import Config, StorageRules
+from kraftcheck.reference.bugs.catalog import OF_STORAGE, bug
+from kraftcheck.reference.storage.batches import data_batch, marker_batch
+from kraftcheck.reference.storage.bugs import SEEDS, STATES
+from kraftcheck.reference.storage.crashing import Story, judged_start
+from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
+from kraftcheck.reference.storage.judging import judge_all
+from kraftcheck.reference.storage.promises import batches_in, in_order
+from kraftcheck.reference.storage.rules import Config, StorageRules
 
 COMPACT = Config(segment_bytes=400, index_interval=0, compact=True, delete_retention=0)
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from reference.storage.as_kafka import AsKafka
-from reference.storage.batches import (
+from kraftcheck.reference.storage.as_kafka import AsKafka
+from kraftcheck.reference.storage.batches import (
     Record,
     batches_of,
     data_batch,
@@ -18,21 +18,21 @@ from reference.storage.batches import (
     marker_batch,
     records_of,
 )
-from reference.storage.broker import CLEAN, Broker
-from reference.storage.crashing import (
+from kraftcheck.reference.storage.broker import CLEAN, Broker
+from kraftcheck.reference.storage.crashing import (
     Story,
     enumerated,
     judge,
     judged_start,
     played,
 )
-from reference.storage.disk import Change, Crash, MemoryDisk, killed
-from reference.storage.histories import FIRST_TIME, Operation
-from reference.storage.judging import judge_failing
-from reference.storage.promises import batches_in
-from reference.storage.rules import Config, StorageRules
-from traces.disks.directory import read
-from traces.disks.partition import judge as judge_folder
+from kraftcheck.reference.storage.disk import Change, Crash, MemoryDisk, killed
+from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
+from kraftcheck.reference.storage.judging import judge_failing
+from kraftcheck.reference.storage.promises import batches_in
+from kraftcheck.reference.storage.rules import Config, StorageRules
+from kraftcheck.traces.disks.directory import read
+from kraftcheck.traces.disks.partition import judge as judge_folder
 
 SMALL = Config(segment_bytes=300, index_bytes=120, index_interval=0)
 

@@ -19,11 +19,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from reference.storage.crashing import Story, judged_start
-from reference.storage.histories import Client, Operation, configured
-from reference.storage.indexes import Full
-from reference.storage.promises import batches_in, in_order
-from reference.storage.rules import StorageRules
+from kraftcheck.reference.storage.crashing import Story, judged_start
+from kraftcheck.reference.storage.histories import Client, Operation, configured
+from kraftcheck.reference.storage.indexes import Full
+from kraftcheck.reference.storage.promises import batches_in, in_order
+from kraftcheck.reference.storage.rules import StorageRules
 from tests.reference.storage.test_bugs import rules_of
 
 CHANCE = st.randoms(use_true_random=False)

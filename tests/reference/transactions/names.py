@@ -6,15 +6,15 @@ import inspect
 import re
 from pathlib import Path
 
-from reference.kit import tail_log as log
-from reference.transactions import rules
-from reference.transactions.client import ClientHandlers
-from reference.transactions.coordinator import CoordinatorHandlers
-from reference.transactions.partition import PartitionHandlers
-from reference.transactions.properties import PROPERTIES, History
-from reference.transactions.protocol import TRANSACTIONS
-from reference.transactions.reader import ReaderHandlers
-from reference.transactions.rules import TransactionRules
+from kraftcheck.reference.kit import tail_log as log
+from kraftcheck.reference.transactions import rules
+from kraftcheck.reference.transactions.client import ClientHandlers
+from kraftcheck.reference.transactions.coordinator import CoordinatorHandlers
+from kraftcheck.reference.transactions.partition import PartitionHandlers
+from kraftcheck.reference.transactions.properties import PROPERTIES, History
+from kraftcheck.reference.transactions.protocol import TRANSACTIONS
+from kraftcheck.reference.transactions.reader import ReaderHandlers
+from kraftcheck.reference.transactions.rules import TransactionRules
 from tests.reference.vocabulary import (
     Compared,
     actions_of,

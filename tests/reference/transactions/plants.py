@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.protocol import HISTORY
-from reference.transactions.messages import COORDINATOR, EndTxn, TxnRecord
-from reference.transactions.properties import Decided, History, Told
-from reference.transactions.protocol import TRANSACTIONS
-from reference.transactions.types import (
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.transactions.messages import COORDINATOR, EndTxn, TxnRecord
+from kraftcheck.reference.transactions.properties import Decided, History, Told
+from kraftcheck.reference.transactions.protocol import TRANSACTIONS
+from kraftcheck.reference.transactions.types import (
     INITIAL_OFFSETS,
     NOTHING_PENDING,
     Constants,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from reference.runner.run import forget, simulate_run
-from reference.transactions import protocol
-from reference.transactions.coordinator import CoordinatorHandlers, current
-from reference.transactions.messages import (
+from kraftcheck.reference.runner.run import forget, simulate_run
+from kraftcheck.reference.transactions import protocol
+from kraftcheck.reference.transactions.coordinator import CoordinatorHandlers, current
+from kraftcheck.reference.transactions.messages import (
     Acknowledged,
     AddPartitions,
     Bumped,
@@ -23,8 +23,8 @@ from reference.transactions.messages import (
     Tail,
     TransactionTimeout,
 )
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Constants, initial_coordinators
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Constants, initial_coordinators
 
 WRITTEN = Acknowledged()
 FIRST, OTHER = BumpEpoch(1, 0, 1, 0), InitProducerId(2, 0, 2)

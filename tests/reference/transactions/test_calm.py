@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from reference.protocols import parts_of
-from reference.runner.scripted import replay
-from reference.steered.failures import NoProgress
-from reference.steered.plain import PlainSchedule, begun
-from reference.steered.scripts import Script
-from traces.jobs.steered import broken_promise
+from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.runner.scripted import replay
+from kraftcheck.reference.steered.failures import NoProgress
+from kraftcheck.reference.steered.plain import PlainSchedule, begun
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.jobs.steered import broken_promise
 
 (TRANSACTIONS,) = parts_of("transactions")
 

@@ -8,16 +8,16 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from reference.transactions.client import ClientHandlers
-from reference.transactions.messages import (
+from kraftcheck.reference.transactions.client import ClientHandlers
+from kraftcheck.reference.transactions.messages import (
     AddPartitions,
     BumpEpoch,
     Initialize,
     InitProducerId,
     Refused,
 )
-from reference.transactions.rules import RETRIABLE, TransactionRules
-from reference.transactions.types import Client, Constants, initial_client
+from kraftcheck.reference.transactions.rules import RETRIABLE, TransactionRules
+from kraftcheck.reference.transactions.types import Client, Constants, initial_client
 
 CONSTANTS = Constants((11, 12), 1, (1,), 1, recovers=True)
 RULES = TransactionRules(CONSTANTS)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference.runner.run import simulate_run
-from reference.transactions.messages import COORDINATOR
-from reference.transactions.properties import history_next
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.transactions.messages import COORDINATOR
+from kraftcheck.reference.transactions.properties import history_next
 from tests.reference.transactions.plants import TWO, first_rows, settled
 
 

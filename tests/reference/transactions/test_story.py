@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.runner.narrate import narrate
-from reference.runner.run import simulate_run
-from reference.transactions.story import transactions_told
-from reference.transactions.types import PartitionLeader, initial_client, initial_partition
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.transactions.story import transactions_told
+from kraftcheck.reference.transactions.types import (
+    PartitionLeader,
+    initial_client,
+    initial_partition,
+)
 from tests.reference.transactions.plants import TWO, batch, marker, partition
 
 OFF = initial_client(TWO, "Ready")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference.bugs.catalog import rules_for
-from reference.transactions.coordinator import CoordinatorHandlers, current
-from reference.transactions.messages import (
+from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.transactions.coordinator import CoordinatorHandlers, current
+from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     AbortListed,
     Acknowledged,
@@ -17,8 +17,8 @@ from reference.transactions.messages import (
     MarkersDone,
     WriteTxnMarkers,
 )
-from reference.transactions.rules import TransactionRules
-from reference.transactions.types import Constants, initial_coordinators
+from kraftcheck.reference.transactions.rules import TransactionRules
+from kraftcheck.reference.transactions.types import Constants, initial_coordinators
 
 ONE = Constants((11,), 2, (1,), 1)
 

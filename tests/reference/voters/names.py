@@ -1,9 +1,9 @@
 """What is compared of the names of changes of the voters."""
 
-from reference.voters.handlers import VoterHandlers
-from reference.voters.properties import PROPERTIES
-from reference.voters.protocol import VOTERS
-from reference.voters.types import VoterRow
+from kraftcheck.reference.voters.handlers import VoterHandlers
+from kraftcheck.reference.voters.properties import PROPERTIES
+from kraftcheck.reference.voters.protocol import VOTERS
+from kraftcheck.reference.voters.types import VoterRow
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.kit.log import LEADER_CHANGE, UNDEFINED, CacheEntry, cache_of
-from reference.kit.protocol import HISTORY
-from reference.quorum.types import QuorumStateFile
-from reference.voters.properties import committed_next
-from reference.voters.protocol import VOTERS
-from reference.voters.types import (
+from kraftcheck.reference.kit.log import LEADER_CHANGE, UNDEFINED, CacheEntry, cache_of
+from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.quorum.types import QuorumStateFile
+from kraftcheck.reference.voters.properties import committed_next
+from kraftcheck.reference.voters.protocol import VOTERS
+from kraftcheck.reference.voters.types import (
     VOTERS_RECORD,
     Constants,
     VoterRow,

@@ -7,7 +7,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from reference.voters.properties import is_majority_of
+from kraftcheck.reference.voters.properties import is_majority_of
 
 Nodes = tuple[int, ...]
 

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.chaos import chaos
-from reference.kit.protocol import Outcome
-from reference.protocols import ProtocolError
-from reference.quorum.messages import NO_DIVERGENCE, FetchRequest, RequestTimeout
-from reference.quorum.types import AWAITING
-from reference.runner.run import simulate_run
-from reference.voters.handlers import VoterHandlers
-from reference.voters.messages import (
+from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.protocols import ProtocolError
+from kraftcheck.reference.quorum.messages import NO_DIVERGENCE, FetchRequest, RequestTimeout
+from kraftcheck.reference.quorum.types import AWAITING
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.voters.handlers import VoterHandlers
+from kraftcheck.reference.voters.messages import (
     OF_OPTIONS,
     AddVoter,
     AddVoterRequest,
@@ -26,7 +26,7 @@ from reference.voters.messages import (
     UpdateVoterTimeout,
     UpgradeKraftVersion,
 )
-from reference.voters.types import Heard, VoterRow
+from kraftcheck.reference.voters.types import Heard, VoterRow
 from tests.reference.voters.plants import LOG, OPENED, THREE, following, leading, voters
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import z3
 
-from reference.bugs.catalog import bug
-from reference.proofs.obligations import Obligation
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.proof.branches import BEFORE, START
-from reference.quorum.types import NOBODY
-from reference.voters.proof import sets
-from reference.voters.proof.any_set import BOOTSTRAP, PREFIX, REACHES
-from reference.voters.proof.proof import (
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.proofs.obligations import Obligation
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.proof.branches import BEFORE, START
+from kraftcheck.reference.quorum.types import NOBODY
+from kraftcheck.reference.voters.proof import sets
+from kraftcheck.reference.voters.proof.any_set import BOOTSTRAP, PREFIX, REACHES
+from kraftcheck.reference.voters.proof.proof import (
     _ELECTIONS,
     CHANGES,
     COMMITS,
@@ -34,8 +34,8 @@ from reference.voters.proof.proof import (
     _of_election,
     adjacent_sets,
 )
-from reference.voters.proof.sets import Position, base, members
-from reference.voters.rules import VoterRules
+from kraftcheck.reference.voters.proof.sets import Position, base, members
+from kraftcheck.reference.voters.rules import VoterRules
 
 THREE, FIVE = range(3), range(5)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.kit.log import EpochEnd
-from reference.protocols import ProtocolError
-from reference.quorum.messages import (
+from kraftcheck.reference.kit.log import EpochEnd
+from kraftcheck.reference.protocols import ProtocolError
+from kraftcheck.reference.quorum.messages import (
     NO_DIVERGENCE,
     CheckQuorumTimeout,
     Crash,
@@ -15,11 +15,11 @@ from reference.quorum.messages import (
     EndQuorumEpochRequest,
     FetchRequest,
 )
-from reference.runner.run import simulate_run
-from reference.voters.handlers import VoterHandlers
-from reference.voters.messages import FetchResponse, Input, RemoveVoter
-from reference.voters.protocol import VOTERS
-from reference.voters.types import VoterRow, VotersEntry, VotersLog
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.reference.voters.handlers import VoterHandlers
+from kraftcheck.reference.voters.messages import FetchResponse, Input, RemoveVoter
+from kraftcheck.reference.voters.protocol import VOTERS
+from kraftcheck.reference.voters.types import VoterRow, VotersEntry, VotersLog
 from tests.reference.voters.plants import (
     LOG,
     OPENED,

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 import click
 
+from kraftcheck.traces.checkers.verdict import VERDICTS
 from tests.traces.checkers.opinions import differ, opinions
 from tests.traces.checkers.small import log_history, object_history
-from traces.checkers.verdict import VERDICTS
 
 LOGS, OBJECTS = 100_000, 30_000
 CHUNK: Final = 1_000

@@ -15,16 +15,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kraftcheck.traces.checkers import bulk
+from kraftcheck.traces.checkers.check import configuration_in
+from kraftcheck.traces.checkers.columns import LogBatch, from_history
+from kraftcheck.traces.checkers.log import gaps_in
+from kraftcheck.traces.checkers.members import Members, members_of
+from kraftcheck.traces.checkers.settled import settled
+from kraftcheck.traces.formats import columns
+from kraftcheck.traces.history import History
+from kraftcheck.traces.rows import Rows, history_of
 from tests.traces.checkers.member_worlds import World, changed
-from traces.checkers import bulk
-from traces.checkers.check import configuration_in
-from traces.checkers.columns import LogBatch, from_history
-from traces.checkers.log import gaps_in
-from traces.checkers.members import Members, members_of
-from traces.checkers.settled import settled
-from traces.formats import columns
-from traces.history import History
-from traces.rows import Rows, history_of
 
 
 def world(seed: int) -> History:

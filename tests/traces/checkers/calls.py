@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traces.history import INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
 
 
 def call(

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import chain, combinations, permutations
 from typing import Final
 
-from traces.checkers.sequential import REFUSED, Model
-from traces.history import INDETERMINATE, Operation
+from kraftcheck.traces.checkers.sequential import REFUSED, Model
+from kraftcheck.traces.history import INDETERMINATE, Operation
 
 OPERATIONS_MAX: Final = 7
 

@@ -21,8 +21,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from reference.clients.promises import Configuration, Envelope, Promise, promised
-from traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.reference.clients.promises import Configuration, Envelope, Promise, promised
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 KEY: Final = "log-0"
 NEVER: Final = 1e9

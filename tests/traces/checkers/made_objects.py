@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from kraftcheck.traces.formats.edn import Keyword, Symbol
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.values import FALSE, TRUE, Map, Real, edn_text, name
 from tests.traces.checkers.object_twins import DONE, TWINS, UNEQUAL, Twin
-from traces.formats.edn import Keyword, Symbol
-from traces.history import FAIL, INDETERMINATE, OK, History, Operation
-from traces.values import FALSE, TRUE, Map, Real, edn_text, name
 
 TRANSACTIONS: Final = "register-txn"
 """Registers that are written and read in transactions."""

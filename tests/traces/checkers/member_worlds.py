@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from reference.clients.promises import Configuration
-from traces.checkers.check import check_history
-from traces.checkers.groups import broken
-from traces.checkers.members import members_of
-from traces.history import FAIL, INDETERMINATE, NOT_COMMITTED, OK, History, Operation
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.checkers.groups import broken
+from kraftcheck.traces.checkers.members import members_of
+from kraftcheck.traces.history import FAIL, INDETERMINATE, NOT_COMMITTED, OK, History, Operation
 
 KEYS = ("t-0", "t-1")
 GROUP = "g"

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from traces.checkers.sequential import REFUSED, Model
-from traces.history import FAIL, INDETERMINATE, OK, Operation
-from traces.values import Real, edn_text
+from kraftcheck.traces.checkers.sequential import REFUSED, Model
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Operation
+from kraftcheck.traces.values import Real, edn_text
 
 DONE: Final = "done"
 """What is told of an operation that answers nothing."""

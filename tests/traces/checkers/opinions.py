@@ -9,13 +9,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final
 
+from kraftcheck.traces.checkers import search
+from kraftcheck.traces.checkers.models import model_named
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
+from kraftcheck.traces.history import History
 from tests.traces.checkers import smt
 from tests.traces.checkers.enumerate import linearization
-from traces.checkers import search
-from traces.checkers.models import model_named
-from traces.checkers.sequential import Model
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
-from traces.history import History
 
 ENUMERATED_MAX: Final = 5
 """Up to so many operations, every order is tried as well."""
@@ -52,7 +52,7 @@ def _enumerated(history: History, model: Model) -> Verdict:
 def columnar_checker() -> Callable[[History], Verdict] | None:
     """The checker of logs in columns, strict; None in a tree that does not have it."""
     try:
-        certificates: Any = importlib.import_module("traces.checkers.certificates")
+        certificates: Any = importlib.import_module("kraftcheck.traces.checkers.certificates")
     except ModuleNotFoundError:
         return None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from traces.history import FAIL, OK, History, Operation
+from kraftcheck.traces.history import FAIL, OK, History, Operation
 
 Anomaly = tuple[str, Any, tuple[Any, ...]]
 

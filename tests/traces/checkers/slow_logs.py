@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from reference.clients.promises import Compaction, Promise
+from kraftcheck.reference.clients.promises import Compaction, Promise
+from kraftcheck.traces.history import FAIL, OK, History, Operation
 from tests.traces.checkers.slow_anomalies import slow_anomalies
-from traces.history import FAIL, OK, History, Operation
 
 STEPS_MAX = 200_000
 """Then it is too large to try every order."""

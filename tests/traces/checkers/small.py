@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 KEY: Final = "log-0"
 LOG_KINDS: Final = ("plain", "holes", "duplicates", "unknown", "fetches", "ends")

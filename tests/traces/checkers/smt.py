@@ -33,11 +33,11 @@ from typing import Any, Final
 
 import z3
 
-from traces.checkers import witness
-from traces.checkers.models import MODELS
-from traces.checkers.sequential import Model
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
-from traces.history import FAIL, INDETERMINATE, Operation
+from kraftcheck.traces.checkers import witness
+from kraftcheck.traces.checkers.models import MODELS
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
+from kraftcheck.traces.history import FAIL, INDETERMINATE, Operation
 
 MILLISECONDS: Final = 10_000
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
+from kraftcheck.traces.checkers.partition_log import PartitionLog
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
+from kraftcheck.traces.history import History
 from tests.traces.checkers import opinions as _opinions
 from tests.traces.checkers.opinions import differ, opinions
 from tests.traces.checkers.small import LOG_KINDS, OBJECT_KINDS, log_history, object_history
-from traces.checkers.partition_log import PartitionLog
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
-from traces.history import History
 
 LOGS, OBJECTS = 1_200, 450
 Make = Callable[[int], tuple[str, History]]

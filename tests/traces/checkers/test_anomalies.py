@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS, Anomalies, anomalies_of
+from kraftcheck.traces.checkers.anomalies_moves import move_anomalies
+from kraftcheck.traces.checkers.anomalies_values import value_anomalies
+from kraftcheck.traces.checkers.columns import Builder, from_history
+from kraftcheck.traces.checkers.findings import Finding
+from kraftcheck.traces.checkers.levels import levels_of
+from kraftcheck.traces.checkers.log import BROKEN, judge
+from kraftcheck.traces.checkers.version_order import numbered, version_order
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 from tests.traces.checkers.slow_anomalies import Anomaly, slow_anomalies
-from traces.checkers.anomalies import JEPSEN, NAMES, OURS, Anomalies, anomalies_of
-from traces.checkers.anomalies_moves import move_anomalies
-from traces.checkers.anomalies_values import value_anomalies
-from traces.checkers.columns import Builder, from_history
-from traces.checkers.findings import Finding
-from traces.checkers.levels import levels_of
-from traces.checkers.log import BROKEN, judge
-from traces.checkers.version_order import numbered, version_order
-from traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 KEY = "t-0"
 

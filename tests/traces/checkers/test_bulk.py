@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from reference.clients.promises import promised
+from kraftcheck.reference.clients.promises import promised
+from kraftcheck.traces.checkers import bulk
+from kraftcheck.traces.checkers.bulk import batch_of
+from kraftcheck.traces.checkers.check import check_history, check_rows
+from kraftcheck.traces.checkers.columns import from_history
+from kraftcheck.traces.history import LOG_OPERATIONS
 from tests.traces.checkers.bulk_worlds import compare, of_log, rows_of, world
 from tests.traces.checkers.member_worlds import CONFIGURATION
-from traces.checkers import bulk
-from traces.checkers.bulk import batch_of
-from traces.checkers.check import check_history, check_rows
-from traces.checkers.columns import from_history
-from traces.history import LOG_OPERATIONS
 
 
 def test_columns_are_those_of_the_operations(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from reference.clients.promises import (
+from kraftcheck.reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
     Configuration,
@@ -13,12 +13,12 @@ from reference.clients.promises import (
     Level,
     promised,
 )
+from kraftcheck.traces.checkers.assessment import assess
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.checkers.columns import Builder
+from kraftcheck.traces.checkers.models import Register
+from kraftcheck.traces.history import History, HistoryError, Operation
 from tests.traces.checkers.calls import call, history
-from traces.checkers.assessment import assess
-from traces.checkers.check import check_history
-from traces.checkers.columns import Builder
-from traces.checkers.models import Register
-from traces.history import History, HistoryError, Operation
 
 LOG = "partition-log"
 APPENDS = (call("append", 0, 5, "a", 0), call("append", 10, 15, "b", 1))

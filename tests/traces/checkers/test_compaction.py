@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from reference.clients.promises import Compaction, Configuration, Envelope
+from kraftcheck.reference.clients.promises import Compaction, Configuration, Envelope
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.checkers.compaction import keys_of, successors
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.history import Operation
+from kraftcheck.traces.values import typed
 from tests.traces.checkers.calls import call, history
 from tests.traces.checkers.log_world import SETTINGS
 from tests.traces.checkers.valid_logs import tally
-from traces.checkers.check import check_history
-from traces.checkers.compaction import keys_of, successors
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.history import Operation
-from traces.values import typed
 
 COMPACTIONS: tuple[Compaction, ...] = ("none", "keyed", "keys-unknown")
 SETTING = next(s for s in SETTINGS if (s.level, s.fault) == ("compacted, keyed", "expired"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kraftcheck.traces.checkers.models import model_named
 from tests.traces.checkers.calls import call, numbered
 from tests.traces.checkers.enumerate import OPERATIONS_MAX, linearization
-from traces.checkers.models import model_named
 
 REGISTER = model_named("register")
 

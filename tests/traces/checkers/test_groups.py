@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reference.clients.promises import Configuration, promised
+from kraftcheck.reference.clients.promises import Configuration, promised
+from kraftcheck.traces import grouplog
+from kraftcheck.traces.checkers.assessment import Report
+from kraftcheck.traces.checkers.check import check_history, check_log, configuration_in
+from kraftcheck.traces.checkers.groups import GROUPS
+from kraftcheck.traces.formats import detect, export, jsonlines
+from kraftcheck.traces.history import HistoryError
 from tests.traces.checkers import member_worlds
-from traces import grouplog
-from traces.checkers.assessment import Report
-from traces.checkers.check import check_history, check_log, configuration_in
-from traces.checkers.groups import GROUPS
-from traces.formats import detect, export, jsonlines
-from traces.history import HistoryError
 
 ALLOWED = {"zombie-overlap", "commit-by-non-owner", "commit-beyond"}
 SECOND = 10**9

@@ -8,17 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from kraftcheck.traces import schema
+from kraftcheck.traces.checkers.arrow import from_arrow
+from kraftcheck.traces.checkers.certificates import check_history
+from kraftcheck.traces.checkers.check import check_history as check
+from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, Builder, from_history, part
+from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
+from kraftcheck.traces.checkers.records import records_of
+from kraftcheck.traces.checkers.unplaced import culprit
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.history import Operation
 from tests.traces.checkers.calls import call, history
-from traces import schema
-from traces.checkers.arrow import from_arrow
-from traces.checkers.certificates import check_history
-from traces.checkers.check import check_history as check
-from traces.checkers.columns import NEVER, OFFSET_MAX, Builder, from_history, part
-from traces.checkers.log import BROKEN, HELD, judge
-from traces.checkers.records import records_of
-from traces.checkers.unplaced import culprit
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.history import Operation
 
 
 def test_appends_that_may_be_left_over_may_fill_holes() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.traces.checkers.models import MODELS, model_named
+from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model
+from kraftcheck.traces.history import FAIL, INDETERMINATE, Operation
 from tests.traces.checkers.calls import call
-from traces.checkers.models import MODELS, model_named
-from traces.checkers.sequential import REFUSED, Effect, Model
-from traces.history import FAIL, INDETERMINATE, Operation
 
 VALUES = (None, 0, 1)
 TEXTS = ("", "a", "ab")

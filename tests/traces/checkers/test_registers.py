@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+from kraftcheck.traces.checkers import jit, registers, witness
+from kraftcheck.traces.checkers.models import model_named
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED, Verdict
+from kraftcheck.traces.history import Operation
 from tests.traces.checkers.calls import call, numbered
-from traces.checkers import jit, registers, witness
-from traces.checkers.models import model_named
-from traces.checkers.verdict import HOLDS, VIOLATED, Verdict
-from traces.history import Operation
 
 REGISTER = model_named("register")
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from benchmarks._objects import history_of
+from kraftcheck.traces.checkers import jit, witness
+from kraftcheck.traces.checkers.models import MODELS, model_named
+from kraftcheck.traces.checkers.search import Limits, check, check_object
+from kraftcheck.traces.checkers.sequential import Model, answer
+from kraftcheck.traces.checkers.verdict import HOLDS, SHOWN_MAX, UNKNOWN, VIOLATED, Verdict, shown
+from kraftcheck.traces.history import HistoryError, Operation
 from tests.traces.checkers.calls import call, history, numbered
 from tests.traces.checkers.enumerate import linearization
-from traces.checkers import jit, witness
-from traces.checkers.models import MODELS, model_named
-from traces.checkers.search import Limits, check, check_object
-from traces.checkers.sequential import Model, answer
-from traces.checkers.verdict import HOLDS, SHOWN_MAX, UNKNOWN, VIOLATED, Verdict, shown
-from traces.history import HistoryError, Operation
 
 
 def judge(model: str, *calls: Operation) -> Verdict:
@@ -70,7 +70,7 @@ def test_a_witness_has_nothing_that_need_not_have_happened() -> None:
 
 def test_the_blame_is_of_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """An attempt that dropped ways may end at a read that one of these explains."""
-    monkeypatch.setattr("traces.checkers.search.WIDTHS", (1,))
+    monkeypatch.setattr("kraftcheck.traces.checkers.search.WIDTHS", (1,))
     found = judge(
         "counter",
         call("add", 0, 5, 1),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import z3
 
+from kraftcheck.traces.checkers.models import model_named
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.history import Operation
 from tests.traces.checkers import smt
 from tests.traces.checkers.calls import call, numbered
-from traces.checkers.models import model_named
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.history import Operation
 
 LOG = "partition-log"
 CASES = [

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from reference.clients.promises import Configuration, Envelope
+from kraftcheck.reference.clients.promises import Configuration, Envelope
+from kraftcheck.traces.checkers.assessment import Report
+from kraftcheck.traces.checkers.atomicity import ACROSS
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.formats import detect, jsonlines, parquet
+from kraftcheck.traces.history import History, HistoryError
 from tests.traces.checkers import transaction_worlds
-from traces.checkers.assessment import Report
-from traces.checkers.atomicity import ACROSS
-from traces.checkers.check import check_history
-from traces.formats import detect, jsonlines, parquet
-from traces.history import History, HistoryError
 
 
 class Told:

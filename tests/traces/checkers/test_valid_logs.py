@@ -10,7 +10,11 @@ from collections import Counter
 import msgspec
 import pytest
 
-from reference.clients.promises import TABLE, Configuration, Envelope, promised
+from kraftcheck.reference.clients.promises import TABLE, Configuration, Envelope, promised
+from kraftcheck.traces.checkers import scans
+from kraftcheck.traces.checkers.columns import indices
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.history import Operation
 from tests.reference.clients.tables import another_table
 from tests.traces.checkers.calls import call, history
 from tests.traces.checkers.log_world import (
@@ -22,10 +26,6 @@ from tests.traces.checkers.log_world import (
 )
 from tests.traces.checkers.slow_logs import explained
 from tests.traces.checkers.valid_logs import FALSE, FOUND, HARMLESS, MISSED, report, tally
-from traces.checkers import scans
-from traces.checkers.columns import indices
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.history import Operation
 
 EACH = 4
 

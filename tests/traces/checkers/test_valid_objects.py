@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.traces.checkers.models import MODELS, Mutex
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
+from kraftcheck.traces.formats import keys
+from kraftcheck.traces.values import TRUE, Truth
 from tests.traces.checkers import made_objects as made, valid_objects
 from tests.traces.checkers.calls import call, numbered
 from tests.traces.checkers.enumerate import linearization
@@ -25,10 +29,6 @@ from tests.traces.checkers.valid_objects import (
     Counts,
     judge,
 )
-from traces.checkers.models import MODELS, Mutex
-from traces.checkers.verdict import HOLDS, VIOLATED
-from traces.formats import keys
-from traces.values import TRUE, Truth
 
 EACH = 8
 

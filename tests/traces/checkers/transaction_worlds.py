@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from reference.clients.promises import Configuration
-from traces.checkers.atomicity import broken
-from traces.checkers.check import check_history
-from traces.checkers.fates import fates_of
-from traces.checkers.transactions import transactions_of
-from traces.history import ABORT, COMMIT, FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.traces.checkers.atomicity import broken
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.checkers.fates import fates_of
+from kraftcheck.traces.checkers.transactions import transactions_of
+from kraftcheck.traces.history import ABORT, COMMIT, FAIL, INDETERMINATE, OK, History, Operation
 
 KEYS = ("t-0", "t-1")
 ALL = frozenset((COMMIT, ABORT))

@@ -25,13 +25,13 @@ from typing import Final, NamedTuple
 
 import click
 
+from kraftcheck.traces.checkers.assessment import Assessment, assess
+from kraftcheck.traces.checkers.columns import Builder, LogBatch, compacted, sessions_of
+from kraftcheck.traces.checkers.log import gaps_in
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.history import History
 from tests.traces.checkers.log_world import SETTINGS, Setting, damaged, log_history
 from tests.traces.checkers.slow_logs import TooLarge, explained
-from traces.checkers.assessment import Assessment, assess
-from traces.checkers.columns import Builder, LogBatch, compacted, sessions_of
-from traces.checkers.log import gaps_in
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.history import History
 
 HISTORIES: Final = 200
 CHUNK: Final = 250

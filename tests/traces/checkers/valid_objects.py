@@ -27,14 +27,14 @@ from typing import Final
 
 import click
 
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.formats import jepsen, jsonlines
+from kraftcheck.traces.history import History, HistoryError, Operation
 from tests.traces.checkers import made_objects as made
 from tests.traces.checkers.enumerate import OPERATIONS_MAX, linearization
 from tests.traces.checkers.object_twins import twin
-from traces.checkers.check import check_history
-from traces.checkers.sequential import Model
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from traces.formats import jepsen, jsonlines
-from traces.history import History, HistoryError, Operation
 
 COUNT: Final = 2_000
 CHUNK: Final = 500

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import PROTOCOLS, Dumped, dump_graph, folder_of, read_covers
 from tla_utils.settings import constants_of
-from traces.cover.matching import Matcher
-from traces.cover.models import PROTOCOLS, Dumped, dump_graph, folder_of, read_covers
 
 
 @cache

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.traces.cover.campaigns import Seen, fill, read_seen, share_of
+from kraftcheck.traces.cover.charts import keys_of
+from kraftcheck.traces.cover.models import of_scenario, read_covers
+from kraftcheck.traces.jobs.simulate import Range, simulate_range
+from kraftcheck.traces.store import Campaign, begin_trace
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
-from traces.cover.campaigns import Seen, fill, read_seen, share_of
-from traces.cover.charts import keys_of
-from traces.cover.models import of_scenario, read_covers
-from traces.jobs.simulate import Range, simulate_range
-from traces.store import Campaign, begin_trace
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 GRAPH = "quorum-three-restart"

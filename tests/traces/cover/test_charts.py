@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces.cover.graphs import dumped, matched
-from tests.traces.cover.test_models import edit, specs  # noqa: F401
-from tla_utils import ToolError
-from traces.cover import charts
-from traces.cover.campaigns import Seen, share_of
-from traces.cover.charts import (
+from kraftcheck.traces.cover import charts
+from kraftcheck.traces.cover.campaigns import Seen, share_of
+from kraftcheck.traces.cover.charts import (
     Chart,
     ChartClass,
     ChartStore,
@@ -21,8 +18,11 @@ from traces.cover.charts import (
     coverage_of,
     graph_digest,
 )
-from traces.cover.matching import Matcher
-from traces.cover.models import CoverModel, read_covers
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import CoverModel, read_covers
+from tests.traces.cover.graphs import dumped, matched
+from tests.traces.cover.test_models import edit, specs  # noqa: F401
+from tla_utils import ToolError
 
 TWO = Chart("g", 5, (ChartClass("00", "HandleFlush", 2), ChartClass("01", "HandleResign", 3)))
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from reference.bugs.catalog import bug
-from reference.commits.rules import CommitRules
-from reference.groups.messages import MemberRecord
-from reference.protocols import PROTOCOLS
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.commits.rules import CommitRules
+from kraftcheck.reference.groups.messages import MemberRecord
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.traces.cover.driving import drive
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import read_covers
+from kraftcheck.traces.cover.plain import PlainComposition
 from tests.traces.cover.graphs import dumped
 from tla_utils.covering import cover_edges
-from traces.cover.driving import drive
-from traces.cover.matching import Matcher
-from traces.cover.models import read_covers
-from traces.cover.plain import PlainComposition
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

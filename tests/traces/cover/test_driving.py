@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from reference.kit.cover import Result
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.driving import drive
+from kraftcheck.traces.cover.matching import Matcher
 from tests.traces.cover.graphs import matched
 from tla_utils.covering import cover_edges
-from traces.cover.driving import drive
-from traces.cover.matching import Matcher
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

@@ -9,22 +9,22 @@ from dataclasses import replace
 
 import pytest
 
-from reference.kit.cover import Result
-from reference.partition.broker import BROKER_HANDLERS
-from reference.partition.controller import CONTROLLER_HANDLERS
-from reference.quorum.bugs.z13_vote_forgotten import Z13VoteForgotten
-from reference.quorum.cover.composition import Scripted
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import VoteRequest
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Row
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS
+from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
+from kraftcheck.reference.quorum.bugs.z13_vote_forgotten import Z13VoteForgotten
+from kraftcheck.reference.quorum.cover.composition import Scripted
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import VoteRequest
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Row
+from kraftcheck.traces.cover.driving import drive, way_to
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import PROTOCOLS, folder_of, read_covers
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
 from tla_utils.settings import constants_of
-from traces.cover.driving import drive, way_to
-from traces.cover.matching import Matcher
-from traces.cover.models import PROTOCOLS, folder_of, read_covers
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

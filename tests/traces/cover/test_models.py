@@ -10,10 +10,10 @@ import pytest
 
 from kraftcheck.cover import cover_graph
 from kraftcheck.screen import Screen
-from specs import SPECS
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import PROTOCOLS, dump_graph, read_covers, select
 from tla_utils import ToolError
-from traces.cover.matching import Matcher
-from traces.cover.models import PROTOCOLS, dump_graph, read_covers, select
 
 
 @pytest.fixture

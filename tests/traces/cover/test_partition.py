@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.partition.broker import BrokerHandlers
-from reference.partition.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
-from reference.partition.cover.composition import PartitionComposition, composition_of
-from reference.partition.cover.mutants import mutants
-from reference.partition.messages import (
+from kraftcheck.reference.partition.broker import BrokerHandlers
+from kraftcheck.reference.partition.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
+from kraftcheck.reference.partition.cover.composition import PartitionComposition, composition_of
+from kraftcheck.reference.partition.cover.mutants import mutants
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     AlterPartitionRequest,
@@ -22,17 +22,17 @@ from reference.partition.messages import (
     ReplicaFetchRequest,
     ReplicaFetchResponse,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import NO_DIVERGENCE, UNDEFINED, BrokerRow
-from specs import SPECS
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import NO_DIVERGENCE, UNDEFINED, BrokerRow
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.cover.driving import Scheduler, drive, way_to
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.models import read_covers
+from kraftcheck.traces.cover.refusals import KINDS, refuse
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
 from tla_utils.settings import constants_of
-from traces.cover.driving import Scheduler, drive, way_to
-from traces.cover.matching import Matcher
-from traces.cover.models import read_covers
-from traces.cover.refusals import KINDS, refuse
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

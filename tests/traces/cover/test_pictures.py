@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.docs import LIFE_CYCLES
+from kraftcheck.traces.cover.life_cycles import digest, is_stale
+from kraftcheck.traces.cover.models import read_covers
+from kraftcheck.traces.cover.pictures import PICTURES, Picture, draw, heading, look_at
 from tests.traces.cover.graphs import dumped
 from tests.traces.cover.test_models import edit, specs  # noqa: F401
 from tla_utils import Record, ToolError
 from tla_utils.dump import Dump, Split
-from traces.cover.life_cycles import digest, is_stale
-from traces.cover.models import read_covers
-from traces.cover.pictures import PICTURES, Picture, draw, heading, look_at
 
 
 def _graph(edges: list[tuple[int, int, str]]) -> Dump:

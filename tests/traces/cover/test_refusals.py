@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.kit.cover import Result
-from reference.quorum.cover.mutants import mutants
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import Error, VoteRequest, VoteResponse
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Row
+from kraftcheck.reference.kit.cover import Result
+from kraftcheck.reference.quorum.cover.mutants import mutants
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import Error, VoteRequest, VoteResponse
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.traces.cover import refusals
+from kraftcheck.traces.cover.refusals import KINDS, attempts_of, refuse, sort_of
 from tests.reference.quorum.builders import row_of
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.untrue import accept_all, judge_as_predecessor, plant_none
 from tla_utils import ToolError
-from traces.cover import refusals
-from traces.cover.refusals import KINDS, attempts_of, refuse, sort_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.protocols import peers_of
-from reference.runner.run import simulate_part
+from kraftcheck.reference.protocols import peers_of
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.cover.campaigns import read_seen
+from kraftcheck.traces.cover.charts import keys_of
+from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.sieve import Sieve, Sight, merged
+from kraftcheck.traces.jobs import canonical, renaming
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import Classes
+from kraftcheck.traces.jobs.simulate import Range, simulate_range
+from kraftcheck.traces.store import Campaign, begin_trace
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.renaming import rename_step
-from traces.cover.campaigns import read_seen
-from traces.cover.charts import keys_of
-from traces.cover.matching import Matcher
-from traces.cover.sieve import Sieve, Sight, merged
-from traces.jobs import canonical, renaming
-from traces.jobs.canonical import Step
-from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes
-from traces.jobs.simulate import Range, simulate_range
-from traces.store import Campaign, begin_trace
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 TWO = {"replicas": 2, "min_insync_replicas": 2, "fetch_max_records": 1}

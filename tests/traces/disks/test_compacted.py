@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from reference.storage.batches import data_batch, marker_batch
-from reference.storage.cleaning import first_uncleanable
-from reference.storage.crashing import Story, played
-from reference.storage.histories import FIRST_TIME, Operation
-from reference.storage.rules import Config, StorageRules
+from kraftcheck.reference.storage.batches import data_batch, marker_batch
+from kraftcheck.reference.storage.cleaning import first_uncleanable
+from kraftcheck.reference.storage.crashing import Story, played
+from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
+from kraftcheck.reference.storage.rules import Config, StorageRules
+from kraftcheck.traces.disks.found import Finding, Found
+from kraftcheck.traces.disks.replicas import compare
 from tests.traces.disks.written import judged, write_lines
-from traces.disks.found import Finding, Found
-from traces.disks.replicas import compare
 
 CONFIG = Config(segment_bytes=300, index_interval=0, compact=True, delete_retention=0)
 VALUES = ((b"a", b"1"), (b"b", b"1"), (b"a", b"2"), (b"c", b"1"), (b"b", None), (b"c", b"2"))

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
+from kraftcheck.reference.storage.batches import CONTROL, Batch, Record, encoded
 from kraftcheck.serve import codec
-from reference.storage.batches import CONTROL, Batch, Record, encoded
 from tests.traces.disks.written import SECOND, write_broker, write_lines, write_segment
 
 TOPIC = bytes(range(16))

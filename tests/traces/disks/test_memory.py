@@ -46,7 +46,7 @@ def peak(folder: Path) -> int:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], None]:
     def set_to(name: str, value: int) -> None:
-        monkeypatch.setattr(f"traces.disks.{name}", value)
+        monkeypatch.setattr(f"kraftcheck.traces.disks.{name}", value)
 
     for name, value in (("sums.MOST", 32), ("partition.PART", 64), ("batches.BLOCK", 4096)):
         set_to(name, value)

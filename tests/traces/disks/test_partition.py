@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.traces.disks.files import Aborted, Remembered
+from kraftcheck.traces.disks.found import Finding
 from tests.traces.disks.written import (
     ABORTED,
     FIRST,
@@ -20,8 +22,6 @@ from tests.traces.disks.written import (
     write_segment,
     write_snapshot,
 )
-from traces.disks.files import Aborted, Remembered
-from traces.disks.found import Finding
 
 LOG, NEXT = f"{0:020}.log", f"{7:020}.log"
 Fault = Callable[[Path], None]
@@ -41,7 +41,7 @@ def test_batches_that_straddle_blocks_are_read(
 ) -> None:
     write_broker(tmp_path)
     for size in (61, 64, 100, 150, 1000):
-        monkeypatch.setattr("traces.disks.batches.BLOCK", size)
+        monkeypatch.setattr("kraftcheck.traces.disks.batches.BLOCK", size)
         assert judged(tmp_path).findings == [] and judged(tmp_path).end == 12
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.traces.disks.files import Remembered
+from kraftcheck.traces.disks.replicas import compare, partings
 from tests.traces.disks.written import (
     SECOND,
     Told,
@@ -17,8 +19,6 @@ from tests.traces.disks.written import (
     write_segment,
     write_snapshot,
 )
-from traces.disks.files import Remembered
-from traces.disks.replicas import compare, partings
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_where_logs_part_is_where_their_batches_do(
     brokers: tuple[Path, Path], seed: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However coarse the sums are: with holes, other starts, other ends, or none at all."""
-    monkeypatch.setattr("traces.disks.sums.MOST", most)
+    monkeypatch.setattr("kraftcheck.traces.disks.sums.MOST", most)
     chance = random.Random(seed)
     told, at = [], 0
     for _ in range(60):

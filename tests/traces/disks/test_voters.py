@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from reference.storage.batches import CONTROL, Batch, Record, encoded
+from kraftcheck.reference.storage.batches import CONTROL, Batch, Record, encoded
+from kraftcheck.traces.disks.directory import read
+from kraftcheck.traces.disks.found import Found, Quorum, Voter
+from kraftcheck.traces.disks.partition import judge
+from kraftcheck.traces.disks.replicas import compare
 from tests.traces.disks.written import Told, bytes_of, write_lines
-from traces.disks.directory import read
-from traces.disks.found import Found, Quorum, Voter
-from traces.disks.partition import judge
-from traces.disks.replicas import compare
 
 C1, C2, C3 = (Voter(number, f"{number:032x}") for number in (1, 2, 3))
 ENDPOINT = b"\x02" + b"\x05CTRL" + b"\x05host" + struct.pack(">H", 9093) + b"\0"

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import google_crc32c
 
-from reference.storage.batches import CONTROL, HEADER, TRANSACTIONAL
-from traces.disks.directory import read
-from traces.disks.files import Aborted, Remembered
-from traces.disks.found import Found
-from traces.disks.partition import judge
+from kraftcheck.reference.storage.batches import CONTROL, HEADER, TRANSACTIONAL
+from kraftcheck.traces.disks.directory import read
+from kraftcheck.traces.disks.files import Aborted, Remembered
+from kraftcheck.traces.disks.found import Found
+from kraftcheck.traces.disks.partition import judge
 
 
 class Told(NamedTuple):

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from reference.partition.types import PartitionConstants
-from reference.protocols import AnyConstants
-from reference.quorum.types import Constants
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.protocols import AnyConstants
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.judge import as_columns
 from tla_utils import Record, Value
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.canonical import Step
-from traces.jobs.judge import as_columns
 
 Line = dict[str, Any]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kraftcheck.traces.foreign import batch
+from kraftcheck.traces.foreign.batch import judge_batch
+from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
 from tests.traces.foreign.lines import header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
 from tests.traces.jobs.untrue import accept_all, judge_as_predecessor, plant_none
 from tla_utils.errors import ToolError
-from traces.foreign import batch
-from traces.foreign.batch import judge_batch
-from traces.foreign.reading import ForeignTrace, read_foreign
 
 LIVED = r"TLC accepted \d+ of \d+ canaries"
 

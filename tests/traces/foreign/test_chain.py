@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.traces.foreign import chain
+from kraftcheck.traces.foreign.chain import judge_chains
+from kraftcheck.traces.foreign.chainmodule import Found, Search
+from kraftcheck.traces.foreign.reading import read_foreign
 from tests.traces.foreign.lines import header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
 from tla_utils import CheckOptions
-from traces.foreign import chain
-from traces.foreign.chain import judge_chains
-from traces.foreign.chainmodule import Found, Search
-from traces.foreign.reading import read_foreign
 
 
 def test_a_step_that_cannot_be_evaluated_leaves_the_other_nodes_their_verdicts(

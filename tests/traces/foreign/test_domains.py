@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from reference.protocols import kind_named
+from kraftcheck.reference.protocols import kind_named
+from kraftcheck.traces.foreign.domains import Domain
+from kraftcheck.traces.foreign.reading import ForeignStep
 from tla_utils import Record, Value
-from traces.foreign.domains import Domain
-from traces.foreign.reading import ForeignStep
 
 
 def cut(kind: str, input: str, hidden: str, **after: Value) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.foreign.reading import read_foreign
+from kraftcheck.traces.foreign.reading import read_foreign
 
 EMITTERS = Path(__file__).resolve().parents[3] / "examples/foreign/emitters"
 BUILDS = {

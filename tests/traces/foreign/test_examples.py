@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import code_of
+from kraftcheck.traces.foreign.batch import judge_batch
+from kraftcheck.traces.foreign.chain import judge_chains
+from kraftcheck.traces.foreign.reading import read_foreign
 from tests.traces.foreign.lines import Line, write
-from traces.foreign.batch import judge_batch
-from traces.foreign.chain import judge_chains
-from traces.foreign.reading import read_foreign
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "foreign"
 PROGRAMS = ("Voter", "Broker")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kraftcheck.traces.foreign.hidden import logged_values
+from kraftcheck.traces.foreign.provenance import agree
+from kraftcheck.traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from tests.traces.foreign.walks import CONSTANTS
 from tla_utils import Record
-from traces.foreign.hidden import logged_values
-from traces.foreign.provenance import agree
-from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 
 
 def trace(*steps: ForeignStep) -> ForeignTrace:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from reference.partition.protocol import BROKER, CONTROLLER_KIND
-from specs import SPECS
+from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.foreign.batch import judge_batch
+from kraftcheck.traces.foreign.chain import judge_chains
+from kraftcheck.traces.foreign.reading import read_foreign
+from kraftcheck.traces.foreign.verdicts import ForeignVerdict, Rejection
 from tests.traces.foreign.lines import Line, header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
-from traces.foreign.batch import judge_batch
-from traces.foreign.chain import judge_chains
-from traces.foreign.reading import read_foreign
-from traces.foreign.verdicts import ForeignVerdict, Rejection
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.traces.foreign.reading import read_foreign
+from kraftcheck.traces.schema import TraceError
 from tests.traces.foreign.lines import Line, header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
-from traces.foreign.reading import read_foreign
-from traces.schema import TraceError
 
 WALK = walk_lines(seed=3, steps=60)
 CONTROLLER = next(n for n, line in enumerate(WALK) if line["node"] == -2)

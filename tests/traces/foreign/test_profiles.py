@@ -12,16 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
+from kraftcheck.traces.foreign.profiles import Profile, names, profile_of, read_profile
+from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.witness.driving import Part, judged
 from kraftcheck.witness.groups import GROUP_COORDINATORS
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
 from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
-from specs import SPECS
 from tla_utils import ToolError, read_manifest
-from traces.foreign.batch import judge_batch, judge_steps
-from traces.foreign.profiles import Profile, names, profile_of, read_profile
-from traces.foreign.reading import read_foreign
 
 DATA = Path(__file__).with_name("data")
 RUN, DEPARTURES = DATA / "kafka-run.jsonl", DATA / "kafka-departures.jsonl"

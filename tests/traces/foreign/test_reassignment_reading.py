@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.bugs.catalog import handlers_for
-from reference.partition.messages import CONTROLLER
-from reference.reassignment.messages import Reassign
-from reference.reassignment.types import Constants
-from reference.runner.run import simulate_run
-from traces.foreign.reading import read_foreign
-from traces.schema import TraceError
+from kraftcheck.reference.bugs.catalog import handlers_for
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.reassignment.messages import Reassign
+from kraftcheck.reference.reassignment.types import Constants
+from kraftcheck.reference.runner.run import simulate_run
+from kraftcheck.traces.foreign.reading import read_foreign
+from kraftcheck.traces.schema import TraceError
 
 DATA = Path(__file__).with_name("data") / "reassignment.jsonl"
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from live.witness.jars import versions
-from reference.protocols import protocol_of
+from kraftcheck.live.witness.jars import versions
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
+from kraftcheck.traces.foreign.profiles import profile_of, read_profile
+from kraftcheck.traces.foreign.reading import read_foreign
 from tests.traces.foreign.test_profiles import DATA, fault, lines_of, written
-from traces.foreign.batch import judge_batch, judge_steps
-from traces.foreign.profiles import profile_of, read_profile
-from traces.foreign.reading import read_foreign
 
 INDEX: dict[str, dict[str, str]] = json.loads((DATA / "kafka-releases.json").read_text("utf-8"))
 PROFILE = read_profile("kafka-4.3")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from traces.foreign.verdicts import Doubt, Finding, ForeignVerdict, Rejection
+from kraftcheck.traces.foreign.verdicts import Doubt, Finding, ForeignVerdict, Rejection
 
 REJECTED = {"rejections": [Rejection(3, 0, 1, "HandleCrash", [])]}
 FOUND = {"findings": [Finding(4, "SentOnce", "twice")]}

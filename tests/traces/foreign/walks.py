@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reference.partition.messages import CONTROLLER
-from reference.partition.types import PartitionConstants
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.traces.jobs.canonical import Step
 from tests.reference.partition.walks import PartitionWalk
 from tests.traces.foreign.lines import Line, lines_of
-from traces.jobs.canonical import Step
 
 CONSTANTS = PartitionConstants(replicas=(1, 2, 3), min_insync_replicas=2, fetch_max_records=2)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
-from traces.values import name
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
+from kraftcheck.traces.values import name
 
 scalars = st.one_of(
     st.integers(-(2**70), 2**70),

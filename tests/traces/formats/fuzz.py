@@ -26,13 +26,13 @@ from typing import Final
 import click
 
 from benchmarks._memory import peak_memory
+from kraftcheck.traces.formats import detect, trace
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.simulate import simulate
+from kraftcheck.traces.store import MANIFEST, Campaign
 from tests.traces.formats.damage import damaged
 from tests.traces.formats.texts import TEXTS
-from traces.formats import detect, trace
-from traces.history import HistoryError
-from traces.jobs.backends import Pool
-from traces.jobs.simulate import simulate
-from traces.store import MANIFEST, Campaign
 
 CASES: Final = 100_000
 SECONDS_MAX: Final = 2.0

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from kraftcheck.traces.formats import detect, jepsen, jsonlines, loglines
+from kraftcheck.traces.formats.text import TOKEN_MAX
+from kraftcheck.traces.history import OUTCOMES, History, HistoryError
 from tests.traces.formats import texts as texts
 from tests.traces.formats.damage import damaged
-from traces.formats import detect, jepsen, jsonlines, loglines
-from traces.formats.text import TOKEN_MAX
-from traces.history import OUTCOMES, History, HistoryError
 
 
 def op(process: object, type: str, f: str, value: str, **extra: object) -> str:

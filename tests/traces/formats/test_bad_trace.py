@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from traces import store
-from traces.formats import trace
-from traces.history import HistoryError
-from traces.schema import TraceError
-from traces.store import Campaign, PartEntry
+from kraftcheck.traces import store
+from kraftcheck.traces.formats import trace
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.store import Campaign, PartEntry
 
 
 def begun(folder: Path) -> Path:

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
+from kraftcheck.traces.formats import columns, detect
+from kraftcheck.traces.history import HistoryError
 from tests.traces.checkers.bulk_worlds import world
-from traces.formats import columns, detect
-from traces.history import HistoryError
 
 GOOD: dict[str, list[Any]] = {
     "operation": [0, 1, 2, 3, 4],

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.traces.formats.edn import Tagged
+from kraftcheck.traces.formats.keys import MapKey, decided, key_named, key_of, plain
+from kraftcheck.traces.history import HistoryError
 from tests.traces.test_values import APART
-from traces.formats.edn import Tagged
-from traces.formats.keys import MapKey, decided, key_named, key_of, plain
-from traces.history import HistoryError
 
 
 def test_two_keys_have_two_texts_and_each_leads_back() -> None:

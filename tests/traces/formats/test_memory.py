@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from system.files import LINE_MAX
-from traces.formats import detect
-from traces.history import HistoryError
+from kraftcheck.osutil.files import LINE_MAX
+from kraftcheck.traces.formats import detect
+from kraftcheck.traces.history import HistoryError
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,8 +25,8 @@ SIZE = 2 << 20
 READ = """
 import sys
 from pathlib import Path
-from traces.formats import detect
-from traces.history import HistoryError
+from kraftcheck.traces.formats import detect
+from kraftcheck.traces.history import HistoryError
 def peak():
     # Not ru_maxrss, which begins with that of whoever started us.
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024

@@ -15,11 +15,11 @@ from kraftcheck import convert
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.options import Options
 from kraftcheck.screen import Screen
+from kraftcheck.traces.formats import detect, jsonlines, parquet
+from kraftcheck.traces.history import HistoryError
 from tests.live.samples import DATA
 from tests.traces.formats.builders import histories
 from tests.traces.formats.test_round_trip import MODELS, bare
-from traces.formats import detect, jsonlines, parquet
-from traces.history import HistoryError
 
 EVENTS: dict[str, list[Any]] = {
     "process": [0, 0, 0, 0, 0, 0, None, 1, 1],

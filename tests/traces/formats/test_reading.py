@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from kraftcheck.traces.checkers.check import check_history
+from kraftcheck.traces.formats import detect, shiviz, trace
+from kraftcheck.traces.formats.edn import Keyword, Symbol, Tagged, read_forms
+from kraftcheck.traces.history import Annotation, History, HistoryError
+from kraftcheck.traces.values import Map, edn_text
 from tests.traces.formats import texts as texts
-from traces.checkers.check import check_history
-from traces.formats import detect, shiviz, trace
-from traces.formats.edn import Keyword, Symbol, Tagged, read_forms
-from traces.history import Annotation, History, HistoryError
-from traces.values import Map, edn_text
 
 GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"
 

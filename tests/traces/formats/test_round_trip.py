@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
+from kraftcheck.traces.formats import detect, jepsen, jsonlines
+from kraftcheck.traces.formats.edn import Keyword
+from kraftcheck.traces.history import OK, History, HistoryError, Operation
+from kraftcheck.traces.values import FALSE, TRUE, Map, Real, name
 from tests.traces.formats.builders import histories
 from tests.traces.test_values import APART
-from traces.formats import detect, jepsen, jsonlines
-from traces.formats.edn import Keyword
-from traces.history import OK, History, HistoryError, Operation
-from traces.values import FALSE, TRUE, Map, Real, name
 
 MODELS = ("cas-register", "kv", "set", "counter", "queue", "list-append", "rw", "partition-log")
 GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"

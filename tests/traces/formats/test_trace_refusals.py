@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from traces.formats import trace
-from traces.history import HistoryError
-from traces.sealed import sealed, unsealed
-from traces.store import MANIFEST, read_manifest
+from kraftcheck.traces.formats import trace
+from kraftcheck.traces.history import HistoryError
+from kraftcheck.traces.sealed import sealed, unsealed
+from kraftcheck.traces.store import MANIFEST, read_manifest
 
 GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"
 

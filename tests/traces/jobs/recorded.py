@@ -6,8 +6,8 @@ from functools import cache
 
 import pyarrow as pa
 
-from reference.runner.run import simulate_part
-from traces.schema import PartTables
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.schema import PartTables
 
 RUNS = {"quorum": 6, "partition": 8, "cluster": 3, "transactions": 3, "groups": 3}
 

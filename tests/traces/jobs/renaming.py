@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reference.protocols import AnyConstants, peers_of
-from traces.jobs.renaming import UNCHANGED, Renaming, Renumbering, Step
+from kraftcheck.reference.protocols import AnyConstants, peers_of
+from kraftcheck.traces.jobs.renaming import UNCHANGED, Renaming, Renumbering, Step
 
 
 def rename_step(

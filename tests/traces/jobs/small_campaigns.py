@@ -17,13 +17,13 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 
+from kraftcheck.traces.jobs import campaigns
+from kraftcheck.traces.jobs.backends import Backend, Pool
+from kraftcheck.traces.jobs.campaigns import Options, Told, run_campaign
+from kraftcheck.traces.jobs.distinct import PartFiles
+from kraftcheck.traces.jobs.judge import ACCEPTED, JUDGED, UNJUDGED, Judgement, groups_of
+from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of
 from tla_utils.errors import ToolError
-from traces.jobs import campaigns
-from traces.jobs.backends import Backend, Pool
-from traces.jobs.campaigns import Options, Told, run_campaign
-from traces.jobs.distinct import PartFiles
-from traces.jobs.judge import ACCEPTED, JUDGED, UNJUDGED, Judgement, groups_of
-from traces.jobs.plan import Configuration, begin, plan_of
 
 RUNS, SEED = 12, 3
 QUORUM = (Configuration(name="quorum", scenario="quorum"),)
@@ -79,7 +79,7 @@ def campaign(
 
 
 def extended(directory: Path, more: int) -> dict[str, Any] | None:
-    from traces.jobs.plan import extended, read_plan
+    from kraftcheck.traces.jobs.plan import extended, read_plan
 
     plan = extended(directory, read_plan(directory), more)
     with mock.patch.object(campaigns, "judge", StandIn()):

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from reference.groups.types import Constants as GroupConstants
-from reference.kit.fields import Kind, fields_of
-from reference.quorum.messages import (
+from kraftcheck.reference.groups.types import Constants as GroupConstants
+from kraftcheck.reference.kit.fields import Kind, fields_of
+from kraftcheck.reference.quorum.messages import (
     INPUTS,
     NO_DIVERGENCE,
     BeginQuorumEpochResponse,
@@ -20,7 +20,7 @@ from reference.quorum.messages import (
     FetchRequest,
     FetchResponse,
 )
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.types import (
     CacheEntry,
     Constants,
     Entry,
@@ -29,10 +29,10 @@ from reference.quorum.types import (
     Row,
     initial_row,
 )
+from kraftcheck.traces.jobs.abstraction import Abstraction, cfg_constants
 from tla_utils import Function, Record
 from tla_utils.errors import ToolError
 from tla_utils.settings import Settings, constants_of
-from traces.jobs.abstraction import Abstraction, cfg_constants
 
 CONSTANTS = Constants(voters=(1, 2, 3), fetch_max_records=2)
 MODULES = ("QuorumHandlers", "KRaftElection", "ReplicaLog", "QuorumRules")

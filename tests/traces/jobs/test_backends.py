@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from kraftcheck.traces.jobs import backends
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark, _own_error
+from kraftcheck.traces.jobs.session import spark_session
+from kraftcheck.traces.schema import TraceError
 from tla_utils.errors import ToolError
-from traces.jobs import backends
-from traces.jobs.backends import Backend, Pool, Spark, _own_error
-from traces.jobs.session import spark_session
-from traces.schema import TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

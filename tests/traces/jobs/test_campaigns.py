@@ -19,8 +19,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reference.runner import run as sim
-from reference.sim.choices import run_seed
+from kraftcheck.reference.runner import run as sim
+from kraftcheck.reference.sim.choices import run_seed
+from kraftcheck.traces.jobs import campaigns, ranges, so_far
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.campaigns import Announced, Options, Told, run_campaign
+from kraftcheck.traces.jobs.distinct import SLIM, merge
+from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import replace_file
+from kraftcheck.traces.store import read_manifest
 from tests.quality.ladder import find_modules, imports_of
 from tests.traces.jobs.small_campaigns import (
     RUNS,
@@ -31,14 +39,6 @@ from tests.traces.jobs.small_campaigns import (
     extended,
 )
 from tla_utils.errors import ToolError
-from traces.jobs import campaigns, ranges, so_far
-from traces.jobs.backends import Pool
-from traces.jobs.campaigns import Announced, Options, Told, run_campaign
-from traces.jobs.distinct import SLIM, merge
-from traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
-from traces.schema import TraceError
-from traces.sealed import replace_file
-from traces.store import read_manifest
 
 HERE = Path("c")
 """Campaigns stand in folders of one name, since findings name their folder."""
@@ -196,7 +196,7 @@ def test_an_extended_campaign_is_one_that_was_longer(
     assert plan.runs == plan.reported == RUNS + 4
     Path("long").mkdir()
     monkeypatch.chdir("long")
-    monkeypatch.setattr("traces.jobs.plan.range_runs", lambda runs: plan.range_runs)
+    monkeypatch.setattr("kraftcheck.traces.jobs.plan.range_runs", lambda runs: plan.range_runs)
     campaign(HERE, runs=RUNS + 4, store=own.absolute().parent.parent / ".verdicts")
     assert contents(HERE) == contents(Path("..") / HERE)
 
@@ -217,7 +217,7 @@ def test_however_runs_are_cut_the_findings_are_the_same(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("traces.jobs.plan.range_runs", lambda runs: 5)
+    monkeypatch.setattr("kraftcheck.traces.jobs.plan.range_runs", lambda runs: 5)
     campaign(HERE, store=finished / ".verdicts")
     assert len(receipts(HERE)) == 3
     found = (HERE / "findings.json").read_bytes()
@@ -331,7 +331,7 @@ def test_what_goes_wrong_in_a_run_names_its_seed(
 
 def test_whatever_simulates_is_in_the_digest(repo_root: Path) -> None:
     modules = find_modules(repo_root, ("reference",))
-    waiting, needed = ["reference.runner.run"], set[str]()
+    waiting, needed = ["kraftcheck.reference.runner.run"], set[str]()
     while waiting:
         name = waiting.pop()
         if name in modules and name not in needed:
@@ -370,7 +370,7 @@ def test_other_questions_to_a_folder_are_refused(
 ) -> None:
     with pytest.raises(TraceError, match=f"holds another campaign: runs {RUNS} and not 17"):
         campaign(own, runs=17)
-    monkeypatch.setattr("traces.jobs.plan.reference_digest", lambda: "of tomorrow")
+    monkeypatch.setattr("kraftcheck.traces.jobs.plan.reference_digest", lambda: "of tomorrow")
     with pytest.raises(TraceError, match="begun by another version of the reference"):
         campaign(own)
 

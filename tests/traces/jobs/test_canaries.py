@@ -13,14 +13,10 @@ import pyarrow as pa
 import pytest
 from msgspec.msgpack import encode
 
-from reference.quorum.protocol import VOTER
-from reference.quorum.types import Constants, initial_row
-from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
-from tests.traces.jobs.untrue import judge_as_predecessor
-from tla_utils import CheckOptions, Record, StepReport, StepTable, StepVerdict
-from tla_utils.errors import ToolError
-from traces.jobs import judge
-from traces.jobs.canaries import (
+from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.reference.quorum.types import Constants, initial_row
+from kraftcheck.traces.jobs import judge
+from kraftcheck.traces.jobs.canaries import (
     NUMBER,
     REASON,
     SPACING,
@@ -30,10 +26,14 @@ from traces.jobs.canaries import (
     spoiled,
     without_canaries,
 )
-from traces.jobs.columns import Part
-from traces.jobs.distinct import CLASSES, Classes
-from traces.jobs.judge import CHUNK, report_of
-from traces.jobs.protocols import constants_text, decoder_of
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import CLASSES, Classes
+from kraftcheck.traces.jobs.judge import CHUNK, report_of
+from kraftcheck.traces.jobs.protocols import constants_text, decoder_of
+from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
+from tests.traces.jobs.untrue import judge_as_predecessor
+from tla_utils import CheckOptions, Record, StepReport, StepTable, StepVerdict
+from tla_utils.errors import ToolError
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 TEXT = constants_text(THREE)

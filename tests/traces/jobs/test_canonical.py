@@ -13,36 +13,36 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from reference.groups.messages import Unsubscribe
-from reference.groups.types import INITIAL_MEMBER, Constants as GroupConstants
-from reference.kit.fields import fields_of, within
-from reference.protocols import KINDS
-from reference.quorum.messages import (
+from kraftcheck.reference.groups.messages import Unsubscribe
+from kraftcheck.reference.groups.types import INITIAL_MEMBER, Constants as GroupConstants
+from kraftcheck.reference.kit.fields import fields_of, within
+from kraftcheck.reference.protocols import KINDS
+from kraftcheck.reference.quorum.messages import (
     Append,
     FetchResponse,
     Input,
     Message,
     VoteRequest,
 )
-from reference.quorum.protocol import VOTER
-from reference.quorum.types import (
+from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.reference.quorum.types import (
     Constants,
     Entry,
     QuorumStateFile,
     initial_row,
 )
-from reference.voters.types import Constants as VoterConstants, initial_voter_row
+from kraftcheck.reference.voters.types import Constants as VoterConstants, initial_voter_row
+from kraftcheck.traces.jobs import canonical
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
+from kraftcheck.traces.jobs.judge import as_columns
+from kraftcheck.traces.jobs.protocols import decoder_of
+from kraftcheck.traces.jobs.step_frames import step_frame
 from tests.conformance.recording import steps_of_walk
 from tests.traces.jobs.renaming import rename_step
 from tests.traces.jobs.test_abstraction import module_text
 from tla_utils import check_steps
 from tla_utils.errors import ToolError
-from traces.jobs import canonical
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
-from traces.jobs.judge import as_columns
-from traces.jobs.protocols import decoder_of
-from traces.jobs.step_frames import step_frame
 
 decode_input = msgspec.msgpack.Decoder(Input).decode
 decode_message = msgspec.msgpack.Decoder(Message).decode

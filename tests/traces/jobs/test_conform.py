@@ -21,16 +21,13 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from reference.quorum.protocol import VOTER
-from reference.quorum.types import Constants
-from specs import SPECS
-from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
-from tla_utils import CheckOptions, StepFrame
-from tla_utils.errors import ToolError
-from traces.jobs import handed, judge
-from traces.jobs.backends import Pool, Spark
-from traces.jobs.canonical import Step
-from traces.jobs.conform import (
+from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs import handed, judge
+from kraftcheck.traces.jobs.backends import Pool, Spark
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.conform import (
     FOLDER,
     JOINED_RUNS,
     JUDGED_STEPS,
@@ -39,13 +36,16 @@ from traces.jobs.conform import (
     ConformOptions,
     conform,
 )
-from traces.jobs.distinct import SLIM, merge, merge_with_spark
-from traces.jobs.handed import SPECS_OF_WORKERS
-from traces.jobs.step_frames import frame_digest
-from traces.jobs.summary import verdict_of
-from traces.schema import TraceError
-from traces.sealed import unsealed
-from traces.store import Campaign, begin_trace, part_path, read_manifest, read_parts
+from kraftcheck.traces.jobs.distinct import SLIM, merge, merge_with_spark
+from kraftcheck.traces.jobs.handed import SPECS_OF_WORKERS
+from kraftcheck.traces.jobs.step_frames import frame_digest
+from kraftcheck.traces.jobs.summary import verdict_of
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import unsealed
+from kraftcheck.traces.store import Campaign, begin_trace, part_path, read_manifest, read_parts
+from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
+from tla_utils import CheckOptions, StepFrame
+from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

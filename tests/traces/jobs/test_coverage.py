@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reference.protocols import KINDS as KINDS_OF_ROWS
-from reference.runner.run import simulate_part
+from kraftcheck.reference.protocols import KINDS as KINDS_OF_ROWS
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.coverage import FEATURES, KINDS, features, merge_features, unseen
 from tests.traces.jobs.recorded import RUNS, part
-from traces.jobs.columns import Part
-from traces.jobs.coverage import FEATURES, KINDS, features, merge_features, unseen
 
 
 @pytest.mark.parametrize("scenario", ["quorum", "cluster"])

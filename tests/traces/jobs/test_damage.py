@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.traces.jobs import ranges
+from kraftcheck.traces.jobs.plan import Configuration
+from kraftcheck.traces.schema import TraceError
 from tests.traces.jobs.small_campaigns import StandIn, campaign, contents
-from traces.jobs import ranges
-from traces.jobs.plan import Configuration
-from traces.schema import TraceError
 
 HERE = Path("c")
 BAD = (Configuration(name="bad", scenario="quorum", bug="Z02"),)
@@ -55,7 +55,7 @@ def ways(data: bytes) -> Iterator[bytes]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     where = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("traces.jobs.plan.range_runs", lambda runs: RANGE)
+        patch.setattr("kraftcheck.traces.jobs.plan.range_runs", lambda runs: RANGE)
         patch.chdir(where)
         campaign(HERE, RUNS, BAD)
         yield where

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.partition.messages import DEPOSED
-from reference.runner.run import simulate_part
+from kraftcheck.reference.partition.messages import DEPOSED
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.jobs import distinct
+from kraftcheck.traces.jobs.canonical import CanonicalStep
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import Classes
+from kraftcheck.traces.jobs.protocols import constants_text, decode_constants
+from kraftcheck.traces.schema import PartTables
 from tests.conformance.altered import Altered
-from traces.jobs import distinct
-from traces.jobs.canonical import CanonicalStep
-from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes
-from traces.jobs.protocols import constants_text, decode_constants
-from traces.schema import PartTables
 
 FORM = CanonicalStep("HandleFlush", 1, b"before", b"input", b"after", (b"a", b"b"), "NotLeader")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.traces.jobs.coverage import KINDS
+from kraftcheck.traces.jobs.findings import METRICS, reproduce
+from kraftcheck.traces.jobs.plan import Configuration, plan_of
 from tests.traces.jobs.small_campaigns import SEED, campaign
-from traces.jobs.coverage import KINDS
-from traces.jobs.findings import METRICS, reproduce
-from traces.jobs.plan import Configuration, plan_of
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from traces.jobs import frames
-from traces.jobs.backends import Pool
-from traces.jobs.coverage import FEATURES
-from traces.jobs.distinct import SLIM, merge, merge_with_spark
-from traces.jobs.measures import MEASURES
-from traces.jobs.simulate import simulate
-from traces.schema import TraceError
-from traces.store import Campaign, read_manifest, read_part
+from kraftcheck.traces.jobs import frames
+from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.coverage import FEATURES
+from kraftcheck.traces.jobs.distinct import SLIM, merge, merge_with_spark
+from kraftcheck.traces.jobs.measures import MEASURES
+from kraftcheck.traces.jobs.simulate import simulate
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.store import Campaign, read_manifest, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,22 +19,19 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.guided import CLASSES, Met, reliable, way_of
-from reference.kit.protocol import Protocol
-from reference.kit.sometimes import Sometimes
-from reference.protocols import PROTOCOLS
-from reference.runner import run as sim
-from reference.runner.run import simulate_genomes, simulate_part, simulate_run
-from reference.runner.scenarios import SCENARIOS
-from reference.sim.choices import run_seed
-from reference.sim.genomes import FRESH, MUTATIONS, Genome, decode
-from tests.mutation.hunted import mutants_of
-from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
-from tla_utils.errors import ToolError
-from traces.jobs import campaigns, novelty, plan as plans
-from traces.jobs.backends import Backend, Pool, Spark
-from traces.jobs.campaigns import Options, run_campaign
-from traces.jobs.columns import Part
-from traces.jobs.guidance import (
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.kit.sometimes import Sometimes
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.runner import run as sim
+from kraftcheck.reference.runner.run import simulate_genomes, simulate_part, simulate_run
+from kraftcheck.reference.runner.scenarios import SCENARIOS
+from kraftcheck.reference.sim.choices import run_seed
+from kraftcheck.reference.sim.genomes import FRESH, MUTATIONS, Genome, decode
+from kraftcheck.traces.jobs import campaigns, novelty, plan as plans
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
+from kraftcheck.traces.jobs.campaigns import Options, run_campaign
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.guidance import (
     BEGUN,
     WALK,
     Corpus,
@@ -47,11 +44,14 @@ from traces.jobs.guidance import (
     walks_of,
     ways_of,
 )
-from traces.jobs.novelty import MET, SOMETIMES, conditions_of
-from traces.jobs.plan import Configuration, begin, plan_of, read_plan
-from traces.schema import TraceError
-from traces.sealed import sealed
-from traces.store import Campaign, read_manifest, read_part
+from kraftcheck.traces.jobs.novelty import MET, SOMETIMES, conditions_of
+from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, read_plan
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import sealed
+from kraftcheck.traces.store import Campaign, read_manifest, read_part
+from tests.mutation.hunted import mutants_of
+from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
+from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -375,13 +375,17 @@ def test_conditions_can_be_asked_of_runs_and_most_are_reached(protocol: Protocol
 
 def with_conditions(monkeypatch: pytest.MonkeyPatch, *more: Sometimes) -> None:
     monkeypatch.setattr(novelty, "conditions_of", lambda scenario, options: list(more))
-    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario, options: list(more))
+    monkeypatch.setattr(
+        "kraftcheck.traces.jobs.findings.conditions_of", lambda scenario, options: list(more)
+    )
 
 
 def test_what_was_never_reached_is_told(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     never = Sometimes("Never", "It never happens.", (), lambda *given: False)
     there = [*conditions_of("quorum", {}), never]
-    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario, options: there)
+    monkeypatch.setattr(
+        "kraftcheck.traces.jobs.findings.conditions_of", lambda scenario, options: there
+    )
     (only,) = guided(own)["configurations"]
     told = only["sometimes"]
     names = [each["name"] for each in [*told["reached"], *told["never"]]]

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kraftcheck.traces.jobs.histories import ANOMALIES, VERDICTS, judge_histories
+from kraftcheck.traces.jobs.promised import promises_of
+from kraftcheck.traces.schema import TraceError
 from tests.traces.jobs.recorded import part, with_histories
-from traces.jobs.histories import ANOMALIES, VERDICTS, judge_histories
-from traces.jobs.promised import promises_of
-from traces.schema import TraceError
 
 
 @pytest.mark.parametrize("scenario", ["quorum", "partition", "cluster"])

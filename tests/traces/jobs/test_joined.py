@@ -11,18 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from reference.quorum.types import Constants
-from specs import SPECS
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
+from kraftcheck.traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge
+from kraftcheck.traces.jobs.joined import JOINED, join_part
+from kraftcheck.traces.jobs.protocols import constants_text
+from kraftcheck.traces.jobs.relevance import Relevance
+from kraftcheck.traces.jobs.step_frames import INIT
+from kraftcheck.traces.jobs.sums import demand_all_classed, demand_all_joined
+from kraftcheck.traces.store import read_manifest
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from tla_utils.errors import ToolError
-from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge
-from traces.jobs.joined import JOINED, join_part
-from traces.jobs.protocols import constants_text
-from traces.jobs.relevance import Relevance
-from traces.jobs.step_frames import INIT
-from traces.jobs.sums import demand_all_classed, demand_all_joined
-from traces.store import read_manifest
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 OTHER = Constants(voters=(1, 2, 3), fetch_max_records=3)

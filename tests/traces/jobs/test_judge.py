@@ -10,19 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from reference.partition.messages import CONTROLLER
-from reference.protocols import KINDS, kind_named
-from reference.quorum.types import Constants
-from reference.runner.run import simulate_part
-from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
-from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
-from tla_utils.errors import ToolError
-from traces.jobs import judge as judging
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.canonical import Step
-from traces.jobs.columns import Part
-from traces.jobs.distinct import Classes, PartFiles, examine, merge
-from traces.jobs.judge import (
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.protocols import KINDS, kind_named
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.jobs import judge as judging
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.distinct import Classes, PartFiles, examine, merge
+from kraftcheck.traces.jobs.judge import (
     JUDGED,
     REJECTED,
     UNKNOWN,
@@ -33,13 +30,16 @@ from traces.jobs.judge import (
     report_of,
     step_table,
 )
-from traces.jobs.protocols import (
+from kraftcheck.traces.jobs.protocols import (
     constants_text,
     decode_step_constants,
     decoder_of,
     decoder_of_inputs,
 )
-from traces.schema import PartTables
+from kraftcheck.traces.schema import PartTables
+from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
+from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
+from tla_utils.errors import ToolError
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 OTHER = Constants(voters=(1, 2, 3, 4, 5), fetch_max_records=2)

@@ -17,13 +17,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from reference.kit import fields
-from reference.kit.protocol import ranks_apart
-from reference.protocols import AnyConstants, kind_of
-from reference.runner.run import simulate_part
-from reference.transactions import protocol
-from reference.transactions.judged import epochs_of_ids
-from reference.transactions.messages import (
+from kraftcheck.reference.kit import fields
+from kraftcheck.reference.kit.protocol import ranks_apart
+from kraftcheck.reference.protocols import AnyConstants, kind_of
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.reference.transactions import protocol
+from kraftcheck.reference.transactions.judged import epochs_of_ids
+from kraftcheck.reference.transactions.messages import (
     AbortedTxn,
     Decision,
     Fetched,
@@ -31,8 +31,8 @@ from reference.transactions.messages import (
     Produce,
     Produced,
 )
-from reference.transactions.protocol import TRANSACTIONS
-from reference.transactions.types import (
+from kraftcheck.reference.transactions.protocol import TRANSACTIONS
+from kraftcheck.reference.transactions.types import (
     INITIAL_PARTITION,
     Constants,
     Follower,
@@ -41,16 +41,16 @@ from reference.transactions.types import (
     Read,
     Reader,
 )
-from specs import SPECS
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.judge import as_columns
+from kraftcheck.traces.jobs.protocols import decoder_of, decoder_of_inputs
+from kraftcheck.traces.jobs.relevance import AsRecorded, Relevance
+from kraftcheck.traces.jobs.step_frames import shared_frame
 from tla_utils import CheckOptions, check_steps
 from tla_utils.overrides import _without_comments
-from traces.jobs.abstraction import Abstraction
-from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.columns import Part
-from traces.jobs.judge import as_columns
-from traces.jobs.protocols import decoder_of, decoder_of_inputs
-from traces.jobs.relevance import AsRecorded, Relevance
-from traces.jobs.step_frames import shared_frame
 
 Recorded = tuple[AnyConstants, Step]
 OPTIONS: tuple[dict[str, Any], ...] = (

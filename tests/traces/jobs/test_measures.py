@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reference.partition.types import BrokerRow, ControllerRow
-from reference.quorum.types import Row
+from kraftcheck.reference.partition.types import BrokerRow, ControllerRow
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.measures import MEASURES, QUORUM_ITSELF, measure
+from kraftcheck.traces.schema import TraceError
 from tests.traces.jobs.recorded import part
-from traces.jobs.columns import Part
-from traces.jobs.measures import MEASURES, QUORUM_ITSELF, measure
-from traces.schema import TraceError
 
 
 def slowly(tables: dict[str, pa.Table], found: Part, at: int, component: int) -> dict[str, Any]:

@@ -9,6 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kraftcheck.traces.jobs import campaigns
+from kraftcheck.traces.jobs.backends import Pool, Spark
+from kraftcheck.traces.jobs.campaigns import Options, run_campaign
+from kraftcheck.traces.jobs.histories import history_anomalies, history_verdicts, judge_histories
+from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of
 from tests.traces.jobs.recorded import part, with_histories
 from tests.traces.jobs.simple_invariants import (
     BROKEN,
@@ -18,11 +23,6 @@ from tests.traces.jobs.simple_invariants import (
     broken_in_sql,
 )
 from tests.traces.jobs.small_campaigns import StandIn, contents
-from traces.jobs import campaigns
-from traces.jobs.backends import Pool, Spark
-from traces.jobs.campaigns import Options, run_campaign
-from traces.jobs.histories import history_anomalies, history_verdicts, judge_histories
-from traces.jobs.plan import Configuration, begin, plan_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

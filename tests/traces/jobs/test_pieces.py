@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.partition.messages import RegisterBrokerRequest, RegisterBrokerResponse
-from reference.protocols import KINDS, peers_of
+from kraftcheck.reference.partition.messages import RegisterBrokerRequest, RegisterBrokerResponse
+from kraftcheck.reference.protocols import KINDS, peers_of
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.pieces import _KEYS, Item, apart, layout_of, make_room, whole
+from kraftcheck.traces.jobs.renaming import Renaming, Renumbering
 from tests.traces.jobs.recorded import part
-from traces.jobs.columns import Part
-from traces.jobs.pieces import _KEYS, Item, apart, layout_of, make_room, whole
-from traces.jobs.renaming import Renaming, Renumbering
 
 encode = msgspec.msgpack.Encoder().encode
 SCENARIOS = ("quorum", "partition", "transactions", "groups", "cluster")

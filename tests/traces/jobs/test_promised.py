@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from reference.clients.promises import Promise, promised
-from reference.partition.sim.options import promise_of
-from reference.quorum.sim.family import CONFIGURATION as QUORUM
+from kraftcheck.reference.clients.promises import Promise, promised
+from kraftcheck.reference.partition.sim.options import promise_of
+from kraftcheck.reference.quorum.sim.family import CONFIGURATION as QUORUM
+from kraftcheck.traces.jobs.promised import promises_of, recorded_configuration
+from kraftcheck.traces.schema import TraceError
 from tests.traces.jobs.recorded import part
-from traces.jobs.promised import promises_of, recorded_configuration
-from traces.schema import TraceError
 
 
 @pytest.mark.parametrize("scenario", ["partition", "cluster"])

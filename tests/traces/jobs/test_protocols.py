@@ -10,24 +10,24 @@ import msgspec
 import pytest
 from msgspec.msgpack import encode
 
-from reference.cluster.types import ClusterConstants
-from reference.kit.fields import union
-from reference.partition.messages import IsrShrinkTimeout
-from reference.partition.protocol import BROKER, PARTITION
-from reference.partition.types import PartitionConstants
-from reference.protocols import PROTOCOLS
-from reference.quorum.messages import NO_DIVERGENCE, FetchRequest, VoteRequest
-from reference.quorum.types import Constants
-from reference.voters.messages import FetchResponse
-from reference.voters.types import Constants as VoterConstants, VotersEntry
-from traces.jobs import protocols
-from traces.jobs.protocols import (
+from kraftcheck.reference.cluster.types import ClusterConstants
+from kraftcheck.reference.kit.fields import union
+from kraftcheck.reference.partition.messages import IsrShrinkTimeout
+from kraftcheck.reference.partition.protocol import BROKER, PARTITION
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.quorum.messages import NO_DIVERGENCE, FetchRequest, VoteRequest
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.voters.messages import FetchResponse
+from kraftcheck.reference.voters.types import Constants as VoterConstants, VotersEntry
+from kraftcheck.traces.jobs import protocols
+from kraftcheck.traces.jobs.protocols import (
     actions_of,
     constants_text,
     decode_constants,
     decode_step_constants,
 )
-from traces.schema import TraceError
+from kraftcheck.traces.schema import TraceError
 
 QUORUM = Constants(voters=(1, 2, 3), fetch_max_records=2)
 DATA = PartitionConstants((0, 1, 2), 2)
@@ -37,7 +37,7 @@ CLUSTER = ClusterConstants(QUORUM, (DATA, DATA))
 THREADS_THAT_READ = """
 import sys, threading
 import msgspec
-from traces.jobs.protocols import decoder_of
+from kraftcheck.traces.jobs.protocols import decoder_of
 
 sys.setswitchinterval(1e-6)
 for i in range(150):

@@ -11,24 +11,24 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace
 
-from reference.kit.dispatch import action_name
-from reference.partition.messages import CONTROLLER
-from reference.partition.protocol import BROKER, PARTITION
-from reference.partition.types import BrokerRow, PartitionConstants, Status
-from reference.protocols import kind_of
-from reference.runner.run import simulate_part
-from specs import SPECS
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.protocol import BROKER, PARTITION
+from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants, Status
+from kraftcheck.reference.protocols import kind_of
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.abstraction import Abstraction, cfg_constants, constant_name
+from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.jobs.judge import as_columns
+from kraftcheck.traces.jobs.relevance import Relevance, first_row, mentions_of
+from kraftcheck.traces.jobs.step_frames import step_frame
 from tests.traces.jobs.renaming import rename_step
 from tla_utils import CheckOptions, check_steps
 from tla_utils.errors import ToolError
 from tla_utils.mentions import mentions
 from tla_utils.overrides import read_module, read_modules
-from traces.jobs.abstraction import Abstraction, cfg_constants, constant_name
-from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.columns import Part
-from traces.jobs.judge import as_columns
-from traces.jobs.relevance import Relevance, first_row, mentions_of
-from traces.jobs.step_frames import step_frame
 
 CONSTANTS = PartitionConstants((0, 1, 2), 2)
 OPTIONS = {

@@ -8,10 +8,10 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from traces.jobs.ranges import Work, reference_digest, work_on
-from traces.jobs.shipping import pack
-from traces.jobs.simulate import Range
-from traces.store import Campaign, begin_trace
+from kraftcheck.traces.jobs.ranges import Work, reference_digest, work_on
+from kraftcheck.traces.jobs.shipping import pack
+from kraftcheck.traces.jobs.simulate import Range
+from kraftcheck.traces.store import Campaign, begin_trace
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = 4
@@ -21,7 +21,7 @@ RUNS = 4
 WORKER = """
 import pickle, sys
 sys.path[:0] = [sys.argv[1], sys.argv[2]]
-from traces.jobs import ranges
+from kraftcheck.traces.jobs import ranges
 assert ranges.__file__.startswith(sys.argv[1]), ranges.__file__
 ranges.work_on(pickle.load(sys.stdin.buffer), 0)
 """

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from tla_utils.errors import ToolError
-from traces.jobs import simulate as module
-from traces.jobs.backends import Pool, Spark
-from traces.jobs.simulate import (
+from kraftcheck.traces.jobs import simulate as module
+from kraftcheck.traces.jobs.backends import Pool, Spark
+from kraftcheck.traces.jobs.simulate import (
     PART_RUNS,
     Range,
     default_part_runs,
@@ -21,8 +20,16 @@ from traces.jobs.simulate import (
     simulate,
     simulate_range,
 )
-from traces.schema import TraceError
-from traces.store import Campaign, Manifest, PartEntry, begin_trace, read_manifest, read_parts
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.store import (
+    Campaign,
+    Manifest,
+    PartEntry,
+    begin_trace,
+    read_manifest,
+    read_parts,
+)
+from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

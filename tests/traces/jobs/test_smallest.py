@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kraftcheck.traces.jobs.histories import judge_histories
+from kraftcheck.traces.jobs.smallest import shown
+from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.store import Campaign, Manifest, begin_trace, read_manifest, write_part
 from tests.traces.jobs.recorded import RUNS, part, with_histories
-from traces.jobs.histories import judge_histories
-from traces.jobs.smallest import shown
-from traces.schema import PartTables
-from traces.store import Campaign, Manifest, begin_trace, read_manifest, write_part
 
 
 def recorded(directory: Path, scenario: str, tables: PartTables) -> Manifest:

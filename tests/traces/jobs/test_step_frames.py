@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reference.partition.protocol import BROKER, CONTROLLER_KIND
-from reference.quorum.protocol import VOTER
-from reference.quorum.types import Constants
-from reference.voters.protocol import CONTROLLER_KIND as CONTROLLER
-from specs import SPECS
-from traces.jobs.step_frames import frame_text, libraries, shared_frame
+from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
+from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.voters.protocol import CONTROLLER_KIND as CONTROLLER
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs.step_frames import frame_text, libraries, shared_frame
 
 
 def test_the_kits_own_modules_lie_in_its_specs() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from reference.protocols import KINDS
-from specs import SPECS
-from traces.jobs import verdict_store
-from traces.jobs.judge import JUDGED
-from traces.jobs.verdict_store import VerdictStore, stamp
-from traces.schema import TraceError
+from kraftcheck.reference.protocols import KINDS
+from kraftcheck.specs import SPECS
+from kraftcheck.traces.jobs import verdict_store
+from kraftcheck.traces.jobs.judge import JUDGED
+from kraftcheck.traces.jobs.verdict_store import VerdictStore, stamp
+from kraftcheck.traces.schema import TraceError
 
 
 def key(number: int) -> bytes:

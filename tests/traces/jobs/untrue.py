@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kraftcheck.traces.jobs import judge
 from tla_utils import StepReport, StepTable, StepVerdict, steps as tla_steps
 from tla_utils.runner import ModuleText
-from traces.jobs import judge
 
 
 def judge_as_predecessor(monkeypatch: pytest.MonkeyPatch, every: int, at: int) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from traces.observed import answers, marks, views
-from traces.observed.answers import Answer
-from traces.observed.cluster import _asked_of_views
-from traces.observed.logs import Replica
-from traces.observed.marks import Acked
-from traces.observed.records import ObservedError, Record
+from kraftcheck.traces.observed import answers, marks, views
+from kraftcheck.traces.observed.answers import Answer
+from kraftcheck.traces.observed.cluster import _asked_of_views
+from kraftcheck.traces.observed.logs import Replica
+from kraftcheck.traces.observed.marks import Acked
+from kraftcheck.traces.observed.records import ObservedError, Record
 
 KEY = "t-0"
 

@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.partition.messages import Partition
-from reference.partition.rules import PartitionRules
-from traces.observed import blocks, controller
-from traces.observed.blocks import broker_event
-from traces.observed.controller import Report, judge
-from traces.observed.records import NAME, ObservedError, Record, read
+from kraftcheck.reference.partition.messages import Partition
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.traces.observed import blocks, controller
+from kraftcheck.traces.observed.blocks import broker_event
+from kraftcheck.traces.observed.controller import Report, judge
+from kraftcheck.traces.observed.records import NAME, ObservedError, Record, read
 
 BUSY = Path(__file__).parent / "data" / "busy.metadata.jsonl.gz"
 BACK = BUSY.with_name("back.metadata.jsonl.gz")

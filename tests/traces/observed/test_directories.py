@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
+from kraftcheck.traces.observed.controller import judge
+from kraftcheck.traces.observed.records import Record
 from tests.traces.observed.test_moves import record
-from traces.observed.controller import judge
-from traces.observed.records import Record
 
 PARTITION: Final = {"topicId": "T", "partitionId": 0}
 CHANGE: Final = "PARTITION_CHANGE_RECORD"

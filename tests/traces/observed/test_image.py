@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from traces.observed.image import Image, changed
+from kraftcheck.traces.observed.image import Image, changed
 
 EMPTY: dict[str, Any] = {"leaderEpoch": 0, "partitionEpoch": 0, "replicas": [1, 2, 3]}
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from live import datalog
-from traces.observed.logs import Replica, judge, read
-from traces.observed.records import ObservedError
+from kraftcheck.live import datalog
+from kraftcheck.traces.observed.logs import Replica, judge, read
+from kraftcheck.traces.observed.records import ObservedError
 
 WHOLE = [(0, 0, "a"), (1, 0, "b"), (2, 2, "c"), (3, 3, "d")]
 CACHE = [(0, 0), (1, 2), (2, 2), (3, 3)]

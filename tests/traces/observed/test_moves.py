@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from traces.observed.controller import judge
-from traces.observed.records import Record
+from kraftcheck.traces.observed.controller import judge
+from kraftcheck.traces.observed.records import Record
 
 TOPIC: Final = {"topicId": "T", "partitionId": 0}
 

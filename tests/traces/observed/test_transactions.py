@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from live import txnlog as written
-from live.cluster import ClusterError
-from traces.observed import transaction_answers, transactions, txnlog, txnrows, views
-from traces.observed.answers import Answer
-from traces.observed.logs import Replica
-from traces.observed.records import ObservedError, Record
-from traces.observed.txnlog import Row
+from kraftcheck.live import txnlog as written
+from kraftcheck.live.cluster import ClusterError
+from kraftcheck.traces.observed import transaction_answers, transactions, txnlog, txnrows, views
+from kraftcheck.traces.observed.answers import Answer
+from kraftcheck.traces.observed.logs import Replica
+from kraftcheck.traces.observed.records import ObservedError, Record
+from kraftcheck.traces.observed.txnlog import Row
 
 KEY, ID = "t-0", "p"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from traces.observed.controller import judge
-from traces.observed.records import NAME, Record, read
+from kraftcheck.traces.observed.controller import judge
+from kraftcheck.traces.observed.records import NAME, Record, read
 
 RECORDED = Path(__file__).with_name("data") / "changing.metadata.jsonl.gz"
 

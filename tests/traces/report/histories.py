@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from traces.checkers.verdict import HOLDS, VIOLATED, Certificate
-from traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
-from traces.report.judged import Anomaly, Judged, Object, Staleness
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED, Certificate
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
+from kraftcheck.traces.report.judged import Anomaly, Judged, Object, Staleness
 
 KEY = "orders-0"
 

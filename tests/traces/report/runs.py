@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces.report.run import Arrow, Lane, Picture, Step
+from kraftcheck.traces.report.run import Arrow, Lane, Picture, Step
 
 
 def run_of(steps: int, lanes: int = 3, marked: int | None = None) -> Picture:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kraftcheck.traces.report.campaign import render_campaign
 from tests.traces.report.browser import WIDTHS, in_a_browser, laid_out
 from tests.traces.report.test_campaign_report import configuration, findings
-from traces.report.campaign import render_campaign
 
 pytestmark = in_a_browser
 

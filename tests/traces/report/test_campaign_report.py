@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from traces.report.campaign import render_campaign
-from traces.report.comparison import compare
-from traces.report.evidence import ReportError
-from traces.report.figures import curves, histogram, quantity
-from traces.report.graphs import GRAPHS, document, read_graphs
-from traces.sealed import sealed
+from kraftcheck.traces.report.campaign import render_campaign
+from kraftcheck.traces.report.comparison import compare
+from kraftcheck.traces.report.evidence import ReportError
+from kraftcheck.traces.report.figures import curves, histogram, quantity
+from kraftcheck.traces.report.graphs import GRAPHS, document, read_graphs
+from kraftcheck.traces.sealed import sealed
 
 EVIL = '<script>alert("x")</script>'
 

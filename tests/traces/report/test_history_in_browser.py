@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.traces.report.history import render
 from tests.traces.report.browser import PAPER, WIDTHS, in_a_browser, laid_out, run
 from tests.traces.report.histories import (
     divergent,
@@ -19,7 +20,6 @@ from tests.traces.report.histories import (
     register_history,
     stale,
 )
-from traces.report.history import render
 
 pytestmark = in_a_browser
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
+from kraftcheck.traces.report.history_incident import GRAIN, LONGEST_GAPS, incident
+from kraftcheck.traces.report.judged import Judged
 from tests.traces.report.histories import KEY
-from traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
-from traces.report.history_incident import GRAIN, LONGEST_GAPS, incident
-from traces.report.judged import Judged
 
 SECOND = 10**9
 MS = 10**6
@@ -121,7 +121,7 @@ def test_points_on_one_another_are_drawn_once() -> None:
 
 
 def test_the_page_shows_it_in_place_of_the_first_operations() -> None:
-    from traces.report.history import render
+    from kraftcheck.traces.report.history import render
 
     judged = Judged(file="h", format="jepsen", model="partition-log", verdict="holds", unit="ns")
     page = render(history(silenced(5, 8), fault(5, 12)), judged)

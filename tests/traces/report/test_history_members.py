@@ -9,11 +9,11 @@ import pytest
 
 from kraftcheck.check.judge import judge_file
 from kraftcheck.check.options import Options
+from kraftcheck.traces.formats import detect
+from kraftcheck.traces.history import History
+from kraftcheck.traces.report.history import render
+from kraftcheck.traces.report.history_members import BARS_MAX, Ownership, ownership
 from tests.traces.checkers.test_groups import BAD, GOOD, Told, begun
-from traces.formats import detect
-from traces.history import History
-from traces.report.history import render
-from traces.report.history_members import BARS_MAX, Ownership, ownership
 
 
 def drawn(told: Told, path: Path) -> tuple[History, Ownership | None]:

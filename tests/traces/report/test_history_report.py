@@ -15,6 +15,15 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
+from kraftcheck.traces.history import INDETERMINATE, Annotation, History, Operation
+from kraftcheck.traces.report import history_words as words
+from kraftcheck.traces.report.history import EXAMPLES_MAX, OBJECTS_MAX, meaning, render
+from kraftcheck.traces.report.history_choice import OPERATIONS_MAX, PROCESSES_MAX, choice, until
+from kraftcheck.traces.report.history_order import OFFSETS_MAX, ROWS_MAX, orders
+from kraftcheck.traces.report.history_staleness import lags
+from kraftcheck.traces.report.history_timeline import LEFT, WIDTH, timeline
+from kraftcheck.traces.report.judged import Anomaly, Judged, Object, Staleness
 from tests.traces.report.histories import (
     KEY,
     divergent,
@@ -23,15 +32,6 @@ from tests.traces.report.histories import (
     register_history,
     stale,
 )
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
-from traces.history import INDETERMINATE, Annotation, History, Operation
-from traces.report import history_words as words
-from traces.report.history import EXAMPLES_MAX, OBJECTS_MAX, meaning, render
-from traces.report.history_choice import OPERATIONS_MAX, PROCESSES_MAX, choice, until
-from traces.report.history_order import OFFSETS_MAX, ROWS_MAX, orders
-from traces.report.history_staleness import lags
-from traces.report.history_timeline import LEFT, WIDTH, timeline
-from traces.report.judged import Anomaly, Judged, Object, Staleness
 
 VOID = {"meta", "br", "link", "img"}
 

@@ -10,17 +10,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.quorum.protocol import VOTER
-from traces.report.evidence import (
+from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.traces.report.evidence import (
     ReportError,
     patterns_of,
     places_of,
     read_evidence,
 )
-from traces.report.figures import Bar, steps_curve
-from traces.report.page import FAULTS, _coverage, write_report
-from traces.schema import STATISTICS
-from traces.sealed import sealed
+from kraftcheck.traces.report.figures import Bar, steps_curve
+from kraftcheck.traces.report.page import FAULTS, _coverage, write_report
+from kraftcheck.traces.schema import STATISTICS
+from kraftcheck.traces.sealed import sealed
 
 
 def summary(**changes: Any) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.traces.report.run import render
 from tests.traces.report.browser import in_a_browser, run
 from tests.traces.report.runs import run_of
-from traces.report.run import render
 
 pytestmark = in_a_browser
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.traces.report.run import AFTER, STEPS_MAX, Arrow, render
 from tests.traces.report.runs import run_of
-from traces.report.run import AFTER, STEPS_MAX, Arrow, render
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&\N{RIGHT-TO-LEFT OVERRIDE}"
 

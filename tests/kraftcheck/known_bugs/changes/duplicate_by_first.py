@@ -6,10 +6,10 @@ the log, where the broker has the first of them only.
 
 from __future__ import annotations
 
-from reference.partition.log import UNDEFINED, state_of
-from reference.partition.messages import ProduceRequest
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow
+from kraftcheck.reference.partition.log import UNDEFINED, state_of
+from kraftcheck.reference.partition.messages import ProduceRequest
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow
 
 
 class DuplicateByFirst(PartitionRules):

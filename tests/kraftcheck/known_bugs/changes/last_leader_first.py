@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.partition.messages import NOBODY, Partition
-from reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.messages import NOBODY, Partition
+from kraftcheck.reference.partition.rules import PartitionRules
 
 
 class LastLeaderFirst(PartitionRules):

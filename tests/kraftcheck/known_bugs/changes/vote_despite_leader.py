@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference.quorum.messages import VoteRequest
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, Row
+from kraftcheck.reference.quorum.messages import VoteRequest
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, Row
 
 
 class VoteDespiteLeader(QuorumRules):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from two_phase.protocol import Coordinator, Decided, TwoPhaseRules
 
-from reference.bugs.bug import NO_CLIENT, declared
+from kraftcheck.reference.bugs.bug import NO_CLIENT, declared
 
 
 class T01ForgottenDecision(TwoPhaseRules):

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from reference.cluster.others import misinformed
-from reference.moving.handlers import MovingController
-from reference.moving.messages import OtherPartitions
-from reference.moving.rules import MovingRules
-from reference.moving.types import (
+from kraftcheck.reference.cluster.others import misinformed
+from kraftcheck.reference.moving.handlers import MovingController
+from kraftcheck.reference.moving.messages import OtherPartitions
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.types import (
     Constants,
     MovingBrokerRow,
     MovingControllerRow,
@@ -23,15 +23,15 @@ from reference.moving.types import (
     is_there,
     was_deleted,
 )
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.rules import PartitionRules
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_part, simulate_run
-from reference.runner.scenarios import family, protocols_under
-from reference.sim.choices import SeededChooser
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
+from kraftcheck.reference.runner.scenarios import family, protocols_under
+from kraftcheck.reference.sim.choices import SeededChooser
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED
 
 TOPICS = {"topic_changes": 4}
 BROKERS = {"shutdowns": 6, "unregistrations": 2}
@@ -179,7 +179,7 @@ def test_what_a_controller_is_told_of_others_that_is_not_so_is_found(
 ) -> None:
     part = Part(simulate_part("cluster", 7, 0, 8, options={"shutdowns": 6}))
     assert check_runs(part) == []
-    monkeypatch.setattr("reference.cluster.others._holds_back", lambda *_: False)
+    monkeypatch.setattr("kraftcheck.reference.cluster.others._holds_back", lambda *_: False)
     found = {each.check: each.explanation for each in check_runs(part)}
     assert "it is told that others hold back broker" in found["Committed"]
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from reference.cluster.sim.controllers import REPLAY_AGREES
-from reference.cluster.sim.options import SHAPES, draw
-from reference.cluster.sim.scenario import CLUSTER
-from reference.partition.messages import CONTROLLER
-from reference.partition.replay import replay
-from reference.partition.sim import machine
-from reference.partition.types import initial_controller
-from reference.protocols import parts_of
-from reference.runner.narrate import narrate
-from reference.runner.run import forget, simulate_part, simulate_run
-from reference.sim.choices import SeededChooser
-from traces.schema import PROGRESSED, STOPPED, PartTables
+from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES
+from kraftcheck.reference.cluster.sim.options import SHAPES, draw
+from kraftcheck.reference.cluster.sim.scenario import CLUSTER
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.replay import replay
+from kraftcheck.reference.partition.sim import machine
+from kraftcheck.reference.partition.types import initial_controller
+from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import forget, simulate_part, simulate_run
+from kraftcheck.reference.sim.choices import SeededChooser
+from kraftcheck.traces.schema import PROGRESSED, STOPPED, PartTables
 
 RUNS = 60
 

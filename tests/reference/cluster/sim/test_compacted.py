@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from reference.cluster.sim.compacted import CompactedReplicas
-from reference.compaction.messages import CopyBatches
-from reference.compaction.sometimes import sometimes
-from reference.runner.narrate import narrate
-from reference.runner.run import simulate_part, simulate_run
-from reference.sim.plain import PlainSimulation
-from traces.jobs.checks import Finding, check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED, STOPPED
+from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
+from kraftcheck.reference.compaction.messages import CopyBatches
+from kraftcheck.reference.compaction.sometimes import sometimes
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import simulate_part, simulate_run
+from kraftcheck.reference.sim.plain import PlainSimulation
+from kraftcheck.traces.jobs.checks import Finding, check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
 BUGS = {
     "Z195": {"KeptIsReplayed", "LoadedIsReplayed"},

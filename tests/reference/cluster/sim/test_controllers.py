@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
-from reference.cluster.sim.decisions import Decision
+from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
+from kraftcheck.reference.cluster.sim.decisions import Decision
 
 ROW, SENT = object(), ("records",)
 

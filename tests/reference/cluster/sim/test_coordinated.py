@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from reference.cluster.sim.coordinated import Coordinators
-from reference.kit.tail_log import with_committed, with_found
-from reference.runner.narrate import narrate
-from reference.runner.run import simulate_part, simulate_run
-from reference.transactions import coordinator
-from reference.transactions.messages import Tail, TxnRecord
-from reference.transactions.types import INITIAL_RECORD, TailLog
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED, STOPPED, PartTables
+from kraftcheck.reference.cluster.sim.coordinated import Coordinators
+from kraftcheck.reference.kit.tail_log import with_committed, with_found
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import simulate_part, simulate_run
+from kraftcheck.reference.transactions import coordinator
+from kraftcheck.reference.transactions.messages import Tail, TxnRecord
+from kraftcheck.reference.transactions.types import INITIAL_RECORD, TailLog
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED, STOPPED, PartTables
 
 RUNS = 6
 ELECTED = {

@@ -10,25 +10,25 @@ from typing import Any
 import pytest
 
 from kraftcheck.conform import known_bug
-from reference.bugs.catalog import OutOfScope
-from reference.directories.handlers import DirectoryBrokers, DirectoryController
-from reference.directories.sim.machine import DirectoryMachine
-from reference.directories.types import (
+from kraftcheck.reference.bugs.catalog import OutOfScope
+from kraftcheck.reference.directories.handlers import DirectoryBrokers, DirectoryController
+from kraftcheck.reference.directories.sim.machine import DirectoryMachine
+from kraftcheck.reference.directories.types import (
     Constants,
     DirectoryBrokerRow,
     DirectoryControllerRow,
     is_offline,
 )
-from reference.moving.handlers import MovingController
-from reference.moving.sim.machine import MovingMachine
-from reference.protocols import protocol_of
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_part, simulate_run
-from reference.runner.scenarios import family, protocols_under
-from reference.sim.choices import SeededChooser
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED
+from kraftcheck.reference.moving.handlers import MovingController
+from kraftcheck.reference.moving.sim.machine import MovingMachine
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
+from kraftcheck.reference.runner.scenarios import family, protocols_under
+from kraftcheck.reference.sim.choices import SeededChooser
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED
 
 FAILING = {"directories": 2, "directory_failures": 6}
 MOVING = {**FAILING, "reassignments": 6}

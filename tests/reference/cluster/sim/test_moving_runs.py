@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from kraftcheck.conform import known_bug
-from reference.bugs.catalog import OutOfScope
-from reference.moving.handlers import MovingBrokers
-from reference.moving.rules import MovingRules
-from reference.moving.types import Constants, MovingBrokerRow, MovingControllerRow
-from reference.protocols import protocol_of
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_part, simulate_run
-from reference.runner.scenarios import family, protocols_under
-from reference.sim.choices import SeededChooser
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED
+from kraftcheck.reference.bugs.catalog import OutOfScope
+from kraftcheck.reference.moving.handlers import MovingBrokers
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.types import Constants, MovingBrokerRow, MovingControllerRow
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
+from kraftcheck.reference.runner.scenarios import family, protocols_under
+from kraftcheck.reference.sim.choices import SeededChooser
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED
 
 MOVING = {"reassignments": 6}
 CHANGING = {
@@ -143,7 +143,7 @@ def test_who_was_no_replica_for_a_while_may_lack_what_a_deposed_leader_calls_com
     """As long as that leader has not read it. WeakIsr of a partition would take it for a loss."""
     assert run_of(4).result.violations == []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reference.moving.properties._left_since", lambda *_: False)
+        patch.setattr("kraftcheck.reference.moving.properties._left_since", lambda *_: False)
         found = simulate_part("cluster", 7, 4, 1, options=MOVING, memo=False)
     (violations,) = found.tables["runs"]["violations"].to_pylist()
     assert [each["invariant"] for each in violations] == ["WeakIsr"]

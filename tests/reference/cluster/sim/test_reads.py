@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.cluster.sim.past import READS_COMMITTED, Past
-from reference.moving.messages import ListReassignmentsResponse, PartitionRecord
-from reference.moving.rules import MovingRules
-from reference.moving.types import Constants, initial_moving_controller
-from reference.partition.messages import CLIENTS, CONTROLLER, DEPOSED
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_part, simulate_run
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED
+from kraftcheck.reference.cluster.sim.past import READS_COMMITTED, Past
+from kraftcheck.reference.moving.messages import ListReassignmentsResponse, PartitionRecord
+from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.types import Constants, initial_moving_controller
+from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER, DEPOSED
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED
 
 READS = {"reads": 40, "reassignments": 8, "quorum_partitions": 6, "topic_partitions": 1}
 READ = "HandleListReassignments"

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 import z3
 from msgspec.structs import replace
 
-from reference.partition.broker import BROKER_HANDLERS
-from reference.partition.controller import CONTROLLER_HANDLERS
-from reference.partition.log import UNDEFINED, EpochEnd, end_offset_for
-from reference.partition.messages import (
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS
+from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
+from kraftcheck.reference.partition.log import UNDEFINED, EpochEnd, end_offset_for
+from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     NO_REQUEST,
@@ -49,7 +49,7 @@ from reference.partition.messages import (
     SendReplicaFetch,
     SessionTimeout,
 )
-from reference.partition.proof.relation import (
+from kraftcheck.reference.partition.proof.relation import (
     ANSWERS,
     MIN_ISR,
     Case,
@@ -66,16 +66,16 @@ from reference.partition.proof.relation import (
     fetched_symbol,
     partition_symbol,
 )
-from reference.partition.proof.symbols import (
+from kraftcheck.reference.partition.proof.symbols import (
     BrokerSet,
     MemberSet,
     PrefixLog,
     Records,
     members_of,
 )
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow, ControllerRow, Image, PartitionConstants
-from reference.proofs.symbolic import Choice, Number, Truth
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow, ControllerRow, Image, PartitionConstants
+from kraftcheck.reference.proofs.symbolic import Choice, Number, Truth
 from tests.reference.proofs.local_steps import Comparison, LocalStep
 
 OPEN: Final[Mapping[type, tuple[str, ...]]] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference.partition.proof.actions import ACTIONS
-from reference.partition.rules import PartitionRules
-from reference.partition.types import BrokerRow, PartitionConstants
+from kraftcheck.reference.partition.proof.actions import ACTIONS
+from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants
 from tests.reference.partition.proof.drift import PartitionRelation
 from tests.reference.proofs.graphs import local_steps
 from tests.reference.proofs.local_steps import Compared, LocalStep, differences

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import z3
 
-from reference.bugs.catalog import bug
-from reference.partition.broker import BROKER_HANDLERS
-from reference.partition.controller import CONTROLLER_HANDLERS
-from reference.partition.proof import electable, proof as partition_proof
-from reference.partition.proof.actions import ACTIONS
-from reference.partition.proof.proof import (
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS
+from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
+from kraftcheck.reference.partition.proof import electable, proof as partition_proof
+from kraftcheck.reference.partition.proof.actions import ACTIONS
+from kraftcheck.reference.partition.proof.proof import (
     PROPERTIES,
     discharge_partition,
     partition_obligations,
 )
-from reference.proofs.obligations import IMPLIES
+from kraftcheck.reference.proofs.obligations import IMPLIES
 
 # What the composition of docs/proofs.md does not have, or has as a part of another action.
 LEFT_OUT = {

@@ -8,36 +8,36 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.partition.messages import CONTROLLER
-from reference.partition.sim import beginnings as read, begun
-from reference.partition.sim.beginnings import (
+from kraftcheck.reference.partition.messages import CONTROLLER
+from kraftcheck.reference.partition.sim import beginnings as read, begun
+from kraftcheck.reference.partition.sim.beginnings import (
     BEGINNINGS,
     COUNTEREXAMPLES,
     WALKS,
     beginnings,
     walks,
 )
-from reference.partition.sim.begun import BegunSimulation
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.options import PartitionOptions, promise_of
-from reference.partition.sim.scenario import PARTITION
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.runner.run import simulate_genomes, simulate_run
-from reference.sim.begun import Beginning, Mail
-from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser
-from reference.sim.genomes import Genome
-from reference.sim.interning import KnownInput
-from reference.sim.recorder import Recorder
-from reference.steered.scripts import Script, read as read_script
+from kraftcheck.reference.partition.sim.begun import BegunSimulation
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
+from kraftcheck.reference.partition.sim.options import PartitionOptions, promise_of
+from kraftcheck.reference.partition.sim.scenario import PARTITION
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.runner.run import simulate_genomes, simulate_run
+from kraftcheck.reference.sim.begun import Beginning, Mail
+from kraftcheck.reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser
+from kraftcheck.reference.sim.genomes import Genome
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.scripts import Script, read as read_script
+from kraftcheck.traces.checkers.arrow import from_arrow
+from kraftcheck.traces.checkers.assessment import assess
+from kraftcheck.traces.checkers.verdict import HOLDS
+from kraftcheck.traces.counterexamples.moves import make
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED
 from tests.stateful import shown_by_tlc
 from tests.stateful.beginnings import KEPT
-from traces.checkers.arrow import from_arrow
-from traces.checkers.assessment import assess
-from traces.checkers.verdict import HOLDS
-from traces.counterexamples.moves import make
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED
 
 
 def script_of(name: str) -> Script:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from reference.partition import invariants
-from reference.partition.sim import machine, outlooks
-from reference.partition.types import BrokerRow
-from reference.runner.run import forget, simulate_part
-from traces.jobs.plan import read_file
+from kraftcheck.reference.partition import invariants
+from kraftcheck.reference.partition.sim import machine, outlooks
+from kraftcheck.reference.partition.types import BrokerRow
+from kraftcheck.reference.runner.run import forget, simulate_part
+from kraftcheck.traces.jobs.plan import read_file
 
 RUNS = 15
 BUGS = ("Z26", "Z37", "Z58")

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from reference.clients.promises import Level
-from reference.partition.invariants import PARTITION_INVARIANT_NAMES
-from reference.partition.protocol import BROKER, CONTROLLER_KIND
-from reference.partition.sim.options import KINDS, OPTIONS, PartitionOptions, promise_of
-from reference.partition.sim.scenario import PARTITION
-from reference.partition.sim.world import UNPROMISED
-from reference.runner.narrate import narrate
-from reference.runner.run import simulate_part, simulate_run
-from reference.sim.choices import RecordingChooser, SeededChooser
-from reference.sim.network import FATES
-from traces.checkers.arrow import from_arrow
-from traces.checkers.assessment import Assessment, assess
-from traces.checkers.verdict import HOLDS
-from traces.schema import PROGRESSED, STOPPED, PartTables
+from kraftcheck.reference.clients.promises import Level
+from kraftcheck.reference.partition.invariants import PARTITION_INVARIANT_NAMES
+from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
+from kraftcheck.reference.partition.sim.options import KINDS, OPTIONS, PartitionOptions, promise_of
+from kraftcheck.reference.partition.sim.scenario import PARTITION
+from kraftcheck.reference.partition.sim.world import UNPROMISED
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import simulate_part, simulate_run
+from kraftcheck.reference.sim.choices import RecordingChooser, SeededChooser
+from kraftcheck.reference.sim.network import FATES
+from kraftcheck.traces.checkers.arrow import from_arrow
+from kraftcheck.traces.checkers.assessment import Assessment, assess
+from kraftcheck.traces.checkers.verdict import HOLDS
+from kraftcheck.traces.schema import PROGRESSED, STOPPED, PartTables
 
 RUNS = 250
 

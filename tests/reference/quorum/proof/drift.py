@@ -25,10 +25,16 @@ from typing import Any, Final, NamedTuple
 
 import z3
 
-from reference.kit.log import EpochCache, cache_of, end_offset_for_epoch
-from reference.proofs.symbolic import Cache, Log, Number, term_of
-from reference.quorum.messages import MESSAGES, Append, FetchMaxWait, FetchResponse, RequestTimeout
-from reference.quorum.proof.branches import (
+from kraftcheck.reference.kit.log import EpochCache, cache_of, end_offset_for_epoch
+from kraftcheck.reference.proofs.symbolic import Cache, Log, Number, term_of
+from kraftcheck.reference.quorum.messages import (
+    MESSAGES,
+    Append,
+    FetchMaxWait,
+    FetchResponse,
+    RequestTimeout,
+)
+from kraftcheck.reference.quorum.proof.branches import (
     AT,
     BEFORE,
     BRANCHES,
@@ -43,9 +49,16 @@ from reference.quorum.proof.branches import (
     won,
     written,
 )
-from reference.quorum.proof.relation import KIND_OF, Case, Logs, cases, sent_of, whole_log
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.quorum.proof.relation import (
+    KIND_OF,
+    Case,
+    Logs,
+    cases,
+    sent_of,
+    whole_log,
+)
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row
 from tests.reference.proofs.local_steps import Comparison, LocalStep
 
 _SUCCESSORS: Final = z3.Int("successors!1")

@@ -10,12 +10,19 @@ from typing import Any
 import pytest
 import z3
 
-from reference.kit import log as core_log
-from reference.kit.log import Entry, EpochEnd, cache_of
-from reference.proofs.symbolic import Cache, Number, paths, term_of
-from reference.quorum.proof import branches
-from reference.quorum.proof.branches import BRANCHES, END, EPOCH, WATCHED, Branch, Records
-from reference.quorum.types import NOBODY
+from kraftcheck.reference.kit import log as core_log
+from kraftcheck.reference.kit.log import Entry, EpochEnd, cache_of
+from kraftcheck.reference.proofs.symbolic import Cache, Number, paths, term_of
+from kraftcheck.reference.quorum.proof import branches
+from kraftcheck.reference.quorum.proof.branches import (
+    BRANCHES,
+    END,
+    EPOCH,
+    WATCHED,
+    Branch,
+    Records,
+)
+from kraftcheck.reference.quorum.types import NOBODY
 
 TREES = 5
 

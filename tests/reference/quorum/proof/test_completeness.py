@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import z3
 
-from reference.bugs.catalog import bug
-from reference.proofs.obligations import IMPLIES
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import VoteResponse
-from reference.quorum.proof import completeness, completeness_proof
-from reference.quorum.proof.branches import BRANCHES, END, EPOCH, WATCHED
-from reference.quorum.proof.completeness_proof import (
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.proofs.obligations import IMPLIES
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import VoteResponse
+from kraftcheck.reference.quorum.proof import completeness, completeness_proof
+from kraftcheck.reference.quorum.proof.branches import BRANCHES, END, EPOCH, WATCHED
+from kraftcheck.reference.quorum.proof.completeness_proof import (
     PREFIX,
     PROPERTIES,
     Known,
@@ -21,9 +21,9 @@ from reference.quorum.proof.completeness_proof import (
     discharge,
     obligations,
 )
-from reference.quorum.proof.relation import cases
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
+from kraftcheck.reference.quorum.proof.relation import cases
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants
 
 TWO, THREE = Constants((0, 1), 1), Constants((0, 1, 2), 1)
 QUICK = (

@@ -15,11 +15,11 @@ import pytest
 import z3
 from msgspec.structs import replace
 
-from reference.bugs.catalog import bug
-from reference.kit.log import Entry, end_offset
-from reference.proofs.symbolic import Cache, Number
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.messages import (
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.kit.log import Entry, end_offset
+from kraftcheck.reference.proofs.symbolic import Cache, Number
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochTimeout,
     Crash,
@@ -32,11 +32,11 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.proof import branches, completeness, election
-from reference.quorum.proof.branches import END, EPOCH, WATCHED, Branch, Records
-from reference.quorum.proof.completeness import STOOD, LogSystem, log_terms
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import NOBODY, Constants, Outcome, Row, initial_row
+from kraftcheck.reference.quorum.proof import branches, completeness, election
+from kraftcheck.reference.quorum.proof.branches import END, EPOCH, WATCHED, Branch, Records
+from kraftcheck.reference.quorum.proof.completeness import STOOD, LogSystem, log_terms
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import NOBODY, Constants, Outcome, Row, initial_row
 
 THREE = Constants((0, 1, 2), 1)
 SEEDS = (1, 4)

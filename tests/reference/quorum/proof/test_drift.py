@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from reference.kit.log import UNDEFINED
-from reference.proofs.symbolic import Number, fresh
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import FetchRequest, FetchResponse, VoteRequest
-from reference.quorum.proof.branches import BRANCHES, Branch, Records, slice_of
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Row
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.proofs.symbolic import Number, fresh
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import FetchRequest, FetchResponse, VoteRequest
+from kraftcheck.reference.quorum.proof.branches import BRANCHES, Branch, Records, slice_of
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Row
 from tests.reference.proofs.graphs import local_steps
 from tests.reference.proofs.local_steps import Compared, LocalStep, differences
 from tests.reference.quorum.proof.drift import ELECTIONS, IN_BRANCHES, Abstraction, QuorumRelation

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reference.bugs.catalog import bug
-from reference.proofs.obligations import IMPLIES
-from reference.quorum.handlers import HANDLERS
-from reference.quorum.messages import VoteRequest
-from reference.quorum.proof import election
-from reference.quorum.proof.election import discharge, obligations
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants, Row
+from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.proofs.obligations import IMPLIES
+from kraftcheck.reference.quorum.handlers import HANDLERS
+from kraftcheck.reference.quorum.messages import VoteRequest
+from kraftcheck.reference.quorum.proof import election
+from kraftcheck.reference.quorum.proof.election import discharge, obligations
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants, Row
 
 THREE = Constants((0, 1, 2), 1)
 

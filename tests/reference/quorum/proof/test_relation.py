@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from reference.kit import log
-from reference.quorum import handlers as quorum
-from reference.quorum.messages import ElectionTimeout
-from reference.quorum.proof.relation import abstract_logs, cases
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
+from kraftcheck.reference.kit import log
+from kraftcheck.reference.quorum import handlers as quorum
+from kraftcheck.reference.quorum.messages import ElectionTimeout
+from kraftcheck.reference.quorum.proof.relation import abstract_logs, cases
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.types import Constants
 
 TWO = Constants((0, 1), 1)
 

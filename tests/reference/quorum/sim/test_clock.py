@@ -7,19 +7,25 @@ from typing import Any
 
 import pytest
 
-from reference.quorum.messages import (
+from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
     ElectionTimeout,
     FetchTimeout,
     Input,
     RequestTimeout,
 )
-from reference.quorum.sim.clock import Clock, instruction
-from reference.quorum.sim.faults import Options
-from reference.quorum.timers import Arm, Cancel, OverrideFetchTimeout, Timeouts, TimerEffect
-from reference.sim.choices import SeededChooser
-from reference.sim.events import TIMER, Queue
-from reference.sim.interning import Interner
+from kraftcheck.reference.quorum.sim.clock import Clock, instruction
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.timers import (
+    Arm,
+    Cancel,
+    OverrideFetchTimeout,
+    Timeouts,
+    TimerEffect,
+)
+from kraftcheck.reference.sim.choices import SeededChooser
+from kraftcheck.reference.sim.events import TIMER, Queue
+from kraftcheck.reference.sim.interning import Interner
 
 TIMEOUTS = Timeouts()
 INTERN = Interner().input

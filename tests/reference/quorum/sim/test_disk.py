@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.kit.log import Entry
-from reference.quorum.sim.disk import Disk
-from reference.quorum.sim.faults import Options
-from reference.quorum.types import Constants, Row, initial_row
-from reference.sim.choices import SeededChooser
+from kraftcheck.reference.kit.log import Entry
+from kraftcheck.reference.quorum.sim.disk import Disk
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.types import Constants, Row, initial_row
+from kraftcheck.reference.sim.choices import SeededChooser
 
 ROW: Row = replace(
     initial_row(Constants((0, 1, 2), 2)),

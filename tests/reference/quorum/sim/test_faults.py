@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.quorum.messages import MESSAGES
-from reference.quorum.sim.faults import (
+from kraftcheck.reference.quorum.messages import MESSAGES
+from kraftcheck.reference.quorum.sim.faults import (
     KINDS,
     OFF,
     OPTIONS,
@@ -19,12 +19,12 @@ from reference.quorum.sim.faults import (
     Resignation,
     draw_episode,
 )
-from reference.quorum.sim.scenario import QUORUM
-from reference.runner.scenarios import SCENARIOS, scenario
-from reference.sim.choices import ReplayChooser, SeededChooser
-from reference.sim.network import Partition
-from reference.sim.options import options_json
-from reference.snapshots.sim.changes import OF_CHANGES
+from kraftcheck.reference.quorum.sim.scenario import QUORUM
+from kraftcheck.reference.runner.scenarios import SCENARIOS, scenario
+from kraftcheck.reference.sim.choices import ReplayChooser, SeededChooser
+from kraftcheck.reference.sim.network import Partition
+from kraftcheck.reference.sim.options import options_json
+from kraftcheck.reference.snapshots.sim.changes import OF_CHANGES
 
 PALETTES = QUORUM.palettes
 

@@ -6,11 +6,11 @@ from collections import defaultdict
 
 import pytest
 
-from reference.quorum.sim.workload import HOP_US
-from reference.quorum.types import Row
-from reference.runner.run import Run, simulate_run
-from reference.sim.operations import Operation
-from traces.schema import OPERATION, OPERATIONS, OUTCOMES
+from kraftcheck.reference.quorum.sim.workload import HOP_US
+from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.runner.run import Run, simulate_run
+from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.traces.schema import OPERATION, OPERATIONS, OUTCOMES
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from reference.cluster.sim.brokers import Brokers
-from reference.protocols import protocol_of
-from reference.runner.narrate import narrate
-from reference.runner.run import Run, simulate_part, simulate_run
-from reference.runner.scenarios import family
-from reference.sim.choices import SeededChooser
-from reference.snapshots.sim.changes import taken_by
-from traces.jobs.checks import check_runs
-from traces.jobs.columns import Part
-from traces.schema import PROGRESSED, STOPPED
+from kraftcheck.reference.cluster.sim.brokers import Brokers
+from kraftcheck.reference.protocols import protocol_of
+from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
+from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.reference.sim.choices import SeededChooser
+from kraftcheck.reference.snapshots.sim.changes import taken_by
+from kraftcheck.traces.jobs.checks import check_runs
+from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
 VOTERS = {"voters": 3, "voter_changes": 5, "observers": 1}
 ALL = {**VOTERS, "snapshots": 8, "brokers": 1, "state_machines": True}
@@ -127,7 +127,9 @@ def test_an_option_of_voters_moves_no_other_draw() -> None:
 
 def test_of_two_voters_the_leader_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Z164: nobody leads then, if it resigns too soon."""
-    monkeypatch.setattr("reference.snapshots.sim.administrator.leaves_nobody", lambda *asked: False)
+    monkeypatch.setattr(
+        "kraftcheck.reference.snapshots.sim.administrator.leaves_nobody", lambda *asked: False
+    )
     run = simulate_run("quorum", 3, 29, None, {"voter_changes": 4, "observers": 1})
     assert run.result.verdict == "no leader was elected"
 
