@@ -33,8 +33,8 @@ from typing import NoReturn
 
 import click
 
-from system.children import end_with_parent
-from system.commands import command
+from kraftcheck.osutil.children import end_with_parent
+from kraftcheck.osutil.commands import command
 
 HOLDS, VIOLATED, UNKNOWN, BAD_INPUT = 0, 1, 2, 3
 INTERRUPTED, TERMINATED = 130, 143
@@ -206,12 +206,12 @@ def _explained(error: Exception) -> int:
 _BAD_INPUT = {
     ("kraftcheck.exits", "BadInput"),
     ("tla_utils.errors", "ToolError"),
-    ("traces.schema", "TraceError"),
-    ("traces.history", "HistoryError"),
-    ("traces.report.evidence", "ReportError"),
-    ("reference.bugs.catalog", "UnknownBug"),
-    ("reference.protocols", "ProtocolError"),
-    ("reference.bugs.catalog", "OutOfScope"),
+    ("kraftcheck.traces.schema", "TraceError"),
+    ("kraftcheck.traces.history", "HistoryError"),
+    ("kraftcheck.traces.report.evidence", "ReportError"),
+    ("kraftcheck.reference.bugs.catalog", "UnknownBug"),
+    ("kraftcheck.reference.protocols", "ProtocolError"),
+    ("kraftcheck.reference.bugs.catalog", "OutOfScope"),
 }
 
 

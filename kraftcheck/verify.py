@@ -28,7 +28,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kraftcheck import artifacts, conform, exits, report, specs
+from kraftcheck import artifacts, conform, exits, report, spec_checks
 from kraftcheck.check.logs import judge_trace
 from kraftcheck.check.options import Options
 from kraftcheck.reference.runner.scenarios import FAMILIES
@@ -98,7 +98,7 @@ def verify(
     }
     # Its place in the summary, which is written to meanwhile; and what it says if this ends early.
     unchecked = artifacts.Part(
-        specs.PART, "unknown", 0.0, ["the small models were not all checked"]
+        spec_checks.PART, "unknown", 0.0, ["the small models were not all checked"]
     )
     artifacts.merge(out, unchecked)
     # One thread, in this order: conformance is of what simulation has recorded.
@@ -112,7 +112,7 @@ def verify(
         # Nobody who stops here waits for a stage to end; what it has started ends with us.
         beside.shutdown(wait=False, cancel_futures=True)
     assert job.checked is not None
-    specs.write(out, job.checked)
+    spec_checks.write(out, job.checked)
     path, verdict = report.make(out)
     summary = artifacts.read_json(out / artifacts.SUMMARY)
     code = exits.worst([*(stage.code for stage in stages), exits.code_of(verdict)])
@@ -146,7 +146,7 @@ class _Job:
         # There is one bar at a time: of the models, then of what is not done by then.
         self.inner = screen.without_results()
         self.inner.quiet = True
-        self.checked: specs.Checked | None = None
+        self.checked: spec_checks.Checked | None = None
 
     def stage(self, name: str, done: Callable[[], Stage]) -> Stage:
         """Tells of a stage, and of its end."""
@@ -158,15 +158,17 @@ class _Job:
         return stage
 
     def models(self) -> tuple[int, str]:
-        small = read_manifest(SPECS / "models.toml").select([], [specs.DEFAULT_TIER])
-        names = [model.name for model in specs.first_look(small, LOOKS)]
+        small = read_manifest(SPECS / "models.toml").select([], [spec_checks.DEFAULT_TIER])
+        names = [model.name for model in spec_checks.first_look(small, LOOKS)]
         shown = self.screen.without_results()
-        found = specs.checked(SPECS, names=names, jar=self.jar, keep=self.out / "tlc", screen=shown)
+        found = spec_checks.checked(
+            SPECS, names=names, jar=self.jar, keep=self.out / "tlc", screen=shown
+        )
         self.checked = found
         expected = sum(result.matches for result in found.results)
         left = len(small) - len(names)
         more = f"; {left} more: `spec check`" if left else ""
-        return specs.exit_code(found.results), (
+        return spec_checks.exit_code(found.results), (
             f"{expected} of {len(names)} models as expected{more}"
         )
 

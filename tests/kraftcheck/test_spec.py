@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from kraftcheck.specs import SPECS, first_look
+from kraftcheck.spec_checks import first_look
+from kraftcheck.specs import SPECS
 from tests.tla_utils.toyspecs import HEAD, MANIFEST, add, write, write_specs
 from tla_utils import Model, read_manifest
 

@@ -37,15 +37,43 @@ class Import(NamedTuple):
 
 Modules = Mapping[str, Path]
 
+# The rungs inside `kraftcheck`. The tables name them without it, so `kraftcheck.*` is the rest.
+BELOW = ("osutil", "reference", "traces", "specs", "live")
+
+
+def short(name: str) -> str:
+    """`kraftcheck.reference.kit` as the tables name it: `kraftcheck.reference.kit`."""
+    head, _, rest = name.partition(".")
+    return rest if head == "kraftcheck" and rest.split(".")[0] in BELOW else name
+
 
 def find_modules(root: Path, tops: tuple[str, ...]) -> dict[str, Path]:
-    """Dotted name to file, for every Python file below the named top folders."""
+    """Dotted name to file, for every Python file below the named top folders.
+
+    The links inside `kraftcheck` are not followed: their files are found in the folders at the top.
+    """
     modules = {}
+    links = [path for path in (root / "kraftcheck").glob("*") if path.is_symlink()]
     for top in tops:
         for path in sorted((root / top).rglob("*.py")):
+            if any(path.is_relative_to(link) for link in links):
+                continue
             parts = path.relative_to(root).with_suffix("").parts
-            modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+            modules[short(".".join(parts[:-1] if parts[-1] == "__init__" else parts))] = path
     return modules
+
+
+def by_folder(root: Path, tops: tuple[str, ...]) -> list[str]:
+    """Imports that name a rung without `kraftcheck`, as `file:line: what`.
+
+    In a checkout they would load a second copy of the module; in an installation, nothing.
+    """
+    return [
+        f"{path.relative_to(root)}:{line}: import kraftcheck.{target}"
+        for name, path in find_modules(root, tops).items()
+        for target, line in _targets(name, path, {})
+        if target.split(".")[0] in BELOW
+    ]
 
 
 def imports_of(name: str, path: Path, modules: Modules) -> list[Import]:
@@ -54,6 +82,10 @@ def imports_of(name: str, path: Path, modules: Modules) -> list[Import]:
     `from a.b import c` is an import of `a.b.c` where that is a module of ours, else of `a.b`. So a
     package that re-exports its modules is no cycle with them.
     """
+    return [Import(short(target), line) for target, line in _targets(name, path, modules)]
+
+
+def _targets(name: str, path: Path, modules: Modules) -> list[Import]:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = []
     for node in _statements(path.read_text(encoding="utf-8"), str(path)):
@@ -63,7 +95,7 @@ def imports_of(name: str, path: Path, modules: Modules) -> list[Import]:
             base = absolute(package, node)
             for alias in node.names:
                 full = f"{base}.{alias.name}"
-                found.append(Import(full if full in modules else base, node.lineno))
+                found.append(Import(full if short(full) in modules else base, node.lineno))
     return found
 
 

@@ -1,7 +1,8 @@
 """Who may import whom. The table below is the authority; the planted trees prove that it bites.
 
-The order of the table is the ladder: a package imports only what stands above it. Specs import
-nothing and are imported by nothing; they meet the Python side in files and in tests/conformance.
+The order of the table is the ladder: a package imports only what stands above it. Names are
+without `kraftcheck.` where a rung lies inside that package (`ladder.BELOW`). Specs import nothing
+and are imported by nothing; they meet the Python side in files and in tests/conformance.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.quality.ladder import ANY, Rule, cycles, find_modules, tops_of, violations, within
+from tests.quality.ladder import (
+    ANY,
+    Rule,
+    by_folder,
+    cycles,
+    find_modules,
+    tops_of,
+    violations,
+    within,
+)
 
 # Time, chance, disk and network are inputs of the protocol. `importlib` is here because it could
 # fetch any of the others by name.
@@ -62,10 +72,10 @@ def _world(upto: str, *ours: str) -> Rule:
 
 RULES = {
     # Files and children, for all: it loads nothing but the standard library.
-    "system.*": Rule(),
+    "osutil.*": Rule(),
     # The specifications as files of a package: where they lie, and nothing else.
     "specs": Rule(),
-    "tla_utils.*": Rule(ours=("system",), third_party=("networkx",)),
+    "tla_utils.*": Rule(ours=("osutil",), third_party=("networkx",)),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
@@ -104,7 +114,7 @@ RULES = {
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
             *("reference.quorum41", "reference.hosting", "reference.moving"),
             "reference.directories",
-            *("reference.compaction", "reference.cluster", "system"),
+            *("reference.compaction", "reference.cluster", "osutil"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -153,11 +163,11 @@ RULES = {
         third_party=("msgspec", "z3"),
     ),
     "traces": Rule(),
-    "traces.sealed.*": Rule(ours=("system",), third_party=("msgspec",)),
+    "traces.sealed.*": Rule(ours=("osutil",), third_party=("msgspec",)),
     "traces.lean.*": Rule(third_party=("pyarrow",)),
     "traces.schema.*": Rule(ours=("traces.lean",), third_party=("pyarrow",)),
     "traces.store.*": Rule(
-        ours=("system", "traces.schema", "traces.sealed"), third_party=("pyarrow", "msgspec")
+        ours=("osutil", "traces.schema", "traces.sealed"), third_party=("pyarrow", "msgspec")
     ),
     "traces.values.*": Rule(third_party=("msgspec",)),
     "traces.history.*": Rule(
@@ -168,7 +178,7 @@ RULES = {
     "traces.formats.*": Rule(
         # Of protocols, what they say of themselves.
         ours=(
-            *("system", "traces.schema", "traces.store", "traces.values", "traces.history"),
+            *("osutil", "traces.schema", "traces.store", "traces.values", "traces.history"),
             *("traces.rows", "reference.kit", "reference.protocols"),
         ),
         third_party=("pyarrow", "msgspec", "numpy"),
@@ -198,14 +208,14 @@ RULES = {
         ours=(
             *("traces.schema", "traces.store"),
             *("traces.history", "traces.formats", "traces.checkers"),
-            *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "system"),
+            *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
             *("traces.sealed", "specs"),
         ),
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
     ),
     # From what TLC found back to moves of the reference; how a protocol's models are read.
     "traces.counterexamples.*": Rule(
-        ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "system"),
+        ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
         third_party=("msgspec",),
     ),
     "reference.quorum.counterexamples.*": _pure("reference.quorum", *TOLD),
@@ -222,22 +232,22 @@ RULES = {
     ),
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(
-        ours=("traces.schema", "traces.jobs", *PROTOCOLS, "tla_utils", "system", "specs"),
+        ours=("traces.schema", "traces.jobs", *PROTOCOLS, "tla_utils", "osutil", "specs"),
         third_party=("msgspec",),
     ),
     # What a real cluster wrote, held against the rules of the reference.
     "traces.observed.*": Rule(
-        ours=("traces.schema", "traces.history", *PROTOCOLS, "system"), third_party=("msgspec",)
+        ours=("traces.schema", "traces.history", *PROTOCOLS, "osutil"), third_party=("msgspec",)
     ),
     # What brokers wrote: judged by what Kafka promises of it, without any protocol of ours.
     "traces.disks.*": Rule(
-        ours=("system", "reference.storage.batches"),
+        ours=("osutil", "reference.storage.batches"),
         third_party=("google_crc32c", "msgspec", "numpy"),
     ),
     "traces.cover.*": Rule(
         ours=(
             *("traces.schema", "traces.store", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),
-            *("traces.sealed", "system", "specs"),
+            *("traces.sealed", "osutil", "specs"),
         ),
         third_party=("pyarrow", "numpy", "msgspec", "networkx"),
     ),
@@ -246,18 +256,18 @@ RULES = {
     "traces.report.*": Rule(
         ours=(
             *(PROMISES, "traces.values", "traces.history", "traces.checkers.verdict"),
-            *("traces.sealed", "system"),
+            *("traces.sealed", "osutil"),
         ),
         third_party=("jinja2", "markupsafe", "msgspec"),
     ),
     # Real clusters share nothing with what they are held against.
-    "live.*": Rule(ours=("system",), third_party=("msgspec", "confluent_kafka", "kafka")),
+    "live.*": Rule(ours=("osutil",), third_party=("msgspec", "confluent_kafka", "kafka")),
     "experiments.*": Rule(
         ours=("live", *PROTOCOLS, *SIMS, "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka", "kafka"),
     ),
     "kraftcheck.*": Rule(
-        ours=("system", "specs", "tla_utils", "reference", "traces", "live"),
+        ours=("osutil", "specs", "tla_utils", "reference", "traces", "live"),
         third_party=(ANY,),
     ),
     # What a witness says, and with which bugs it is compared.
@@ -268,13 +278,13 @@ RULES = {
     # Runs before anything is installed.
     "tools.*": Rule(),
     "benchmarks.*": Rule(
-        ours=("system", "specs", "tla_utils", "reference", "traces", "kraftcheck", "live"),
+        ours=("osutil", "specs", "tla_utils", "reference", "traces", "kraftcheck", "live"),
         third_party=(ANY,),
     ),
     "tests.*": Rule(
         ours=(
             *("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks", "live"),
-            *("experiments", "system", "specs"),
+            *("experiments", "osutil", "specs"),
         ),
         third_party=(ANY,),
     ),
@@ -309,6 +319,10 @@ def test_no_module_imports_what_its_rule_refuses(repo_root: Path) -> None:
 
 def test_no_modules_import_each_other(repo_root: Path) -> None:
     assert cycles(repo_root, tops_of(RULES)) == []
+
+
+def test_no_module_imports_by_a_folder_of_the_checkout(repo_root: Path) -> None:
+    assert by_folder(repo_root, tops_of(RULES)) == []
 
 
 def test_the_modules_are_found(repo_root: Path) -> None:
@@ -390,6 +404,12 @@ def test_what_the_rules_allow_is_not_reported(tmp_path: Path) -> None:
         lines += [f"import {package}" for package in rule.ours]
         plant_package(tmp_path, key, "\n".join(lines) + "\n")
     assert violations(tmp_path, RULES) == []
+
+
+def test_an_import_by_a_folder_of_the_checkout_is_reported(tmp_path: Path) -> None:
+    plant(tmp_path, "reference.kit.log", "import kraftcheck.reference.quorum\nimport traces.rows\n")
+    found = ["reference/kit/log.py:2: import kraftcheck.traces.rows"]
+    assert by_folder(tmp_path, ("reference",)) == found
 
 
 # -- Planted cycles

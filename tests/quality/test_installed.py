@@ -56,9 +56,10 @@ def built(root: Path, work: Path) -> Path:
     """The wheel, made of the source distribution of the files that git tracks."""
     source, dist = work / "source", work / "dist"
     dist.mkdir()
-    for name in tidy.tracked_files(root):
+    links = [f"kraftcheck/{name}" for name in ("reference", "specs", "traces")]
+    for name in [*tidy.tracked_files(root), *links]:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / name, source / name)
+        shutil.copyfile(root / name, source / name, follow_symlinks=False)
     python = [sys.executable, "-I"]
     subprocess.run(
         [*python, "-c", BUILD_SDIST, str(dist)], cwd=source, check=True, capture_output=True
@@ -129,14 +130,29 @@ COMMANDS = (
 )
 
 
-def test_nothing_of_a_checkout_is_in_sight(installation: Installation, repo_root: Path) -> None:
+def test_an_installation_adds_two_names(installation: Installation) -> None:
+    (packages,) = installation.prefix.glob("lib/python3.*/site-packages")
+    found = {path.name for path in packages.iterdir() if path.is_dir()}
+    names = {name for name in found if not name.endswith(".dist-info") and name != "__pycache__"}
+    assert names == {"kraftcheck", "tla_utils"}
+    assert not any(path.is_symlink() for path in (packages / "kraftcheck").rglob("*"))
+
+
+def test_nothing_of_a_checkout_is_in_sight(installation: Installation) -> None:
     python = str(installation.prefix / "bin" / "python")
-    names = "kraftcheck, live, reference, specs, tla_utils, traces"
-    said = installation.run(python, "-c", f"import {names}\nfor m in ({names}): print(m.__file__)")
-    places = said.stdout.split()
-    assert len(places) == 6 and all(place.startswith(str(installation.prefix)) for place in places)
-    missing = installation.run(python, "-c", "import tests")
-    assert missing.returncode == 1 and "ModuleNotFoundError" in missing.stderr
+    names = (
+        "kraftcheck",
+        "kraftcheck.reference",
+        "kraftcheck.specs",
+        "kraftcheck.traces",
+        "tla_utils",
+    )
+    script = f"import {', '.join(names)}\nfor m in ({', '.join(names)}): print(m.__file__)"
+    places = installation.run(python, "-c", script).stdout.split()
+    assert len(places) == 5 and all(place.startswith(str(installation.prefix)) for place in places)
+    for name in ("tests", "reference", "traces"):
+        missing = installation.run(python, "-c", f"import {name}")
+        assert missing.returncode == 1 and "ModuleNotFoundError" in missing.stderr
 
 
 def test_the_verbs_work_anywhere(installation: Installation) -> None:

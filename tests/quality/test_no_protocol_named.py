@@ -18,7 +18,7 @@ NAMES = (
     *("quorum", "quorum41", "cluster", "commits", "classic", "snapshots", "reassignment"),
     *("hosting", "moving"),
 )
-TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
+TOPS = ("reference", "traces", "kraftcheck", "tla_utils")
 
 # The folders of protocols, and the places where they are listed.
 FOLDERS = (
@@ -33,6 +33,8 @@ OWN = (
     *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.serve"),
     # By protocol, what its models ask for (generated).
     "reference.sim.asked_by_models",
+    # Real clusters: the roles of their nodes, and the classes of Kafka in the host.
+    "live",
     # Who plays the peers of a node: of which protocols there are movers of their own.
     "kraftcheck.drive.peers",
     # Of which protocols Kafka's classes are driven, and whose schedules show a find.

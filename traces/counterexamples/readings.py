@@ -50,7 +50,7 @@ def asked_with_of(protocol: str) -> AskedWith | None:
 
 def module_of(protocol: str) -> ModuleType | None:
     """What a protocol of the kit says of how its models are read, if it does."""
-    folder = f"reference.{protocol}"
+    folder = f"kraftcheck.reference.{protocol}"
     module = f"{folder}.counterexamples"
     there = bool(protocol) and find_spec(folder) and find_spec(module)
     return import_module(module) if there else None

@@ -34,12 +34,13 @@ from kraftcheck.traces.jobs.protocols import constants_text
 from kraftcheck.traces.jobs.relevance import Relevance
 from kraftcheck.traces.jobs.verdict_store import stamp
 from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
-from tla_utils import Jar, Java, ToolError
+from tla_utils import Jar, Java, ToolError, settings
 from tla_utils.sources import source_digest
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+# The package. In a checkout a link leads here, which must not be resolved.
+ROOT: Final = Path(__file__).absolute().parents[2]
 MADE_BY: Final = (
-    *("reference/*/*.py", "reference/*/cover/*.py", "tla_utils/settings.py"),
+    *("reference/*/*.py", "reference/*/cover/*.py"),
     *("traces/jobs/relevance.py", "traces/jobs/step_frames.py", "traces/cover/charts.py"),
     *("traces/cover/matching.py", "traces/cover/plain.py"),
 )
@@ -254,6 +255,7 @@ def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
 @cache
 def _sources(specs: Path) -> str:
     digest = sha256(stamp(specs).encode())
-    for path in [path for each in MADE_BY for path in sorted(ROOT.glob(each))]:
+    made_by = [path for each in MADE_BY for path in sorted(ROOT.glob(each))]
+    for path in [*made_by, Path(settings.__file__)]:
         digest.update(path.name.encode() + read_bytes(path))
     return digest.hexdigest()

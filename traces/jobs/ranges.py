@@ -31,6 +31,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import tla_utils
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.protocols import KINDS, sources_of_others
 from kraftcheck.reference.runner.run import simulate_genomes, simulate_part
@@ -68,8 +69,9 @@ ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 LEARNED: Final = ("met", "genomes")
 """And those of a guided campaign, on which the next generations depend."""
 SIMULATES: Final = ("reference",)
-JUDGES: Final = ("system", "tla_utils", "traces/checkers", "traces/jobs")
-_ROOT: Final = Path(__file__).resolve().parents[2]
+JUDGES: Final = ("osutil", "traces/checkers", "traces/jobs")
+# The package. In a checkout a link leads here, which must not be resolved.
+_ROOT: Final = Path(__file__).absolute().parents[2]
 NOTED: Final = 20
 """So many violations are told in a receipt; all are counted."""
 
@@ -164,7 +166,8 @@ def _simulates() -> list[Path]:
 @cache
 def code_digest(specs: Path) -> str:
     """sha256 over whatever judges a range: our sources, and the specs that say what a step is."""
-    ours = [path for top in JUDGES for path in (_ROOT / top).rglob("*.py")]
+    tops = [*(_ROOT / top for top in JUDGES), Path(tla_utils.__file__).parent]
+    ours = [path for top in tops for path in top.rglob("*.py")]
     ours += [*_simulates(), *(_ROOT / "traces").glob("*.py")]
     folders = {folder for kind in KINDS for folder in libraries(kind, specs)}
     modules = [path for folder in folders for path in folder.glob("*.tla")]

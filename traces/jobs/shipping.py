@@ -15,14 +15,19 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import tla_utils
 from kraftcheck.osutil.files import read_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PACKAGES: Final = ("reference", "specs", "system", "tla_utils", "traces")
-"""All that a worker imports."""
-_ROOT: Final = Path(__file__).resolve().parents[2]
+# The package. In a checkout a link leads here, which must not be resolved.
+_OURS: Final = Path(__file__).absolute().parents[2]
+PACKAGES: Final = {
+    **{f"kraftcheck/{each}": _OURS / each for each in ("osutil", "reference", "specs", "traces")},
+    "tla_utils": Path(tla_utils.__file__).parent,
+}
+"""The folders that a worker imports from, by their path in the archive."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The oldest time that a zip file can say."""
 
@@ -38,9 +43,14 @@ def ship(session: SparkSession) -> None:
 def pack(path: Path) -> Path:
     """Writes the archive to `path`."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in PACKAGES:
-            for source in sorted((_ROOT / package).rglob("*.py")):
-                entry = zipfile.ZipInfo(source.relative_to(_ROOT).as_posix(), _EPOCH)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, read_bytes(source))
+        _write(archive, "kraftcheck/__init__.py", _OURS / "__init__.py")
+        for name, folder in PACKAGES.items():
+            for source in sorted(folder.rglob("*.py")):
+                _write(archive, f"{name}/{source.relative_to(folder).as_posix()}", source)
     return path
+
+
+def _write(archive: zipfile.ZipFile, name: str, source: Path) -> None:
+    entry = zipfile.ZipInfo(name, _EPOCH)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, read_bytes(source))

@@ -248,8 +248,7 @@ def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Pat
 
 
 def program(name: str) -> str:
-    """`java`, as `kraftcheck.osutil.java` finds it, or the `javac` of JAVA_HOME or else of the
-    PATH.
+    """`java` as `kraftcheck.osutil.java` finds it, or the `javac` of JAVA_HOME or else of PATH.
 
     Raises ArtifactError: there is none.
     """
