@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, get_args
 
-from kraftcheck.reference.kit.fields import Node, SetOf
+from kraftcheck.reference.kit.fields import AtLeastOne, Node, SetOf
 from kraftcheck.reference.kit.messages import Tagged
 
 
@@ -122,6 +122,12 @@ class DeleteTopic(Tagged, frozen=True):
     """R12."""
 
 
+class ChangeMinIsr(Tagged, frozen=True):
+    """R24. An administrator sets min.insync.replicas of the topic."""
+
+    min_isr: AtLeastOne
+
+
 class MetadataUpdate(Tagged, frozen=True):
     """P2. The broker that leads applies all that it has not heard of the partition."""
 
@@ -165,6 +171,7 @@ Input: TypeAlias = (
     | PlaceTopic
     | PlacePartition
     | DeleteTopic
+    | ChangeMinIsr
     | MetadataUpdate
     | Produce
     | ReplicaFetch

@@ -130,6 +130,7 @@ R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
 R_RACKS = "reassignment-racks"
 R_NOTES = "reassignment-notes"
+R_MIN_ISR = "reassignment-min-isr-set"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
@@ -397,6 +398,7 @@ TABLES = (
             Forced("CompletesReassignment", "partition, isr, minIsr", "FALSE", R_TWO),
             Forced("CancelRefused", "partition", '"NO_REASSIGNMENT_IN_PROGRESS"', R_TWO),
             Forced("EffectiveMinIsr", "row", "1", R_TWO),
+            Forced("ClearsEligible", "partition", "FALSE", R_MIN_ISR),
             Forced("EligibleAfter", "partition, replicas, isr, unclean, minIsr", "{}", R_TWO),
             Forced("LastLeader", "old, new", "Nobody", R_TWO),
             Forced("LastKnownAfter", "old, new", "Nobody", R_TWO),
