@@ -166,7 +166,7 @@ TruncatedEpochCache(row, offset) == CacheTruncate(row.epochCache, offset)
 
 (* Q16, P15 (KAFKA-18723).  Records of a later epoch than the follower's    *)
 (* are not appended.                                                        *)
-Appendable(row, m) == SelectSeq(m.records, LAMBDA record : record.epoch <= row.epoch)
+Appendable(row, m) == UpToEpoch(m.records, row.epoch)
 
 (* Q16.  What is on disk after an append: a follower flushes in the same    *)
 (* handler, a leader in a step of its own that nothing may overtake.        *)

@@ -413,7 +413,7 @@ TABLES = (
             Forced("KeepsEndOffsets", "known, partition", "TRUE", R_NOTES),
             Forced("JoinsIsr", "known, b", "FALSE", R_NOTES),
         ),
-        frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),
+        frozenset({"Nobody", "Unassigned", "RangeOf", "Without", "MinIsr"}),
         Forced(
             "EffectiveMinIsr",
             "row",
