@@ -79,6 +79,9 @@ class PartitionRowSteps:
     ) -> DeleteRecordsResponse:
         return DeleteRecordsResponse(n, CLIENTS, m, error, offset)
 
+    def deletes(self, waiting: Parked) -> bool:
+        return isinstance(waiting.request, DeleteRecordsRequest)
+
     def parked_response(
         self, n: int, waiting: Parked, error: str
     ) -> ProduceResponse | DeleteRecordsResponse:
@@ -89,7 +92,7 @@ class PartitionRowSteps:
 
     def is_reached(self, row: BrokerRow, waiting: Parked) -> bool:
         """P19, S9. By the high watermark, or by the low one."""
-        deletes = isinstance(waiting.request, DeleteRecordsRequest)
+        deletes = self.deletes(waiting)
         bound = self.rules.low_watermark(row) if deletes else row.high_watermark
         return waiting.required <= bound
 
@@ -97,8 +100,7 @@ class PartitionRowSteps:
         return [p for p in row.parked if self.is_reached(row, p)]
 
     def reached_error(self, row: BrokerRow, waiting: Parked) -> str:
-        deletes = isinstance(waiting.request, DeleteRecordsRequest)
-        return "NONE" if deletes else self.rules.parked_error(row)
+        return "NONE" if self.deletes(waiting) else self.rules.parked_error(row)
 
     def reached_responses(
         self, n: int, row: BrokerRow
