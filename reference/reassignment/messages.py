@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, get_args
 
-from kraftcheck.reference.kit.fields import AtLeastOne, Node, SetOf
+from kraftcheck.reference.kit.fields import Node, SetOf
 from kraftcheck.reference.kit.messages import Tagged
 
 
@@ -125,7 +125,7 @@ class DeleteTopic(Tagged, frozen=True):
 class ChangeMinIsr(Tagged, frozen=True):
     """R24. An administrator sets min.insync.replicas of the topic."""
 
-    min_isr: AtLeastOne
+    min_isr: int
 
 
 class MetadataUpdate(Tagged, frozen=True):
