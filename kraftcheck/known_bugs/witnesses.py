@@ -97,6 +97,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z193": {"brokers": [1, 2, 3, 4], "second_rack": [3, 4], "place_partition": 50},
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
     "Z136": {"topic_deleted": 300, "host_crash": 300},
+    "Z301": {"sole": True, "directories": [1, 2], "host_crash": 300},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
 LATER: Mapping[str, dict[str, Any]] = {
