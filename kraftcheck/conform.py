@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.bugs.catalog import OutOfScope, UnknownBug, bug
-from kraftcheck.reference.protocols import is_composition, sources_of_others
+from kraftcheck.reference.protocols import asks, is_composition, sources_of_others
 from kraftcheck.reference.runner.scenarios import FAMILIES, family, protocols_under
 from kraftcheck.reference.sim.choices import SeededChooser
 from kraftcheck.screen import Meter, Screen
@@ -167,24 +167,17 @@ def known_bug(
         return None
     taken_by = family(scenario).taken_by
     own = taken_by(options or {})[0] if taken_by else scenario
-    composed = is_composition(scenario)
     try:
-        found = bug(id, None if composed else own)
-        under = protocols_under(scenario, options or {})
-        asked = any(found.base in each.rules for each in under)
-        if composed and not asked and found.protocol not in {each.name for each in under}:
-            raise UnknownBug(id)
+        found = bug(id)
     except UnknownBug:
-        with suppress(UnknownBug):
-            found = bug(id)
-            if found.protocol == scenario:
-                raise OutOfScope(
-                    f"{found.id} is none of {own}, of which runs are with these options"
-                ) from None
-            raise OutOfScope(
-                f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
-            ) from None
-        raise
+        found = bug(id, None if is_composition(scenario) else own)  # It names those of `own`.
+    under = protocols_under(scenario, options or {})
+    if not any(asks(each, found.protocol) for each in under):
+        if found.protocol == scenario:
+            raise OutOfScope(f"{found.id} is none of {own}, of which runs are with these options")
+        raise OutOfScope(
+            f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
+        )
     if found.scope:
         raise OutOfScope(f"{found.id} cannot be simulated: it {found.scope}")
     return found.id

@@ -113,10 +113,11 @@ def list_rules(screen: Screen) -> int:
     found = list(beginning.rules())
     table = Columns(HEADS, [("  " + each.name, each.operator, "") for each in found])
     screen.line(table.head)
-    for base, of in groupby(found, lambda each: each.base):
+    for _, of in groupby(found, lambda each: each.base):
         screen.line()
-        screen.line(f"{base.__name__}:")
-        for each in of:
+        own = list(of)
+        screen.line(f"{beginning.class_name(own[0])}:")
+        for each in own:
             screen.line(table.row(("  " + each.name, each.operator, each.said)))
     screen.document([{**each._asdict(), "base": each.base.__name__} for each in found])
     return exits.HOLDS

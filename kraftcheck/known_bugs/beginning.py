@@ -41,6 +41,13 @@ class Rule(NamedTuple):
     said: str
 
 
+def class_name(rule: Rule) -> str:
+    """The class of a rule, with its protocol where others have a class of the same name."""
+    name = rule.base.__name__
+    alike = [each for each in OF_PROTOCOLS if each.__name__ == name]
+    return name if len(alike) == 1 else f"{rule.protocol}.{name}"
+
+
 def rules() -> Iterator[Rule]:
     """All that may be replaced, in the order of the reference."""
     for base, replaceable in OF_PROTOCOLS.items():
@@ -63,15 +70,17 @@ def _said(base: type, name: str) -> str:
 
 
 def _operators(name: str) -> dict[str, tuple[str, str]]:
-    """By the name that the reference has for it, each operator's module and name."""
+    """By the name that the reference has for it, each operator's module and name. Which of several
+    modules is meant by a name that they share, nothing tells.
+    """
     protocol = next(each for each in PROTOCOLS if each.name == name)
     manifest = manifest_of(name)
     modules = read_modules([kind.module for kind in protocol.kinds], manifest.libraries)
-    return {
-        snake(operator.removeprefix("Step_")): (module, operator)
-        for module, source in modules.items()
-        for operator in source.definitions
-    }
+    found = dict[str, list[tuple[str, str]]]()
+    for module, source in modules.items():
+        for operator in source.definitions:
+            found.setdefault(snake(operator.removeprefix("Step_")), []).append((module, operator))
+    return {each: places[0] for each, places in found.items() if len(places) == 1}
 
 
 def begin(name: str, wanted: Sequence[str], folder: Path) -> list[Path]:
@@ -100,10 +109,10 @@ def begin(name: str, wanted: Sequence[str], folder: Path) -> list[Path]:
 
 
 def _candidates(wanted: str, every: Sequence[Rule]) -> list[Rule]:
-    """The rules of this name; `Class.rule` is of that class."""
+    """The rules of this name; `Class.rule` and `protocol.Class.rule` are of that class."""
     *of, name = wanted.rsplit(".", 1)
     found = [each for each in every if name in (each.name, each.operator)]
-    found = [each for each in found if not of or each.base.__name__ == of[0]]
+    found = [each for each in found if not of or of[0] in (each.base.__name__, class_name(each))]
     if not found:
         near = get_close_matches(name, [w for each in every for w in (each.name, each.operator)], 1)
         hint = f"did you mean {near[0]}?" if near else "--list-rules has all"
@@ -118,7 +127,7 @@ def _of_one_class(candidates: Sequence[Sequence[Rule]]) -> list[Rule]:
     common = set.intersection(*[{each.base for each in of} for of in candidates])
     if len(common) == 1:
         return [next(each for each in of if each.base in common) for of in candidates]
-    told = ", ".join(f"{each.base.__name__}.{each.name}" for of in candidates for each in of)
+    told = ", ".join(f"{class_name(each)}.{each.name}" for of in candidates for each in of)
     raise BadInput(f"a change replaces rules of one class; say of which: {told}")
 
 

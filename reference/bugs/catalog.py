@@ -11,8 +11,14 @@ from typing import Any, Final, TypeVar
 
 from kraftcheck.reference.bugs.bug import BASES, Bug
 from kraftcheck.reference.bugs.probing import Consulted, probed
-from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution
-from kraftcheck.reference.protocols import PROTOCOLS, ProtocolError, protocol_of, raised
+from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution, correct
+from kraftcheck.reference.protocols import (
+    PROTOCOLS,
+    ProtocolError,
+    asks,
+    protocol_of,
+    raised,
+)
 
 STORAGE: Final = "kraftcheck.reference.storage"
 """The engine has rules and bugs, and is no protocol."""
@@ -140,27 +146,42 @@ def handlers_for(
 def substitution(
     bug_id: str | None, constants: Any, consulted: Consulted | None = None
 ) -> Substitution:
-    """What a bug puts in the place of rules and handlers that these constants' protocol asks; None:
-    nothing. Probed, it compares each answer with that of the correct one.
+    """What a bug puts in the place of rules and handlers that these constants' protocol asks.
 
-    Raises UnknownBug, OutOfScope.
+    A protocol asks its own classes, and those of the protocols that it extends or asks, as they
+    are or extended: a class that extends the replaced one then extends the replacement.
+
+    Args:
+        bug_id: None replaces nothing.
+        constants: of the protocol.
+        consulted: counts the answers, and how many are other ones than the correct class gives.
+
+    Raises:
+        UnknownBug: there is no such bug, or the protocol does not ask what it replaces.
+        OutOfScope: the bug cannot be replayed.
     """
     if bug_id is None:
-        return lambda base: base
+        return correct
     protocol = protocol_of(constants)
-    asked = bug(bug_id).base in protocol.rules
+    asked = asks(protocol, bug(bug_id).protocol)
     found = replayable(bug_id, None if asked else protocol.name)
+    if found.base is None or found.replacement is None:
+        return correct
+    replaced, replacement = found.base, found.replacement
+    if consulted is not None:
+        replacement = probed(replacement, BASES[replaced].names, replaced, consulted)
 
     def of(base: type[Any]) -> type[Any]:
-        if base is not found.base or found.replacement is None:
-            return base
-        if consulted is None:
-            return found.replacement
-        rules = () if base in protocol.rules else (protocol.rules[0](constants),)
-        correct = base(constants, *rules)
-        return probed(found.replacement, BASES[base].names, correct, consulted)
+        if base is replaced:
+            return replacement
+        return joined(base, replacement) if issubclass(base, replaced) else base
 
     return of
+
+
+def joined(base: type[Any], replacement: type[Any]) -> type[Any]:
+    """`base`, which extends a replaced class, on top of the replacement."""
+    return type(base.__name__, (base, replacement), {"__module__": base.__module__})
 
 
 def rules_for(
