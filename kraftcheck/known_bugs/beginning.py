@@ -1,4 +1,4 @@
-"""What a change of one's own may replace, and the two files to begin one with (docs/bugs.md).
+"""What a change of one's own may replace, and the two files to begin one with (docs/try.md).
 
 The files have the correct rules under the names of replacements, word for word: what is not edited
 changes nothing, and `try` refuses it as that.
@@ -19,7 +19,7 @@ from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.osutil.files import read_text
-from kraftcheck.reference.bugs.bug import OF_PROTOCOLS
+from kraftcheck.reference.bugs.bug import BASES
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.reference.protocols import PROTOCOLS
 from tla_utils.definitions import definition, renamed
@@ -27,6 +27,8 @@ from tla_utils.overrides import find_module, read_modules
 
 NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 PREFIX = "Mine"
+OF_STORAGE = "StorageRules"
+"""The module of the storage engine, which is no protocol, with all decisions that specs have."""
 
 
 class Rule(NamedTuple):
@@ -44,13 +46,13 @@ class Rule(NamedTuple):
 def class_name(rule: Rule) -> str:
     """The class of a rule, with its protocol where others have a class of the same name."""
     name = rule.base.__name__
-    alike = [each for each in OF_PROTOCOLS if each.__name__ == name]
+    alike = [each for each in BASES if each.__name__ == name]
     return name if len(alike) == 1 else f"{rule.protocol}.{name}"
 
 
 def rules() -> Iterator[Rule]:
     """All that may be replaced, in the order of the reference."""
-    for base, replaceable in OF_PROTOCOLS.items():
+    for base, replaceable in BASES.items():
         operators = _operators(replaceable.protocol)
         for name in replaceable.names:
             module, operator = operators.get(name, ("", ""))
@@ -60,7 +62,7 @@ def rules() -> Iterator[Rule]:
 
 def prose(protocol: str) -> Iterator[tuple[str, str]]:
     """Of each rule and handler of a protocol, its name and the first line of its prose."""
-    for base, replaceable in OF_PROTOCOLS.items():
+    for base, replaceable in BASES.items():
         if replaceable.protocol == protocol:
             yield from ((name, _said(base, name)) for name in replaceable.names)
 
@@ -73,9 +75,9 @@ def _operators(name: str) -> dict[str, tuple[str, str]]:
     """By the name that the reference has for it, each operator's module and name. Which of several
     modules is meant by a name that they share, nothing tells.
     """
-    protocol = next(each for each in PROTOCOLS if each.name == name)
+    kinds = [kind.module for each in PROTOCOLS if each.name == name for kind in each.kinds]
     manifest = manifest_of(name)
-    modules = read_modules([kind.module for kind in protocol.kinds], manifest.libraries)
+    modules = read_modules(kinds or [OF_STORAGE], manifest.libraries)
     found = dict[str, list[tuple[str, str]]]()
     for module, source in modules.items():
         for operator in source.definitions:

@@ -62,12 +62,13 @@ def _replaceable() -> dict[type, Replaceable]:
     return found
 
 
-OF_PROTOCOLS: Final = _replaceable()
 BASES: Final[dict[type, Replaceable]] = {
-    **OF_PROTOCOLS,
+    **_replaceable(),
     StorageRules: Replaceable("storage", _names(StorageRules, False)),
 }
-"""The engine's rules as well; of those of its orders there is a specification."""
+"""The classes that a bug may replace. The storage engine, which is no protocol, has rules too: of
+those of its orders there is a specification.
+"""
 
 
 class Bug(msgspec.Struct, frozen=True, kw_only=True):
