@@ -54,6 +54,7 @@ CODES = {
 VIOLATED, HOLDS, LEFT_OUT = "violated", "holds", "left out"
 NEVER_THERE = "the change was never there"
 NOT_BEGUN = "not begun within the time limit"
+ALLOWED = "the correct spec allows every step, but the runs went otherwise"
 LONGER = "give it longer with --minutes, or say with --model which are enough"
 LEAST_S = 1.0
 """In less time than a JVM takes to start no model is begun."""
@@ -258,6 +259,8 @@ def concluded(
         verdict, reasons = UNKNOWN, undecided
     elif other:
         verdict = OTHER_STEPS
+    elif any(of.measures for of in campaigns):
+        reasons = [ALLOWED]
     return Tried(
         verdict=verdict,
         reasons=reasons,

@@ -104,6 +104,11 @@ def replayable(id: str, protocol: str | None = None) -> Bug:
     return found
 
 
+def replayable_in(id: str, protocol: Protocol) -> Bug:
+    """As `replayable`. Raises UnknownBug too, where the protocol does not ask what it replaces."""
+    return replayable(id, None if asks(protocol, bug(id).protocol) else protocol.name)
+
+
 @contextmanager
 def known(own: Bug) -> Iterator[None]:
     """Within it, `bug` knows one entry more: a substitution that is none of the known bugs."""
@@ -162,9 +167,7 @@ def substitution(
     """
     if bug_id is None:
         return correct
-    protocol = protocol_of(constants)
-    asked = asks(protocol, bug(bug_id).protocol)
-    found = replayable(bug_id, None if asked else protocol.name)
+    found = replayable_in(bug_id, protocol_of(constants))
     if found.base is None or found.replacement is None:
         return correct
     replaced, replacement = found.base, found.replacement
