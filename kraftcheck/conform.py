@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 
 from kraftcheck import artifacts, exits, reference, report
 from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs.own_rules import within
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.bugs.catalog import OutOfScope, UnknownBug, bug
@@ -56,6 +57,7 @@ def simulate(
     runs: int,
     seed: int,
     bug_id: str | None = None,
+    rules: Path | None = None,
     fixed: Sequence[str] = (),
     backend: str = "auto",
     master: str | None = None,
@@ -63,10 +65,36 @@ def simulate(
 ) -> int:
     """Record runs of the reference, or those of them that are still missing in the folder.
 
-    scenario: unless given, the first that there is. fixed: options of it that are not drawn, as
-    NAME=VALUE.
+    scenario: unless given, that of the rules, or the first that there is. rules: a file with rules
+    of one's own; other processes do not know them, so that all runs are taken in this one. fixed:
+    options that are not drawn, as NAME=VALUE.
     """
-    scenario = scenario or next(iter(FAMILIES))
+    if rules is not None:
+        if bug_id is not None or backend not in ("auto", "pool"):
+            given = "--bug" if bug_id is not None else "--backend"
+            raise BadInput(f"--rules and {given} exclude each other")
+        with within(rules) as own:
+            assert own is not None
+            if own.scenario not in FAMILIES:
+                look = command("storage", "crash", "--rules", rules)
+                raise BadInput(f"{rules}: no runs have rules of the {own.scenario}: {look}")
+            asked = scenario or own.scenario
+            return _simulate(out, asked, runs, seed, own.id, fixed, Pool(1), master, screen)
+    asked = scenario or next(iter(FAMILIES))
+    return _simulate(out, asked, runs, seed, bug_id, fixed, backend, master, screen)
+
+
+def _simulate(
+    out: Path,
+    scenario: str,
+    runs: int,
+    seed: int,
+    bug_id: str | None,
+    fixed: Sequence[str],
+    backend: str | Pool,
+    master: str | None,
+    screen: Screen,
+) -> int:
     options = fixed_options(known_scenario(scenario), fixed)
     campaign = Campaign(
         scenario=known_scenario(scenario),
@@ -75,18 +103,25 @@ def simulate(
         bug=known_bug(bug_id, scenario, options),
         options=options,
     )
-    check_place(backend, master)
+    if isinstance(backend, str):
+        check_place(backend, master)
     with artifacts.alone(artifacts.claim(out)):
         return _record(out, campaign, backend, master, screen)
 
 
-def _record(out: Path, campaign: Campaign, backend: str, master: str | None, screen: Screen) -> int:
+def _record(
+    out: Path, campaign: Campaign, backend: str | Pool, master: str | None, screen: Screen
+) -> int:
     before = _parts(out)
     _same_code(out, before)
     begin = monotonic()
     with (
         exits.resumable(),
-        backend_of(backend, master, campaign.runs) as place,
+        (
+            nullcontext(backend)
+            if isinstance(backend, Pool)
+            else backend_of(backend, master, campaign.runs)
+        ) as place,
         screen.progress(f"simulating {campaign.scenario}", campaign.runs) as meter,
     ):
         manifest = simulate_trace(

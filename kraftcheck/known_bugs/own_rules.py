@@ -49,7 +49,7 @@ class OwnRules(NamedTuple):
 def read_rules(path: Path) -> OwnRules:
     """Load and judge a file. Raises BadInput, with the reason in one line."""
     text = _text(path)
-    identity = f"OWN-{hashlib.sha256(text.encode()).hexdigest()[:12].upper()}"
+    identity = f"{catalog.OWN}{hashlib.sha256(text.encode()).hexdigest()[:12].upper()}"
     module = _imported(path, f"kraftcheck_own_{identity[4:].lower()}")
     base, replacement = _only_class(path, module)
     own = {name: each for name, each in vars(replacement).items() if inspect.isfunction(each)}
@@ -186,6 +186,17 @@ def known(own: OwnRules) -> Iterator[Bug]:
             yield entry
     finally:
         forget()
+
+
+@contextmanager
+def within(rules: Path | None) -> Iterator[OwnRules | None]:
+    """As `known`, of a file; without one, nothing is known. Raises BadInput: it is refused."""
+    if rules is None:
+        yield None
+        return
+    own = read_rules(rules.absolute())
+    with known(own):
+        yield own
 
 
 def _entry(own: OwnRules) -> Bug:

@@ -20,6 +20,8 @@ from kraftcheck.reference.protocols import (
     raised,
 )
 
+OWN: Final = "OWN-"
+"""What ids of substitutions begin with that are none of the known bugs."""
 STORAGE: Final = "kraftcheck.reference.storage"
 """The engine has rules and bugs, and is no protocol."""
 
@@ -90,6 +92,8 @@ def bug(id: str, protocol: str | None = None) -> Bug:
     """
     found = _BY_ID.get(id.strip().upper())
     if found is None or protocol not in (None, found.protocol):
+        if id.startswith(OWN):
+            raise UnknownBug(f"runs with {id}, rules of somebody's own: name their file, --rules")
         known = CATALOG if protocol is None else bugs_of(protocol)
         of = "" if protocol is None else f" of the {protocol}"
         raise UnknownBug(f"no bug {id!r}{of}{nearest(id, {b.id: b.title for b in known})}")
