@@ -60,6 +60,14 @@ CONTRADICTORY = {
         (COMMITTED, 0, 1, 1),
         (COMMITTED, 0, 0, 0),
     ],
+    "committed, and another one in between": [("commit", 1), ("commit", 2), ("abort", 1)],
+    "aborted, and another one in between": [("abort", 1), ("abort", 2), ("commit", 1)],
+    "passed over, and another place in between": [
+        (COMMITTED, 0, 0, 0),
+        (COMMITTED, 1, 0, 0),
+        (UNCOMMITTED, 0, 0, 1),
+        ("commit", 1),
+    ],
     "two transactions at one place": [(UNCOMMITTED, 0, 0, 1), (UNCOMMITTED, 0, 0, 2)],
     "two transactions at one place, counted from one": [
         (UNCOMMITTED, 0, 0, 0, 1),

@@ -13,17 +13,18 @@ from tests.traces.checkers.test_transactions import names
 SEND_4 = '[[:send "t" 14]]', '[[:send "t" [4 14]]]'
 
 
-@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(("before", "later_s"), [(True, 0), (False, 0), (False, -1)])
 def test_a_commit_that_nobody_answered_justifies_no_start_before_it(
-    before: bool, tmp_path: Path
+    before: bool, later_s: int, tmp_path: Path
 ) -> None:
-    """The next member begins at 4, and 3 may have been committed then: or only afterwards."""
+    """The next member begins at 4, and 3 may have been committed then: or only afterwards, be it in
+    the moment in which it had begun."""
     told = Told().sent(10, 11).op(0, "send", *SEND_4).given(1).poll(1, 0, 1).commit(1, 1)
     if before:
         told.commit(1, 3, "info")
     told.taken(1).given(2).poll(2, 4)
     if not before:
-        told.commit(1, 3, "info")
+        told.later(later_s).commit(1, 3, "info")
     found = names(told.report(tmp_path / "history.edn"))
     assert ("wrong-start" in found) is not before, found
 

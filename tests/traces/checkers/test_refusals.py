@@ -8,17 +8,33 @@ import pytest
 
 from tests.traces.checkers.test_transactions import SECOND, Told, at, names
 
+BEGAN = 100
+"""Seconds: nobody asks at the beginning of time."""
 
-@pytest.mark.parametrize(("gave_up_s", "is_stuck"), [(195, True), (60, False), (None, False)])
+
+@pytest.mark.parametrize(
+    ("asked", "is_stuck"),
+    [
+        ([(0, 195)], True),
+        ([(0, 60)], False),
+        ([(0, None)], False),
+        ([(0, 1), (60, 195)], True),
+        ([(0, 1), (195, 195)], True),
+        ([(0, 1), (195, None)], True),
+        ([(0, 1), (60, None)], False),
+    ],
+)
 def test_a_wait_lasts_until_it_is_given_up(
-    gave_up_s: int | None, is_stuck: bool, tmp_path: Path
+    asked: list[tuple[int, int | None]], is_stuck: bool, tmp_path: Path
 ) -> None:
-    """It asked once; where nobody says when it gave up, it has waited for no time."""
-    told = at(0, Told().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1))
-    head = ":process 0 :f :end :txn 1"
-    told.lines.append(f"{{{head} :time 0 :type :invoke :value :abort}}")
-    if gave_up_s is not None:
-        told.lines.append(f"{{{head} :time {gave_up_s * SECOND} :type :info :value :abort}}")
+    """asked: when, and when it was given up (None: nobody says that)."""
+    told = Told().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1)
+    told = at(BEGAN * SECOND, told)
+    for process, (invoked, gave_up) in enumerate(asked):
+        for kind, time in (("invoke", invoked), ("info", gave_up)):
+            if time is not None:
+                head = f":process {process} :f :end :txn 1 :time {(BEGAN + time) * SECOND}"
+                told.lines.append(f"{{{head} :type :{kind} :value :abort}}")
     # Somebody else goes on for long.
     late = f":process 5 :f :send :time {400 * SECOND}"
     told.lines.append(f"{{{late} :type :invoke :value [[:send 0 99]]}}")
