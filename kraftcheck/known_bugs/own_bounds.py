@@ -89,8 +89,9 @@ def _as_cfg(path: Path, constant: str, value: Any) -> str:
 
 
 def _assign(text: str, constant: str, value: str) -> str:
-    """The cfg with another value of a constant, on its line."""
-    line = re.compile(rf"(?m)^(\s*(?:CONSTANTS?\s+)?{re.escape(constant)}\s*=\s*).*$")
+    """The cfg with another value of a constant: a set, which may have several lines, or a line."""
+    old = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|[^\n]*)"
+    line = re.compile(rf"(?m)^(\s*(?:CONSTANTS?\s+)?{re.escape(constant)}\s*=\s*){old}")
     found, times = line.subn(lambda match: f"{match[1]}{value}", text)
     assert times == 1, f"{constant} is assigned {times} times"
     return found
