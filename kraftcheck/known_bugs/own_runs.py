@@ -39,6 +39,7 @@ from kraftcheck.known_bugs.runs import (
     record_numbers,
 )
 from kraftcheck.picture import picture, write_page
+from kraftcheck.reference.bugs.bug import BASES
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.protocols import PROTOCOLS, asks, parts_of
@@ -130,6 +131,8 @@ class Wanted(NamedTuple):
 
 def scenarios_of(own: OwnRules) -> list[str]:
     """The scenario of the replaced class's protocol, and those of protocols that ask the class."""
+    if beside := BASES[own.base].beside:
+        return [own.scenario, *beside]
     others = [p.name for p in PROTOCOLS if asks(p, own.scenario) and p.name in FAMILIES]
     return [own.scenario, *(each for each in others if each != own.scenario)]
 

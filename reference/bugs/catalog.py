@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from kraftcheck.reference.bugs.bug import BASES, Bug
 from kraftcheck.reference.bugs.probing import Consulted, probed
+from kraftcheck.reference.clients.rules import ProducerRules
 from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution, correct
 from kraftcheck.reference.protocols import (
     PROTOCOLS,
@@ -189,6 +190,15 @@ def substitution(
 def joined(base: type[Any], replacement: type[Any]) -> type[Any]:
     """`base`, which extends a replaced class, on top of the replacement."""
     return type(base.__name__, (base, replacement), {"__module__": base.__module__})
+
+
+def producer_rules(bug_id: str | None) -> ProducerRules:
+    """The rules of producers with this bug in them, or the correct ones."""
+    found = None if bug_id is None else replayable(bug_id)
+    if found is None or found.base is not ProducerRules or found.replacement is None:
+        return ProducerRules()
+    rules: ProducerRules = found.replacement()
+    return rules
 
 
 def rules_for(
