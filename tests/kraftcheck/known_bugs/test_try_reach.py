@@ -11,8 +11,20 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.own_overlay import is_instantiated, models_for, read_overlay
-from kraftcheck.known_bugs.own_rules import read_rules
+from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.own_runs import scenarios_of
+from kraftcheck.reference.clients.producer import Producer, ProducerConfig
+from kraftcheck.reference.clients.rules import ProducerRules
+from kraftcheck.reference.partition.messages import CLIENTS, ProduceResponse
+from kraftcheck.reference.runner.run import simulate_part
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Kept(ProducerRules):
+    def first_sequence(self, next_sequence: int) -> int:
+        return next_sequence
+
 
 VOTE = """
 from kraftcheck.reference.quorum.rules import QuorumRules
@@ -99,6 +111,35 @@ def test_runs_with_rules_of_ones_own_are_recorded_and_replayed(tmp_path: Path) -
     assert without.exit_code == 3 and "name their file, --rules" in without.stderr
     told = asked("replay", out, "--run", 4, "--rules", rules)
     assert told.exit_code == 0 and "LeaderCompleteness" in told.stdout, told.output
+
+
+def test_batches_that_are_numbered_anew_are_written_twice() -> None:
+    """As librdkafka does, in a run of the tutorial's campaign."""
+    options = {"idempotence": True, "acks": "all"}
+    with known(read_rules(ROOT / "examples/try/renumber_batches.py")) as entry:
+        part = simulate_part("cluster", 1, 34, 1, entry.id, options)
+    [violations] = part.tables["runs"]["violations"].to_pylist()
+    assert {each["invariant"] for each in violations} == {"NoDuplicate"}
+    [violations] = simulate_part("cluster", 1, 34, 1, None, options).tables["runs"][
+        "violations"
+    ].to_pylist()
+    assert violations == []
+
+
+def test_sequences_that_go_on_in_a_new_epoch_are_refused() -> None:
+    """KAFKA-12152: of a partition that had nothing in flight when another one had a gap."""
+    producer = Producer(ProducerConfig(client=7, batch_records=1, linger=0), 7, Kept())
+    correct = Producer(ProducerConfig(client=7, batch_records=1, linger=0), 7)
+    for each, sequence in ((producer, 1), (correct, 0)):
+        each.send(0, 100, 0)
+        [first] = each.poll(0, lambda _: 1)[0]
+        assert (first.request.producer_epoch, first.request.sequence) == (0, 0)
+        answer = ProduceResponse(1, CLIENTS, "NONE", 0, first.request)
+        each.on_response(0, answer, 0)
+        each.epoch += 1  # For the sake of another partition.
+        each.send(0, 101, 1)
+        [second] = each.poll(1, lambda _: 1)[0]
+        assert (second.request.producer_epoch, second.request.sequence) == (1, sequence)
 
 
 @pytest.mark.parametrize(
