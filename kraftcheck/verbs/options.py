@@ -68,6 +68,9 @@ RUNS = click.IntRange(1, 10**9)
 
 SEED = click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
 BUG = click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
+RULES = click.option(
+    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in place of a bug's; see `try`."
+)
 JAR = click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
 JAVA = click.option("--java", help="The Java launcher; default: JAVA_HOME, or the one on PATH.")
 

@@ -197,6 +197,11 @@ Substitution: TypeAlias = Callable[[type[Any]], type[Any]]
 """The class to use for one of the correct rules or handlers: itself, or a bug's."""
 
 
+def correct(base: type[Any]) -> type[Any]:
+    """The substitution that replaces nothing."""
+    return base
+
+
 def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
     """alone: handlers of nodes of which each stands alone, and is not told who it is; others: of
     all else.

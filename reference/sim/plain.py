@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kraftcheck.reference.bugs.catalog import handlers_for, replayable
+from kraftcheck.reference.bugs.catalog import handlers_for, replayable_in
 from kraftcheck.reference.clients.promises import Configuration
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.reference.kit.properties import Due
@@ -182,13 +182,13 @@ class PlainMachine(Machine):
 
 
 class PlainMemo(Memo[PlainMachine]):
-    """Raises UnknownBug: the protocol has no bug of this id."""
+    """Raises UnknownBug: the protocol does not ask what a bug of this id replaces."""
 
     def __init__(self, protocol: Protocol, bug: str | None, enabled: bool = True) -> None:
         super().__init__(bug, enabled)
         self.protocol = protocol
         if bug is not None:
-            replayable(bug, protocol.name)
+            replayable_in(bug, protocol)
 
     def new_machine(self, constants: Any) -> PlainMachine:
         return PlainMachine(self, constants)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.bugs.catalog import substitution
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.sim.clock import instruction
@@ -83,7 +83,8 @@ class QuorumMachine(Machine):
     def __init__(self, memo: QuorumMemo, constants: Constants) -> None:
         super().__init__(memo, constants, constants.voters)
         self._instruction = memo.instruction
-        self.handlers = QuorumHandlers(constants, rules_for(QuorumRules, memo.bug, constants))
+        of = substitution(memo.bug, constants)
+        self.handlers: QuorumHandlers = of(QuorumHandlers)(constants, of(QuorumRules)(constants))
 
     def first_row(self, node: int) -> Row:
         return initial_row(self.constants)
