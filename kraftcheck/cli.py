@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kraftcheck import artifacts, exits
+from kraftcheck import exits
 from kraftcheck.verbs import (
     bugs,
     campaigns,
@@ -49,7 +49,9 @@ class Verbs(click.Group):
     cls=Verbs,
     context_settings={"help_option_names": ["--help"], "max_content_width": 99},
 )
-@click.version_option(artifacts.version(), "--version", message="kraftcheck %(version)s")
+@click.version_option(
+    package_name="kraftcheck", prog_name="kraftcheck", message="%(prog)s %(version)s"
+)
 @click.option(
     "--protocol",
     "folders",

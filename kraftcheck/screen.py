@@ -17,19 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 SILENCE_S = 1.5
 """Nothing was said for so long: it is time to. Without a terminal the next lines come when a
@@ -162,7 +155,7 @@ class Screen:
         last = self._pulse.last if self._pulse else monotonic()
         with self.waiting():
             if sys.stderr.isatty():
-                with _bar(MofNCompleteColumn()) as bar:
+                with _bar(counted=True) as bar:
                     yield _Bar(bar, bar.add_task(label, total=total, note=""))
                 return
             plain = _Plain(label, total, last)
@@ -179,11 +172,21 @@ class _Silent:
         pass
 
 
-def _bar(*counts: ProgressColumn) -> Progress:
+def _bar(*, counted: bool = False) -> Progress:
+    # Late: only a terminal shows a bar.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        *counts,
+        *([MofNCompleteColumn()] if counted else []),
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}"),
         console=Console(stderr=True),

@@ -24,8 +24,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import pyarrow.parquet as pq
 
-from kraftcheck.check.logs import judge_trace
-from kraftcheck.check.options import Options
+from kraftcheck.checking.traces import judge_trace
+from kraftcheck.checking.options import Options
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.violations import Counterexample
 from kraftcheck.traces.formats.trace import scenario_of

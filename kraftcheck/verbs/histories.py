@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
+from kraftcheck.given import is_schedule
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, Real, lines, shown
 
@@ -97,13 +99,17 @@ def check(screen: Screen, **options: Any) -> int:
     \b
     Example: kraftcheck check traces/samples/histories --faults clean --html runs/pages
     """
-    from kraftcheck import schedules
-    from kraftcheck.check import command as work
+    from kraftcheck.checking import command as work
 
-    traces = [
-        schedules.trace_of(p) if schedules.is_schedule(p) else p for p in options.pop("paths")
-    ]
+    traces = [_trace_of(p) if is_schedule(p) else p for p in options.pop("paths")]
     return work.check_with(traces, screen=screen, **options)
+
+
+def _trace_of(schedule: Path) -> Path:
+    # Late: this imports every protocol.
+    from kraftcheck.schedules import trace_of
+
+    return trace_of(schedule)
 
 
 @click.command()

@@ -104,7 +104,7 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
     @wraps(verb)
     def wrapped(java: str | None, **options: Any) -> int:
         if java is not None:
-            from kraftcheck.conform import use_java
+            from kraftcheck.conformance import use_java
 
             use_java(java)
         return verb(**options)

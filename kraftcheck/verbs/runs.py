@@ -41,7 +41,7 @@ def simulate(**options: Any) -> int:
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
     Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
     """
-    from kraftcheck import conform as work
+    from kraftcheck import conformance as work
 
     return work.simulate(**options)
 
@@ -105,11 +105,11 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
         raise click.UsageError(f"{named} is for steps of another implementation, a .jsonl file")
     if recordings.is_recording(path):
         return recordings.conform(path, **options)
-    from kraftcheck import conform, schedules
+    from kraftcheck import conformance, schedules
 
     if schedules.is_schedule(path):
         path = schedules.trace_of(path)
-    return conform.conform(path, **options)
+    return conformance.conform(path, **options)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck.check import terms
+from kraftcheck.checking import terms
 from kraftcheck.cli import cli as command
 
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden"

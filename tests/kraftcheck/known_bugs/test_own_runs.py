@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.check.options import Options
+from kraftcheck.checking.options import Options
 from kraftcheck.exits import BadInput, TimeOver
 from kraftcheck.known_bugs import attempts, oracles, own_runs, related, schedules, trying
 from kraftcheck.known_bugs.entries import manifest_of

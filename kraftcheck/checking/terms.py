@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.check.options import Options, given_words
+from kraftcheck.checking.options import Options, given_words
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.clients.promises import (

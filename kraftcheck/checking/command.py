@@ -14,8 +14,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -25,14 +23,13 @@ import click
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.logs import judge_trace
-from kraftcheck.check.options import Options, PageWriter
-from kraftcheck.check.terms import BESIDE, RECORDING, TOO_LONG
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options, PageWriter
+from kraftcheck.checking.terms import BESIDE, RECORDING, TOO_LONG
+from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
 from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
-from kraftcheck.traces.formats import trace
 from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
@@ -129,7 +126,7 @@ def sources_of(path: Path) -> Iterator[Source]:
     """A file, a trace, or every file and trace below a folder in the order of their paths."""
     if not path.is_dir():
         yield Source(path, is_trace=False, named=True)
-    elif trace.is_trace(path):
+    elif is_trace(path):
         yield Source(path, is_trace=True, named=True)
     else:
         yield from _below(path)
@@ -147,7 +144,7 @@ def _below(folder: Path) -> Iterator[Source]:
             continue
         if not entry.is_dir():
             yield Source(path, is_trace=False, named=False)
-        elif trace.is_trace(path):
+        elif is_trace(path):
             yield Source(path, is_trace=True, named=False)
         else:
             yield from _below(path)
@@ -161,6 +158,9 @@ def _outcome(source: Source, *, options: Options, html: Path | None) -> Outcome:
     writer = PageWriter(html) if html is not None else None
     try:
         if source.is_trace:
+            # Late: it imports every protocol, which a file of a history does not need.
+            from kraftcheck.checking.traces import judge_trace
+
             judged, notes = judge_trace(source.path, options, writer)
         else:
             judged, notes = (judge_file(source.path, options, writer),), ()
@@ -205,6 +205,9 @@ def _outcomes(
         sources = sources[1:]
     if not sources:
         return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     done = 0
     try:
         with ProcessPoolExecutor(size, WORKERS, exits.leave_workers_at_once) as pool:
@@ -225,6 +228,9 @@ def _is_small(source: Source) -> bool:
 
 
 def _one_by_one(work: partial[Outcome], sources: list[Source]) -> Iterator[tuple[Source, Outcome]]:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     for source in sources:
         try:
             with ProcessPoolExecutor(1, WORKERS, exits.leave_workers_at_once) as pool:
