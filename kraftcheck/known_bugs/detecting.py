@@ -24,7 +24,7 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.known_bugs import controls, oracles, schedules
-from kraftcheck.known_bugs.entries import is_asked_in, manifest_of, scenario_of
+from kraftcheck.known_bugs.entries import is_asked_in, manifest_of, models_of, scenario_of
 from kraftcheck.known_bugs.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.known_bugs.runs import (
     UNWATCHED,
@@ -108,7 +108,7 @@ def wanted_of(
     if not asked.only_stored:
         return wanted
     known: set[str] = set(stored.get(entry.id, {}))
-    if "tlc" in wanted and oracles.models_of(manifest_of(entry.protocol), entry.id):
+    if "tlc" in wanted and models_of(manifest_of(entry.protocol), entry.id):
         known.add("tlc")
     return tuple(oracle for oracle in wanted if oracle in known)
 

@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.checking.traces import judge_trace
 from kraftcheck.checking.options import Options
+from kraftcheck.checking.traces import judge_trace
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import attempts, oracles, schedules
 from kraftcheck.known_bugs.own_measures import Measure, measured

@@ -19,10 +19,12 @@ import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.entries import scenario_of
-from kraftcheck.known_bugs.runs import Hunt
+from kraftcheck.known_bugs.hunt import Hunt
 from kraftcheck.reference.bugs.bug import Bug
 
 STORED = Path(__file__).resolve().with_name("witnesses.json")
+SCHEDULES = Path(__file__).resolve().with_name("schedules")
+"""The folder of schedules.py."""
 
 GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z10": {"voters": 1},
