@@ -182,13 +182,18 @@ def leave_workers_at_once() -> None:
     end_with_parent()
 
 
-def _explained(error: Exception) -> int:
+def bad_input_in(error: Exception) -> str | None:
+    """Why the user's input cannot be used, in one line; None for an error of another kind."""
     if _is_bad_input(error):
-        return _say(str(error), BAD_INPUT)
+        return str(error)
     if isinstance(error, OSError):
-        return _say(_os_line(error), BAD_INPUT)
-    if isinstance(error, ModuleNotFoundError) and (missing := _missing_extra(error)):
-        return _say(missing, BAD_INPUT)
+        return _os_line(error)
+    return _missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
+
+
+def _explained(error: Exception) -> int:
+    if (line := bad_input_in(error)) is not None:
+        return _say(line, BAD_INPUT)
     if isinstance(error, MemoryError):
         return _say("out of memory", UNKNOWN)
     if os.environ.get(TRACEBACK_VARIABLE):
@@ -227,12 +232,12 @@ _EXTRAS = {
 """By top-level module, the extra of pyproject.toml that installs it."""
 
 
-def _missing_extra(error: ModuleNotFoundError) -> str:
-    """What to install; empty where no extra has the module."""
+def _missing_extra(error: ModuleNotFoundError) -> str | None:
+    """What to install; None where no extra has the module."""
     module = (error.name or "").partition(".")[0]
     extra = _EXTRAS.get(module)
     if extra is None:
-        return ""
+        return None
     return f"this needs the package {module}: pip install 'kraftcheck[{extra}]'"
 
 

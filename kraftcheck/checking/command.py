@@ -10,7 +10,6 @@ Laws of this file:
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-import click
 import msgspec
 
 from kraftcheck import artifacts, exits
@@ -253,8 +251,8 @@ def _show(outcome: Outcome, screen: Screen) -> int:
     for at, judged in enumerate(outcome.judged):
         if at <= RUNS_LISTED:
             screen.line(_line(judged))
-        if screen.json:
-            print(json.dumps(as_json(judged), allow_nan=False), flush=True)
+        if screen.json or not screen.results:
+            screen.entry(as_json(judged))
     if len(outcome.judged) > RUNS_LISTED + 1:
         left = len(outcome.judged) - RUNS_LISTED - 1
         screen.line(f"{'':<9}  and {left:,} more runs; --json has them all")
@@ -264,7 +262,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
 
 
 def _complain(refused: Refused, screen: Screen) -> None:
-    click.echo(f"kraftcheck: {printable(str(refused))}", err=True)
+    screen.refuse(printable(str(refused)))
     if screen.json:
         verdict = exits.VERDICTS[exits.BAD_INPUT]
         facts: dict[str, Any] = {
@@ -274,7 +272,7 @@ def _complain(refused: Refused, screen: Screen) -> None:
             "level": None,
         }
         facts |= {"level": None, "certificate": None, "seconds": 0.0, "line": refused.line}
-        print(json.dumps({**facts, "reason": refused.reason}), flush=True)
+        screen.entry({**facts, "reason": refused.reason})
 
 
 def _line(judged: Judged) -> str:

@@ -212,8 +212,9 @@ def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configurati
         )
         if name in given
     }
-    if given.get("at_least_once"):
-        changed |= {"idempotence": False, "retries": True}
+    if "idempotent" in given:
+        changed["idempotence"] = given["idempotent"]
+        changed |= {} if given["idempotent"] else {"retries": True}
     if given.get("transactional"):
         changed["transactions"] = True
     if given.get("late_requests"):

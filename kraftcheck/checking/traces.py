@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from kraftcheck.checking.logs import judge_log, level_asked
 from kraftcheck.checking.objects import LINEARIZABLE, combined, one_line, refuse_level
-from kraftcheck.checking.options import PAGES_MAX, Options, PageWriter, facts_of
+from kraftcheck.checking.options import PAGES_MAX, Options, PageWriter, facts_of, given_words
 from kraftcheck.checking.terms import Terms, in_words
 from kraftcheck.exits import BadInput
 from kraftcheck.reference.clients.promises import Level, Promise
@@ -53,7 +53,7 @@ def judge_trace(
         return _judge_objects(directory, scenario, seen, options, writer)
     key = trace.partition_of(directory)
     level = level_asked(options)
-    if any(value not in (None, False) for value in options.configuration.values()):
+    if given_words(options.configuration):
         raise BadInput("a trace says itself what was promised to its runs: only --level goes here")
     run = options.run
     if run is not None:

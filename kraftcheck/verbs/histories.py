@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from kraftcheck.given import is_schedule
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, Real, lines, shown
+from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
 FORMATS = ("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine")
 FORMAT = click.option(
@@ -23,9 +22,9 @@ FORMAT = click.option(
 PROMISED = (
     click.option("--acks", type=click.Choice(["0", "1", "all"]), help="Of producers."),
     click.option(
-        "--at-least-once",
-        is_flag=True,
-        help="Producers are not idempotent: a retry may append again.",
+        "--idempotent/--no-idempotent",
+        default=None,
+        help="Of producers; where they are not, a retry may append again.",
     ),
     click.option("--transactional", is_flag=True, help="Some producer is."),
     click.option(
@@ -70,7 +69,7 @@ def promised(verb: Callable[..., int]) -> Callable[..., int]:
 RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run alone.")
 
 
-@click.command()
+@click.command(cls=renaming({"--at-least-once": "--no-idempotent"}))
 @click.argument("paths", metavar="PATH...", type=FOLDER, nargs=-1, required=True)
 @FORMAT
 @click.option(
@@ -93,23 +92,15 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
 @RUN
 @click.option("--html", type=FOLDER, help="A folder for one page of each history.")
 @lines
-def check(screen: Screen, **options: Any) -> int:
+def check(paths: tuple[Path, ...], screen: Screen, **options: Any) -> int:
     """Judge whether client histories are what was promised.
 
     \b
     Example: kraftcheck check traces/samples/histories --faults clean --html runs/pages
     """
-    from kraftcheck.checking import command as work
+    from kraftcheck import api
 
-    traces = [_trace_of(p) if is_schedule(p) else p for p in options.pop("paths")]
-    return work.check_with(traces, screen=screen, **options)
-
-
-def _trace_of(schedule: Path) -> Path:
-    # Late: this imports every protocol.
-    from kraftcheck.schedules import trace_of
-
-    return trace_of(schedule)
+    return api.check(*paths, screen=screen, **options).exit_code
 
 
 @click.command()

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kraftcheck import exits
+from kraftcheck.given import is_schedule
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, placed, shown, tools
 
@@ -25,7 +26,6 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, 
 @BUG
 @click.option(
     "--option",
-    "fixed",
     metavar="NAME=VALUE",
     multiple=True,
     help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
@@ -41,9 +41,9 @@ def simulate(**options: Any) -> int:
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
     Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
     """
-    from kraftcheck import conformance as work
+    from kraftcheck import api
 
-    return work.simulate(**options)
+    return api.simulate(**options).exit_code
 
 
 def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -72,14 +72,13 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
 )
 @click.option(
     "--html",
-    "page",
     type=FOLDER,
     help="Of a .jsonl: a file for a page that draws it; of several, a folder.",
 )
 @JAR
 @placed
 @shown
-def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **options: Any) -> int:
+def conform(paths: tuple[Path, ...], **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
     PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
@@ -91,25 +90,9 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
     Example: kraftcheck conform runs/Z01
     Example: kraftcheck conform examples/foreign/voter.jsonl
     """
-    from kraftcheck import foreign, recordings
+    from kraftcheck import api
 
-    if not any(recordings.is_recording(path) for path in paths):
-        traces = [each for path in paths for each in foreign.traces_in(path)]
-        if traces and all(each.suffix == ".jsonl" for each in traces):
-            return foreign.conform(traces, profile=profile, page=page, **options)
-    if len(paths) > 1:
-        raise click.UsageError("several paths are for steps of other implementations, .jsonl files")
-    (path,) = paths
-    if profile is not None or page is not None:
-        named = "--as" if profile is not None else "--html"
-        raise click.UsageError(f"{named} is for steps of another implementation, a .jsonl file")
-    if recordings.is_recording(path):
-        return recordings.conform(path, **options)
-    from kraftcheck import conformance, schedules
-
-    if schedules.is_schedule(path):
-        path = schedules.trace_of(path)
-    return conformance.conform(path, **options)
+    return api.conform(*paths, **options).exit_code
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -208,9 +191,9 @@ def shrink(
         from kraftcheck import shrink_run
 
         return shrink_run.shrink(path, number, **options)
-    from kraftcheck import schedules, shrink_counterexample
+    from kraftcheck import shrink_counterexample
 
-    if path is not None and schedules.is_schedule(path):
+    if path is not None and is_schedule(path):
         return shrink_counterexample.moves(path, **options)
     screen = options.pop("screen")
     asked = shrink_counterexample.Asked(path, model, bug, **options, jar=jar, java=java)
