@@ -43,16 +43,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # Late: every module of the kit imports this one, and few need the functions.
-    if name not in __all__:
-        raise AttributeError(f"module 'kraftcheck' has no attribute {name!r}")
-    from kraftcheck import api
-    from kraftcheck.traces.lean import welcome_pandas
+if not TYPE_CHECKING:  # Which would take any name for one that is there.
 
-    welcome_pandas()
-    return getattr(api, name)
+    def __getattr__(name: str) -> Any:
+        # Late: every module of the kit imports this one, and few need the functions.
+        if name not in __all__:
+            raise AttributeError(f"module 'kraftcheck' has no attribute {name!r}")
+        from kraftcheck import api
+        from kraftcheck.traces.lean import welcome_pandas
 
+        welcome_pandas()
+        return getattr(api, name)
 
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    def __dir__() -> list[str]:
+        return [*globals(), *__all__]

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from kraftcheck import exits
-from kraftcheck.given import is_schedule
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, placed, shown, tools
 
@@ -192,6 +191,7 @@ def shrink(
 
         return shrink_run.shrink(path, number, **options)
     from kraftcheck import shrink_counterexample
+    from kraftcheck.given import is_schedule
 
     if path is not None and is_schedule(path):
         return shrink_counterexample.moves(path, **options)

@@ -39,7 +39,7 @@ def crash(
     seed: int,
     as_kafka: bool,
     mode: Literal["ordered", "free"],
-    bug_id: str | None,
+    bug: str | None,
     screen: Screen,
 ) -> int:
     """Start from what crashes and failing disks leave, and judge what was recovered.
@@ -49,7 +49,7 @@ def crash(
     """
     from kraftcheck import storage as work
 
-    return work.crash(states, seed, as_kafka, mode, bug_id, screen)
+    return work.crash(states, seed, as_kafka, mode, bug, screen)
 
 
 @storage.command()

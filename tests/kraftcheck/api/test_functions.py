@@ -32,7 +32,7 @@ def kv_events() -> list[dict[str, Any]]:
 # -- The command line and the functions
 
 
-VERBS = {
+VERBS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "check": (kraftcheck.check, ("check",)),
     "conform": (kraftcheck.conform, ("conform",)),
     "disk": (kraftcheck.disk, ("disk",)),
