@@ -11,8 +11,9 @@ from kraftcheck import exits
 from kraftcheck.cli import cli
 from kraftcheck.known_bugs import detecting, witnesses
 from kraftcheck.known_bugs.detecting import Asked, Detection, detect
+from kraftcheck.known_bugs.hunt import Hunt
 from kraftcheck.known_bugs.oracles import Oracle
-from kraftcheck.known_bugs.runs import Hunt, consult
+from kraftcheck.known_bugs.runs import consult
 from kraftcheck.known_bugs.witnesses import Witness, store, stored
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from tla_utils import RunOptions
