@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -29,8 +30,8 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.api.events import SHOWN, Event, PathLike, Table, as_file, is_path
-from kraftcheck.api.found import made, renamed
-from kraftcheck.api.report import Anomaly, Report, Verdict
+from kraftcheck.api.found import Anomaly
+from kraftcheck.api.report import Report, Verdict
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 
@@ -96,9 +97,7 @@ def check(
     >>> check(events).holds
     True
     """
-    from kraftcheck.checking import command as work
-
-    options: dict[str, Any] = {
+    options = {
         **{"format": format, "model": model, "level": level, "budget": budget, "run": run},
         **{"html": None if html is None else Path(html), "acks": acks, "faults": faults},
         **{"idempotent": idempotent, "transactional": transactional, "reads": reads},
@@ -106,23 +105,36 @@ def check(
         **{"elr": elr, "min_insync_replicas": min_insync_replicas},
     }
 
-    def judged(paths: Sequence[Path], own: Screen) -> int:
-        code = work.check_with(paths, screen=own, **options)
+    if is_path(history):
+        paths = [Path(path) for path in (history, *more)]
+        return _checked(paths, options, screen)
+    if more:
+        raise BadInput("events and paths are judged apart: call check for each")
+    with _bad_input(), as_file(history) as path:
+        return _of_events(path, options, screen)
+
+
+def _checked(paths: Sequence[Path], options: Mapping[str, Any], screen: Screen | None) -> Report:
+    from kraftcheck.checking import command as work
+
+    def judged(own: Screen) -> int:
+        code = work.check_with([_trace(path) for path in paths], screen=own, **options)
         if screen is None and own.refusals:
             raise BadInput("; ".join(own.refusals))
         return code
 
-    if is_path(history):
-        paths = [Path(path) for path in (history, *more)]
-        return _report("check", screen, lambda own: judged([*map(_trace, paths)], own))
-    if more:
-        raise BadInput("events and paths are judged apart: call check for each")
-    with _bad_input(), as_file(history) as path:
-        try:
-            found = _report("check", screen, lambda own: judged([path], own))
-        except BadInput as error:
-            raise BadInput(str(error).replace(str(path), SHOWN)) from None
-    return renamed(found, str(path), SHOWN)
+    return _report("check", screen, judged)
+
+
+def _of_events(path: Path, options: Mapping[str, Any], screen: Screen | None) -> Report:
+    """The report on a file that only we know of: nothing in it names the file."""
+    try:
+        found = _checked([path], options, screen)
+    except BadInput as error:
+        raise BadInput(str(error).replace(str(path), SHOWN)) from None
+    documents = tuple({**each, "file": SHOWN, "command": ""} for each in found.documents)
+    lines = tuple(line.replace(str(path), SHOWN) for line in found.lines)
+    return replace(found, documents=documents, lines=lines)
 
 
 def _trace(path: Path) -> Path:
@@ -355,10 +367,10 @@ def campaign(
 def _report(verb: str, screen: Screen | None, work: Callable[[Screen], int]) -> Report:
     """Run a verb. Without a screen nothing is printed, and bad input raises BadInput."""
     if screen is not None:
-        return made(verb, work(screen), screen)
+        return Report(verb, work(screen), tuple(screen.documents), tuple(screen.lines))
     silent = Screen(quiet=True, results=False)
     with _bad_input():
-        return made(verb, work(silent), silent)
+        return Report(verb, work(silent), tuple(silent.documents), tuple(silent.lines))
 
 
 @contextmanager

@@ -1,37 +1,37 @@
-"""A Report from what a verb printed: its anomalies and evidence, from the documents of `--json`."""
+"""Anomalies and evidence of a Report, from the documents that `--json` prints."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-from kraftcheck.api.report import Anomaly, Report
-from kraftcheck.screen import Screen
 
 Document: TypeAlias = Mapping[str, Any]
 
 
-def made(verb: str, code: int, screen: Screen) -> Report:
-    documents = tuple(screen.documents)
-    anomalies, evidence = _FOUND[verb]
-    return Report(
-        verb,
-        code,
-        documents,
-        tuple(each for document in documents for each in anomalies(document)),
-        tuple(dict.fromkeys(each for document in documents for each in evidence(document))),
-        tuple(screen.lines),
-    )
+@dataclass(frozen=True)
+class Anomaly:
+    """All findings of one kind."""
+
+    name: str
+    """Jepsen's name of an anomaly; or of what is violated: an invariant, a property, an action."""
+    count: int
+    allowed: bool = False
+    """Whether the configuration allows it."""
+    reason: str = ""
+    """Why it is allowed, or what it breaks."""
 
 
-def renamed(report: Report, path: str, name: str) -> Report:
-    """The report of a file that nobody but us knows of."""
-    documents = tuple({**each, "file": name, "command": ""} for each in report.documents)
-    lines = tuple(line.replace(path, name) for line in report.lines)
-    evidence = tuple(each.replace(path, name) for each in report.evidence)
-    return replace(report, documents=documents, lines=lines, evidence=evidence)
+def anomalies(verb: str, documents: Sequence[Document]) -> tuple[Anomaly, ...]:
+    """What happened, by the documents of this verb."""
+    return tuple(each for document in documents for each in _FOUND[verb][0](document))
+
+
+def evidence(verb: str, documents: Sequence[Document]) -> tuple[str, ...]:
+    """Why the verdict is not `holds`, by the documents of this verb; each sentence once."""
+    said = (each for document in documents for each in _FOUND[verb][1](document))
+    return tuple(dict.fromkeys(said))
 
 
 # -- check

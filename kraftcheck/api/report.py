@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import Any, Literal, NoReturn, TypeAlias, cast
 
 from kraftcheck import exits
+from kraftcheck.api.found import Anomaly, anomalies, evidence
 
 Verdict: TypeAlias = Literal["holds", "violated", "unknown"]
 COLOURS = {"holds": "#1a7f37", "violated": "#cf222e", "unknown": "#9a6700"}
@@ -16,27 +18,14 @@ LISTED = 10
 
 
 @dataclass(frozen=True)
-class Anomaly:
-    """All findings of one kind."""
-
-    name: str
-    """Jepsen's name of an anomaly; or of what is violated: an invariant, a property, an action."""
-    count: int
-    allowed: bool = False
-    """Whether the configuration allows it."""
-    reason: str = ""
-    """Why it is allowed, or what it breaks."""
-
-
-@dataclass(frozen=True)
 class Report:
     """The verdict of one verb, with what it rests on.
 
-    >>> report = Report("check", 1, ({"verdict": "violated"},), evidence=("record 7 is lost",))
+    >>> report = Report("simulate", 1, ({"reasons": ["invariant ElectionSafety was violated"]},))
     >>> report.verdict, report.holds, report.exit_code
     ('violated', False, 1)
-    >>> print(report)
-    check: violated: record 7 is lost
+    >>> report.evidence
+    ('invariant ElectionSafety was violated',)
     """
 
     verb: str
@@ -45,12 +34,18 @@ class Report:
     """Of the command line: 0 holds, 1 violated, 2 unknown."""
     documents: tuple[Mapping[str, Any], ...]
     """What `--json` prints: one document, or of `check` one for each history."""
-    anomalies: tuple[Anomaly, ...] = ()
-    """What happened, allowed or not."""
-    evidence: tuple[str, ...] = ()
-    """In sentences, why the verdict is not `holds`; the smallest evidence of each history."""
     lines: tuple[str, ...] = field(default=(), repr=False)
     """What the command line prints."""
+
+    @cached_property
+    def anomalies(self) -> tuple[Anomaly, ...]:
+        """What happened, allowed or not."""
+        return anomalies(self.verb, self.documents)
+
+    @cached_property
+    def evidence(self) -> tuple[str, ...]:
+        """In sentences, why the verdict is not `holds`: of each history the smallest evidence."""
+        return evidence(self.verb, self.documents)
 
     @property
     def verdict(self) -> Verdict:
@@ -72,10 +67,7 @@ class Report:
         raise TypeError("a Report has three verdicts: ask report.holds, or report.verdict")
 
     def __str__(self) -> str:
-        if self.lines:
-            return "\n".join(self.lines)
-        why = f": {self.evidence[0]}" if self.evidence else ""
-        return f"{self.verb}: {self.verdict}{why}"
+        return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
         """For a notebook: the verdict, the evidence, and a table of anomalies."""
@@ -89,11 +81,11 @@ class Report:
         return "".join([*said, "</p>", *_table(self.anomalies)])
 
 
-def _table(anomalies: Sequence[Anomaly]) -> Iterator[str]:
-    if not anomalies:
+def _table(happened: Sequence[Anomaly]) -> Iterator[str]:
+    if not happened:
         return
     yield "<table><tr><th>anomaly</th><th>times</th><th>allowed</th><th>why</th></tr>"
-    for each in anomalies:
+    for each in happened:
         cells = (each.name, f"{each.count:,}", "yes" if each.allowed else "no", each.reason)
         yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
     yield "</table>"

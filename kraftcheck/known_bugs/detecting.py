@@ -25,10 +25,9 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.known_bugs import controls, oracles, schedules
 from kraftcheck.known_bugs.entries import is_asked_in, manifest_of, models_of, scenario_of
-from kraftcheck.known_bugs.hunt import UNWATCHED, WATCHED, Hunt
 from kraftcheck.known_bugs.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.known_bugs.runs import consult, differs, record, record_numbers
-from kraftcheck.known_bugs.witnesses import Witness, hunt_of
+from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt, Witness, hunt_of
 from kraftcheck.osutil.commands import command
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import bug as known_bug

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts
-from kraftcheck.known_bugs.hunt import WATCHED, Hunt
+from kraftcheck.known_bugs.witnesses import WATCHED, Hunt
 from kraftcheck.reference.bugs.catalog import bug, handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.kit.protocol import Handlers

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs.hunt import UNWATCHED, WATCHED
-from kraftcheck.known_bugs.witnesses import SCHEDULES
+from kraftcheck.known_bugs.witnesses import SCHEDULES, UNWATCHED, WATCHED
 from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
 from kraftcheck.reference.protocols import CLUSTER
 from kraftcheck.reference.runner.run import Run

@@ -7,6 +7,7 @@ own. What they leave in the installation would be found.
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -93,6 +94,7 @@ def installation(
         (packages / f"{name}.py").write_text(
             f"raise ModuleNotFoundError('no {name}', name='{name}')"
         )
+    compileall.compile_dir(packages, maxlevels=0, quiet=1)
     shutil.copytree(repo_root / "examples", place / "examples")
     shutil.copytree(repo_root / "traces" / "samples", place / "samples")
     with tarfile.open(repo_root / "tests" / "traces" / "disks" / "z140.tar.xz") as archive:

@@ -127,7 +127,9 @@ def test_anomalies_say_whether_they_are_allowed() -> None:
 
 
 def test_a_page_escapes_what_a_history_says() -> None:
-    found = report.Report("check", 1, (), (report.Anomaly("<b>", 1),), ("<script>",))
+    anomaly = {"name": "<b>", "count": 1, "allowed": False, "reason": ""}
+    history = {"verdict": "violated", "reason": "<script>", "anomalies": [anomaly]}
+    found = report.Report("check", 1, (history,))
     assert "<script>" not in found._repr_html_() and "<td><b></td>" not in found._repr_html_()
 
 

@@ -15,10 +15,9 @@ from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import campaigns, figures, violations
 from kraftcheck.known_bugs.campaigns import Asked, gathered, measure, merged, pieces, search
 from kraftcheck.known_bugs.figures import Figure, Measured
-from kraftcheck.known_bugs.hunt import Hunt
 from kraftcheck.known_bugs.hunting import hunt_down
 from kraftcheck.known_bugs.oracles import Oracle
-from kraftcheck.known_bugs.witnesses import Witness, stored as stored_runs
+from kraftcheck.known_bugs.witnesses import Hunt, Witness, stored as stored_runs
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from tla_utils import Manifest, RunOptions, ToolError, read_manifest
 
