@@ -73,7 +73,8 @@ def missing(counts: Counts) -> list[str]:
 
 
 def _together(counts: Counts) -> Counter[str]:
-    return sum(counts.values(), Counter())
+    """By the machines of MACHINES: what cannot be reached in them can be in a plain one."""
+    return sum((counts.get(each.name, Counter()) for each in MACHINES), Counter())
 
 
 def _judged(each: Counter[str]) -> str:

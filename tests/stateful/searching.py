@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from random import SystemRandom
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, core, seed, settings
@@ -51,8 +51,19 @@ BEGUN: Final = monotonic() - age.seconds()
 """When the command began: what is imported and collected before a search is a part of it."""
 CORPUS: Final = 0.3
 """The part of all the time within which schedules that were found before are played."""
-_searched: list[tuple[float, float]] = []
-"""Of the machines that have searched in this process, when they had to end, and their share."""
+
+
+class Turn(NamedTuple):
+    """The time of one machine: when its last batch begins at the latest, and when TLC has to be
+    done. share: of a machine's time."""
+
+    until: float
+    ends: float
+    share: float
+
+
+_turns: list[Turn] = []
+"""Of the machines that have searched in this process."""
 SEARCHED: Final = 0.6
 """The part of a share of time in which examples are made."""
 EXAMPLES_ASKED: Final = 500
@@ -140,9 +151,12 @@ def refuse_few(names: Sequence[str]) -> None:
 
 
 def _has_time(classes: int) -> bool:
-    """Whether TLC can be asked about so many classes of steps before the time is over."""
+    """Whether TLC can be asked about so many classes of steps before the machine's time is over."""
     bound = minutes()
-    return bound is None or monotonic() + START_S + classes * max(_asked) <= BEGUN + 60 * bound
+    if bound is None:
+        return True
+    ends = _turns[-1].ends if _turns else BEGUN + 60 * bound
+    return monotonic() + START_S + classes * max(_asked) <= ends
 
 
 def _ask(relation: Relation) -> Refused | None:
@@ -192,9 +206,10 @@ def _batches(wanted: int, share: float = 1.0) -> Iterator[int]:
             yield min(MOST, wanted - done)
         return
     left = max(0.0, BEGUN + 60 * bound - monotonic())
-    machines = max(share, MACHINES - sum(each for _, each in _searched))
-    until = monotonic() + SEARCHED * left * share / machines
-    _searched.append((until, share))
+    machines = max(share, MACHINES - sum(each.share for each in _turns))
+    own = left * share / machines
+    until = monotonic() + SEARCHED * own
+    _turns.append(Turn(until, monotonic() + own, share))
     examples = FIRST
     while (begun := monotonic()) < until:
         yield examples
