@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,17 @@ class Verbs(click.Group):
             return code
 
         sys.exit(exits.guarded(work))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """By groups; a group of verbs below this one has them in one list."""
+        if self is not cli:
+            super().format_commands(ctx, formatter)
+            return
+        width = formatter.width - 6 - max(map(len, self.commands))
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                told = [(each.name or "", each.get_short_help_str(width)) for each in verbs]
+                formatter.write_dl(told, col_max=12)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -72,30 +84,24 @@ def cli(folders: tuple[Path, ...]) -> None:
     own_protocol.use(folders)
 
 
-for _verb in (
-    models.spec,
-    runs.simulate,
-    runs.conform,
-    runs.drive,
-    campaigns.campaign,
-    histories.check,
-    histories.convert,
-    runs.replay,
-    runs.shrink,
-    runs.report,
-    runs.verify,
-    models.cover,
-    models.prove,
-    clusters.cluster,
-    clusters.record,
-    clusters.disk,
-    storage.storage,
-    witness.witness,
-    serve.serve,
-    serve.ctl,
-    bugs.bugs,
-    bugs.try_own,
-):
+GROUPS = {
+    "Clients and clusters": (
+        *(histories.check, histories.convert, clusters.record, clusters.cluster, clusters.disk),
+        *(serve.serve, serve.ctl),
+    ),
+    "An implementation of the protocol": (
+        *(runs.conform, runs.drive, runs.replay, witness.witness, storage.storage),
+    ),
+    "A change of the protocol": (
+        *(bugs.try_own, bugs.bugs, models.spec, models.cover, models.prove),
+    ),
+    "Runs of the reference": (
+        *(runs.simulate, campaigns.campaign, runs.shrink, runs.report, runs.verify),
+    ),
+}
+"""Every verb, by who needs it."""
+
+for _verb in chain(*GROUPS.values()):
     cli.add_command(_verb)
 
 
