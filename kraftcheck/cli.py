@@ -15,6 +15,7 @@ from kraftcheck.verbs import (
     campaigns,
     clusters,
     histories,
+    manual,
     models,
     options,
     runs,
@@ -98,6 +99,7 @@ GROUPS = {
     "Runs of the reference": (
         *(runs.simulate, campaigns.campaign, runs.shrink, runs.report, runs.verify),
     ),
+    "Pages that help and messages name": (manual.manual,),
 }
 """Every verb, by who needs it."""
 

@@ -53,8 +53,58 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
         context.exit()
 
 
+EMITTERS = {
+    "c++": "emitter.cpp",
+    "go": "emitter.go",
+    "java": "Emitter.java",
+    "python": "emitter.py",
+    "rust": "emitter.rs",
+    "typescript": "emitter.ts",
+}
+
+
+def _show_emitter(context: click.Context, _: click.Parameter, language: str | None) -> None:
+    if language is not None:
+        place = Path(__file__).parents[1] / "emitters" / EMITTERS[language]
+        click.echo(place.read_text("utf-8"), nl=False)
+        context.exit()
+
+
+def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -> None:
+    if kind is not None:
+        from kraftcheck.screen import Columns
+        from kraftcheck.traces.foreign.describe import of_node
+
+        try:
+            tables = list(of_node(kind))
+        except ValueError as error:
+            raise exits.BadInput(str(error)) from None
+        for heading, rows in tables:
+            columns = Columns(("field", "what stands there", "what it means"), rows)
+            click.echo(heading)
+            for row in rows:
+                click.echo(f"  {columns.row(row)}")
+        context.exit()
+
+
 @click.command()
 @click.argument("paths", metavar="PATH...", type=THERE, nargs=-1, required=True)
+@click.option(
+    "--fields",
+    metavar="NODE",
+    is_eager=True,
+    expose_value=False,
+    callback=_show_fields,
+    help="Only print what a node's state, inputs and messages consist of, such as voter or broker.",
+)
+@click.option(
+    "--emitter",
+    type=click.Choice([*EMITTERS]),
+    is_eager=True,
+    expose_value=False,
+    callback=_show_emitter,
+    help="Only print a file that writes steps, to be copied.",
+)
 @click.option(
     "--schema",
     is_flag=True,

@@ -61,7 +61,7 @@ def built(root: Path, work: Path) -> Path:
     """The wheel, made of the source distribution of the files that git tracks."""
     source, dist = work / "source", work / "dist"
     dist.mkdir()
-    links = [f"kraftcheck/{name}" for name in ("reference", "specs", "traces")]
+    links = [f"kraftcheck/{name}" for name in ("reference", "specs", "traces", "emitters", "manual")]
     for name in [*tidy.tracked_files(root), *links]:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, source / name, follow_symlinks=False)
@@ -136,6 +136,9 @@ COMMANDS = (
     ("campaign run --scenario quorum --runs 4 --out campaign", 0),
     ("cover --model quorum-handover --mutants 10", 0),
     ("disk disk", 0),
+    ("manual histories", 0),
+    ("conform --emitter go", 0),
+    ("conform --fields broker", 0),
 )
 LACKING = (
     ("prove --property VoteOnce --nodes 2 --timeout 0.001 --jobs 1", "z3", "prove"),
