@@ -11,7 +11,10 @@ import click
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
-FORMATS = ("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine")
+FORMATS = (
+    *("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine"),
+    "records",
+)
 FORMAT = click.option(
     "--format",
     type=click.Choice(FORMATS),
