@@ -18,7 +18,7 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.artifacts import checkout
-from kraftcheck.check import recorded
+from kraftcheck.checking import recorded
 from kraftcheck.known_bugs import matrix, mutants as mutant_list
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.catalog import bugs_of

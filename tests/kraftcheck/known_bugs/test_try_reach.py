@@ -120,9 +120,9 @@ def test_batches_that_are_numbered_anew_are_written_twice() -> None:
         part = simulate_part("cluster", 1, 34, 1, entry.id, options)
     [violations] = part.tables["runs"]["violations"].to_pylist()
     assert {each["invariant"] for each in violations} == {"NoDuplicate"}
-    [violations] = simulate_part("cluster", 1, 34, 1, None, options).tables["runs"][
-        "violations"
-    ].to_pylist()
+    [violations] = (
+        simulate_part("cluster", 1, 34, 1, None, options).tables["runs"]["violations"].to_pylist()
+    )
     assert violations == []
 
 

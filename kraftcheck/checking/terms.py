@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.check import recorded as recorded_file
-from kraftcheck.check.options import Options, given_words
-from kraftcheck.check.recorded import HISTORY, RECORDING, Recorded
+from kraftcheck.checking import recorded as recorded_file
+from kraftcheck.checking.options import Options, given_words
+from kraftcheck.checking.recorded import HISTORY, RECORDING, Recorded
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.clients.promises import (
@@ -197,8 +197,9 @@ def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configurati
         )
         if name in given
     }
-    if given.get("at_least_once"):
-        changed |= {"idempotence": False, "retries": True}
+    if "idempotent" in given:
+        changed["idempotence"] = given["idempotent"]
+        changed |= {} if given["idempotent"] else {"retries": True}
     if given.get("transactional"):
         changed["transactions"] = True
     if given.get("late_requests"):

@@ -1,14 +1,9 @@
-"""Partition logs: what the columnar checkers find, as a `Judged`.
-
-Files are held against their terms (terms.py), runs of a trace against what each run's own options
-and faults promise.
-"""
+"""The runs of a trace, each held against what its own options and faults promise."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -19,117 +14,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kraftcheck.check.objects import judge_runs_of_objects
-from kraftcheck.check.options import PAGES_MAX, Options, PageWriter, facts_of, facts_of_rows
-from kraftcheck.check.terms import Terms, in_words, terms_of, terms_of_rows
+from kraftcheck.checking.logs import judge_log, level_asked
+from kraftcheck.checking.objects import LINEARIZABLE, combined, one_line, refuse_level
+from kraftcheck.checking.options import PAGES_MAX, Options, PageWriter, facts_of, given_words
+from kraftcheck.checking.terms import Terms, in_words
 from kraftcheck.exits import BadInput
-from kraftcheck.reference.clients.promises import Level, Promise, level_named
-from kraftcheck.traces import grouplog
+from kraftcheck.reference.clients.promises import Level, Promise
 from kraftcheck.traces.checkers.arrow import from_arrow, partitions
 from kraftcheck.traces.checkers.assessment import (
     NEVER_READ,
     STOPPED,
     Assessment,
-    Report,
     assess,
     name_of,
 )
-from kraftcheck.traces.checkers.check import check_log, check_rows
+from kraftcheck.traces.checkers.search import Limits
+from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, INCONCLUSIVE, UNKNOWN, VIOLATED, Anomaly
 from kraftcheck.traces.formats import trace
-from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import LOG_OPERATIONS, History, HistoryError
+from kraftcheck.traces.history import History, HistoryError
 from kraftcheck.traces.jobs.promised import (
     fixed_promise,
     has_control_records,
+    judge_objects,
     objects_seen,
     promises_of,
     recorded_configuration,
 )
-from kraftcheck.traces.report.judged import Judged, Object
-from kraftcheck.traces.rows import Rows
-
-
-def level_asked(options: Options) -> Level | None:
-    """Raises BadInput for a level that is none."""
-    if options.level is None:
-        return None
-    try:
-        return level_named(options.level)
-    except KeyError as error:
-        raise BadInput(str(error.args[0])) from None
-
-
-def judge_log(
-    history: History, facts: dict[str, Any], options: Options, terms: Terms | None = None
-) -> Judged:
-    """Each partition of a history, against `terms`, or what is known of it where it lies.
-
-    Raises BadInput: no such level, no operation on a log, or a damaged recording beside it.
-    """
-    level = level_asked(options)
-    if not any(each.f in LOG_OPERATIONS for each in history.operations):
-        raise BadInput("no operation on a partition's log")
-    terms = terms or terms_of(Path(history.source), history, options)
-    try:
-        found = check_log(
-            history,
-            terms.promise,
-            terms.configuration,
-            level=level,
-            gaps=terms.gaps,
-            complete=terms.complete,
-            groups=_groups_beside(Path(history.source)),
-        )
-    except ValueError as error:
-        raise BadInput(str(error)) from None
-    return _judged(found, facts, terms)
-
-
-def judge_rows(rows: Rows, options: Options) -> Judged | None:
-    """As `judge_log` of the same operations; None: these can be judged as operations alone. Raises
-    as it does.
-    """
-    terms = terms_of_rows(rows, options)
-    found = check_rows(
-        rows,
-        terms.promise,
-        terms.configuration,
-        level=level_asked(options),
-        gaps=terms.gaps,
-        complete=terms.complete,
-        groups=_groups_beside(Path(rows.source)),
-    )
-    return None if found is None else _judged(found, facts_of_rows(rows, options), terms)
-
-
-def _groups_beside(path: Path) -> tuple[Entry, ...]:
-    """The log of consumer groups that was recorded with a history. Raises HistoryError: damaged."""
-    with suppress(FileNotFoundError, NotADirectoryError):
-        return grouplog.read(path.parent / grouplog.GROUPS)
-    return ()
-
-
-def _judged(found: Report, facts: dict[str, Any], terms: Terms) -> Judged:
-    guilty = [each.certificate for each in found.parts if each.certificate is not None]
-    undecided = (each.reason for each in found.parts if each.verdict == UNKNOWN)
-    return Judged(
-        **facts,
-        verdict=found.verdict,
-        level=found.level,
-        promised=found.promised,
-        because=found.because,
-        certificate=min(guilty, key=lambda each: len(each.operations), default=None),
-        reason=next(undecided, None),
-        objects=tuple(Object(**msgspec.structs.asdict(each)) for each in found.parts),
-        anomalies=found.anomalies,
-        staleness=found.staleness,
-        transactions=found.transactions,
-        configuration=terms.assumed,
-    )
-
-
-# -- The runs of a trace
+from kraftcheck.traces.report.judged import Judged
 
 
 def judge_trace(
@@ -144,10 +56,10 @@ def judge_trace(
     scenario = trace.scenario_of(directory)
     seen = objects_seen(scenario)
     if seen is not None:
-        return judge_runs_of_objects(directory, scenario, seen, options, writer)
+        return _judge_objects(directory, scenario, seen, options, writer)
     key = trace.partition_of(directory)
     level = level_asked(options)
-    if any(value not in (None, False) for value in options.configuration.values()):
+    if given_words(options.configuration):
         raise BadInput("a trace says itself what was promised to its runs: only --level goes here")
     run = options.run
     if run is not None:
@@ -311,4 +223,84 @@ def _summary(directory: Path, whole: _Whole, bad: Sequence[Judged], level: Level
         operations=whole.operations,
         runs=whole.runs,
         anomalies=tuple(whole.anomalies()),
+    )
+
+
+# -- Runs whose clients see objects
+
+
+def _judge_objects(
+    directory: Path,
+    scenario: str,
+    seen: Sequence[Model | None],
+    options: Options,
+    writer: PageWriter | None,
+) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
+    """A trace whose clients see objects: as a whole, then each run that does not hold; or one run.
+
+    Raises HistoryError: damaged, or no such run. BadInput: nothing is promised, or nobody asked
+    anything.
+    """
+    if not any(seen):
+        raise BadInput(f"nothing is promised to clients of {scenario}: there is nothing to judge")
+    begin = perf_counter()
+    names = ", ".join(dict.fromkeys(each.name for each in seen if each is not None))
+    refuse_level(names, options)
+    found, runs, operations = list[Judged](), 0, 0
+    for run, recorded in _recorded(directory, options.run):
+        runs, operations = runs + 1, operations + len(recorded)
+        history = trace.objects_of(directory, run, recorded, names)
+        judged = _of_run(history, names, seen, options._replace(run=run))
+        if options.run is not None or judged.verdict != HOLDS:
+            found.append(judged)
+            if writer is not None and len(found) <= PAGES_MAX:
+                writer.write(history, judged)
+    if options.run is not None and not runs:
+        raise HistoryError(str(directory), 0, f"has no run {options.run}")
+    if not operations:
+        raise BadInput("no client asked anything in these runs: there is nothing to judge")
+    if options.run is not None:
+        return tuple(found), ()
+    whole = _of_trace(directory, names, found, runs, operations)
+    left = len(found) - PAGES_MAX
+    notes = (f"{directory}: {left:,} more runs get no page",) if writer and left > 0 else ()
+    return (msgspec.structs.replace(whole, seconds=round(perf_counter() - begin, 4)), *found), notes
+
+
+def _recorded(directory: Path, wanted: int | None) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    for table in trace.tables(directory):
+        rows = zip(table["run"].to_pylist(), table["history"].to_pylist(), strict=True)
+        yield from ((run, recorded) for run, recorded in rows if wanted in (None, run))
+
+
+def _of_run(history: History, names: str, seen: Sequence[Model | None], options: Options) -> Judged:
+    facts = facts_of(history, names, options)
+    try:
+        verdicts = judge_objects(history, seen, Limits(seconds=options.budget))
+    except HistoryError:
+        raise
+    except Exception as error:  # What others wrote may raise anything.
+        raise BadInput(f"the model {names} failed: {one_line(error)}") from error
+    return combined(history, facts, verdicts)
+
+
+def _of_trace(
+    directory: Path, names: str, bad: Sequence[Judged], runs: int, operations: int
+) -> Judged:
+    verdicts = {each.verdict for each in bad}
+    verdict = next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
+    first = next((each for each in bad if each.verdict == verdict), None)
+    told = None
+    if first is not None:
+        told = f"{len(bad):,} of {runs:,} runs, the first of them {first.file}"
+    return Judged(
+        file=str(directory),
+        format=trace.NAME,
+        model=names,
+        verdict=verdict,
+        level=LINEARIZABLE if verdict == HOLDS else None,
+        promised=LINEARIZABLE,
+        reason=told,
+        operations=operations,
+        runs=runs,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any
 
-from kraftcheck.check.options import Options
+from kraftcheck.checking.options import Options
 from kraftcheck.exits import BadInput
 from kraftcheck.traces.checkers.isolation import levels
 from kraftcheck.traces.checkers.isolation.judging import EVIDENCE, Isolation, check_isolation

@@ -10,30 +10,25 @@ Laws of this file:
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-import click
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.logs import judge_trace
-from kraftcheck.check.options import Options, PageWriter
-from kraftcheck.check.recorded import RECORDING
-from kraftcheck.check.terms import BESIDE, TOO_LONG
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options, PageWriter
+from kraftcheck.checking.recorded import RECORDING
+from kraftcheck.checking.terms import BESIDE, TOO_LONG
+from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
 from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
-from kraftcheck.traces.formats import trace
 from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
@@ -130,7 +125,7 @@ def sources_of(path: Path) -> Iterator[Source]:
     """A file, a trace, or every file and trace below a folder in the order of their paths."""
     if not path.is_dir():
         yield Source(path, is_trace=False, named=True)
-    elif trace.is_trace(path):
+    elif is_trace(path):
         yield Source(path, is_trace=True, named=True)
     else:
         yield from _below(path)
@@ -148,7 +143,7 @@ def _below(folder: Path) -> Iterator[Source]:
             continue
         if not entry.is_dir():
             yield Source(path, is_trace=False, named=False)
-        elif trace.is_trace(path):
+        elif is_trace(path):
             yield Source(path, is_trace=True, named=False)
         else:
             yield from _below(path)
@@ -162,6 +157,9 @@ def _outcome(source: Source, *, options: Options, html: Path | None) -> Outcome:
     writer = PageWriter(html) if html is not None else None
     try:
         if source.is_trace:
+            # Late: it imports every protocol, which a file of a history does not need.
+            from kraftcheck.checking.traces import judge_trace
+
             judged, notes = judge_trace(source.path, options, writer)
         else:
             judged, notes = (judge_file(source.path, options, writer),), ()
@@ -206,6 +204,9 @@ def _outcomes(
         sources = sources[1:]
     if not sources:
         return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     done = 0
     try:
         with ProcessPoolExecutor(size, WORKERS, exits.leave_workers_at_once) as pool:
@@ -226,6 +227,9 @@ def _is_small(source: Source) -> bool:
 
 
 def _one_by_one(work: partial[Outcome], sources: list[Source]) -> Iterator[tuple[Source, Outcome]]:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     for source in sources:
         try:
             with ProcessPoolExecutor(1, WORKERS, exits.leave_workers_at_once) as pool:
@@ -248,8 +252,8 @@ def _show(outcome: Outcome, screen: Screen) -> int:
     for at, judged in enumerate(outcome.judged):
         if at <= RUNS_LISTED:
             screen.line(_line(judged))
-        if screen.json:
-            print(json.dumps(as_json(judged), allow_nan=False), flush=True)
+        if screen.json or not screen.results:
+            screen.entry(as_json(judged))
     if len(outcome.judged) > RUNS_LISTED + 1:
         left = len(outcome.judged) - RUNS_LISTED - 1
         screen.line(f"{'':<9}  and {left:,} more runs; --json has them all")
@@ -259,7 +263,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
 
 
 def _complain(refused: Refused, screen: Screen) -> None:
-    click.echo(f"kraftcheck: {printable(str(refused))}", err=True)
+    screen.refuse(printable(str(refused)))
     if screen.json:
         verdict = exits.VERDICTS[exits.BAD_INPUT]
         facts: dict[str, Any] = {
@@ -269,7 +273,7 @@ def _complain(refused: Refused, screen: Screen) -> None:
             "level": None,
         }
         facts |= {"level": None, "certificate": None, "seconds": 0.0, "line": refused.line}
-        print(json.dumps({**facts, "reason": refused.reason}), flush=True)
+        screen.entry({**facts, "reason": refused.reason})
 
 
 def _line(judged: Judged) -> str:

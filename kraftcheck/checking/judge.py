@@ -12,12 +12,13 @@ from time import perf_counter
 
 import msgspec
 
-from kraftcheck.check import isolation
-from kraftcheck.check.logs import judge_log, judge_rows
-from kraftcheck.check.objects import judge_objects
-from kraftcheck.check.options import AUTO, Options, PageWriter, facts_of
+from kraftcheck.checking import isolation
+from kraftcheck.checking.logs import judge_log, judge_rows
+from kraftcheck.checking.objects import judge_objects
+from kraftcheck.checking.options import AUTO, Options, PageWriter, facts_of
 from kraftcheck.exits import BadInput
-from kraftcheck.traces.formats import detect, trace
+from kraftcheck.traces.checkers.log import MODEL
+from kraftcheck.traces.formats import detect
 from kraftcheck.traces.history import History
 from kraftcheck.traces.report.judged import Judged
 
@@ -27,7 +28,7 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
     begin = perf_counter()
     name = detect.detect(path) if options.format == AUTO else options.format
     judged = None
-    if writer is None and options.model in (AUTO, trace.MODEL):
+    if writer is None and options.model in (AUTO, MODEL):
         rows = detect.rows_of(path, name)
         judged = None if rows is None else judge_rows(rows, options)
     if judged is None:
@@ -46,7 +47,7 @@ def judge(history: History, options: Options) -> Judged:
         said = ", ".join(verb[:40] for verb in verbs)
         raise BadInput(f"no model is known by the operations {said}: name one with --model")
     facts = facts_of(history, name, options)
-    if name == trace.MODEL:
+    if name == MODEL:
         return judge_log(history, facts, options)
     if isolation.applies(history, name):
         return isolation.judge_isolation(history, facts, options)
