@@ -22,7 +22,6 @@ from kraftcheck.reference.bugs.catalog import UnknownBug, replayable
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS, parts_of
 from kraftcheck.reference.runner.narrate import narrate
-from kraftcheck.reference.sim.schedules import write as write_schedule
 from kraftcheck.reference.steered.failures import REJECTED
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.schedules import VERDICTS, load, made
@@ -161,8 +160,8 @@ def _plain(
         screen.facts([*facts, ("not followed", way.missing)])
         screen.document(document)
         return exits.UNKNOWN
-    path = _write(asked.out or FOLDER / f"{model.name}.schedule", write_schedule(way.schedule))
-    violates = way.schedule.violates
+    path = _keep(asked.out, f"{model.name}.moves", way.script)
+    violates = way.script.violates
     facts += [("violates", violates or "nothing in the reference"), ("schedule", str(path))]
     screen.facts([*facts, ("next", command("replay", path))])
     screen.document({**document, "violates": violates, "schedule": str(path)})

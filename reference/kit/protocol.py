@@ -261,7 +261,7 @@ class Calm(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
-    """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
+    """How a protocol is run that has no simulation of its own (reference/drivers/chance.py).
 
     constants: by field, the values to draw from, the simplest first. on_request: by field, or by
     option of a disturbance, values that no run draws, beside those that TLC's models have: whoever

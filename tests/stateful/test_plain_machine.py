@@ -12,11 +12,11 @@ import pytest
 from hypothesis import settings
 
 from kraftcheck import exits, schedules
+from kraftcheck.reference.drivers.script import AGAIN, HELD, LOST, begun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import parts_of
 from kraftcheck.reference.runner.scripted import begin, replay
 from kraftcheck.reference.steered.failures import Violation
-from kraftcheck.reference.steered.plain import AGAIN, HELD, LOST, begun
 from kraftcheck.reference.steered.scripts import Script, read, write
 from kraftcheck.screen import Screen
 from kraftcheck.traces.jobs.steered import broken_promise

@@ -1,10 +1,9 @@
-"""A run of a protocol that has no simulation of its own, steered: which moves there are, and what
-each does.
+"""The driver by script: every move is told from outside, in words.
 
-Steps are taken as the simulator takes them (reference/sim/plain.py), and the properties asked after
-each. A move gives a node an input of its own, or delivers a message; what a step sends may be lost
-with it, and a message may come again. Progress is asked of protocols that say what it is
-(`World.calm`).
+`possible` says which moves there are, each with words that say all about it; a script is a list of
+such words (reference/steered/scripts.py), and Hypothesis draws among them
+(tests/stateful/plain_machine.py). What a step sends may be lost with it, and a message may come
+again. The properties are asked after each move.
 
 Law of this file: no choice is made here, and nothing knows of a protocol.
 """
@@ -16,13 +15,13 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
 
+from kraftcheck.reference.core.run import LATE, MOVE_US, Run
+from kraftcheck.reference.core.system import Message, Move as SystemMove, NodeMemo
+from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.sim.choices import StreamName
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Memos, Step
-from kraftcheck.reference.sim.plain import LATE, MOVE_US, PlainMemo, PlainSimulation, options_of
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.steered.moves import Move, NodeStep, recorded_steps
@@ -35,20 +34,7 @@ memos = Memos()
 """By protocol and bug."""
 
 
-class _Fate:
-    """What becomes of what a step sends: all of it is lost, or nothing."""
-
-    def __init__(self) -> None:
-        self.loses = False
-
-    def stream(self, name: StreamName) -> _Fate:
-        return self
-
-    def below(self, bound: int) -> int:
-        return bound - 1 if self.loses else 0
-
-
-class PlainSchedule(PlainSimulation):
+class ScriptedRun(Run):
     """A run of the protocol, and the moves so far. options: those of its runs; of those that say
     how often something happens only `late` counts, which is 0 or not. memo: in which another takes
     steps of nodes, if it is not the reference.
@@ -57,75 +43,65 @@ class PlainSchedule(PlainSimulation):
     """
 
     def __init__(
-        self, protocol: Protocol, options: Any, bug: str | None, memo: PlainMemo | None = None
+        self, protocol: Protocol, options: Any, bug: str | None, memo: NodeMemo | None = None
     ) -> None:
-        self.options = options
-        self.recorder = Recorder(0)
-        self._fate = _Fate()
-        memo = memo or memos.of((protocol.name, bug), lambda: PlainMemo(protocol, bug))
-        # What may be lost is asked about.
-        super().__init__(replace(options, lost=1), self._fate, memo, self.recorder)
+        self.options, self.recorder = options, Recorder(0)
+        memo = memo or memos.of((protocol.name, bug), lambda: NodeMemo(protocol, bug))
+        super().__init__(options, memo, self.recorder)
         self._sentences = {each.name: each for each in self._world.properties}
+        self._unheard = False
+        """Whether all is lost that the step sends."""
         self.moves: list[str] = []
         self.sound = True
 
+    def loses(self, message: KnownInput) -> bool:
+        return self._unheard
+
     # --- What there is
 
-    def mail(self) -> list[tuple[int, KnownInput]]:
+    def mail(self) -> list[Message]:
         """Messages that may come now, the one that waits longest first."""
-        found = []
-        for at, (node, message) in enumerate(self._under_way):
-            ordered = self._world.in_order(message.value)
-            if not ordered or self._first_of_channel(self._under_way, at) == at:
-                found.append((node, message))
-        return found
+        return self.system.deliverable(self.at)
 
-    def held(self) -> list[tuple[int, KnownInput]]:
+    def held(self) -> list[Message]:
         """Messages that may come although nobody waits for them."""
-        return list(self._held)
+        return list(self.at.held)
 
     def may_repeat(self, message: KnownInput) -> bool:
-        return not self._world.in_order(message.value)
-
-    def is_at_once(self, message: Any) -> bool:
-        """Whether it is heard in the step that sends it, or never."""
-        return self._world.at_once(message)
+        return not self.system.in_order(message.value)
 
     # --- What is done
 
     def act(self, node: int, input: KnownInput, lost: bool = False) -> bool:
         """Whether the input came: it may be disabled."""
-        step = self._step(node, input)
+        step = self.step(node, input)
         if step is None:
             return False
         lost = lost and bool(step.travelling)
-        self._make(f"{self._said(node, input)}{LOST * lost}", step, lost)
+        self.moves.append(f"{self._said(node, input)}{LOST * lost}")
+        self._make(step, lost)
         return True
 
     def deliver(self, node: int, message: KnownInput, again: bool = False) -> None:
         """again: it is under way still, or comes late."""
-        at = self._under_way.index((node, message))
-        if again and self._late:
-            self._held.append(self._under_way.pop(at))
-        elif not again:
-            del self._under_way[at]
-        self._arrive(f"{self._said(node, message)}{AGAIN * again}", node, message)
+        words = f"{self._said(node, message)}{AGAIN * again}"
+        self._arrive(words, SystemMove("again" if again else "deliver", node, message))
 
-    def deliver_held(self, node: int, message: KnownInput) -> None:
-        self._held.remove((node, message))
-        self._arrive(f"{self._said(node, message)}{HELD}", node, message)
+    def deliver_held(self, node: int, message: KnownInput, again: bool = False) -> None:
+        words = f"{self._said(node, message)}{HELD}{AGAIN * again}"
+        self._arrive(words, SystemMove("late again" if again else "late", node, message))
 
-    def _arrive(self, words: str, node: int, message: KnownInput) -> None:
-        waited_for = self._states[node].running and self._comes(node, message.value)
-        self._make(words, self._step(node, message) if waited_for else None, lost=False)
-
-    def _make(self, words: str, step: Step | None, lost: bool) -> None:
+    def _arrive(self, words: str, move: SystemMove) -> None:
+        step = self.arrived(move)
         self.moves.append(words)
+        self._make(step)
+
+    def _make(self, step: Step | None, lost: bool = False) -> None:
         if step is None:
             return
         self.sound = False
-        self._fate.loses = lost
-        self._take(len(self.moves) * MOVE_US, step)
+        self._unheard = lost
+        self.take(len(self.moves) * MOVE_US, step)
         for each in self.violations:
             raise Violation(self._sentences[each.invariant], each.explanation, self.moves)
         self.sound = True
@@ -145,6 +121,7 @@ class PlainSchedule(PlainSimulation):
         for node, message in dict.fromkeys(self.held()):
             words = f"{self._said(node, message)}{HELD}"
             yield Move(words, partial(self.deliver_held, node, message))
+            yield Move(f"{words}{AGAIN}", partial(self.deliver_held, node, message, True))
         yield from self.own_moves()
 
     def own_moves(self) -> Iterator[Move]:
@@ -153,7 +130,7 @@ class PlainSchedule(PlainSimulation):
             yield from self.own_moves_of(node, input)
 
     def own_moves_of(self, node: int, input: KnownInput) -> Iterator[Move]:
-        step = self._step(node, input)
+        step = self.step(node, input)
         if step is not None:
             words = self._said(node, input)
             yield Move(words, partial(self._own_move, node, input, False))
@@ -175,19 +152,19 @@ class PlainSchedule(PlainSimulation):
         return recorded_steps(self.recorder)
 
     def named_rows(self) -> dict[str, Any]:
-        kind_of, states = self._protocol.kind_of, self._states
-        return {f"{kind_of(self.constants, n).name} {n}": s.row for n, s in states.items()}
+        kind_of = self.system.protocol.kind_of
+        return {f"{kind_of(self.constants, s.node).name} {s.node}": s.row for s in self.at.states}
 
     def setting(self) -> dict[str, Any]:
         names = [*self._world.constants, *([LATE] if hasattr(self.options, LATE) else ())]
         return {name: msgspec.to_builtins(getattr(self.options, name)) for name in names}
 
 
-def begun(protocol: Protocol, setting: dict[str, Any], bug: str | None) -> PlainSchedule:
+def begun(protocol: Protocol, setting: dict[str, Any], bug: str | None) -> ScriptedRun:
     """A run with this setting. Raises msgspec.ValidationError: it has an unknown option, or no
-    value of one; as PlainSchedule.
+    value of one; as ScriptedRun.
     """
-    return PlainSchedule(protocol, msgspec.convert(setting, options_of(protocol).of), bug)
+    return ScriptedRun(protocol, msgspec.convert(setting, options_of(protocol).of), bug)
 
 
 def _words(value: Any) -> str:
