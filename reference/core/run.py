@@ -180,7 +180,7 @@ class Run(Circular):
         self.clients.hear(time, self.constants, step)
 
     def holds_after(self, step: Step) -> bool:
-        """Whether all properties hold that are asked of the rows, which are those after the step."""
+        """Whether all properties hold that are asked; the rows are those after the step."""
         before = self.rows
         after = self.rows = {**before, step.before.node: step.after.row}
         if not self._options.watched:
