@@ -175,9 +175,9 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
     """Whose model it is, if it is one of others; and the models."""
     if asked.bug is not None:
         [own] = parts_of(replayable(asked.bug).protocol)
-        return (own if own.world else None), manifest_of(own.name)
+        return (own if own.by_chance else None), manifest_of(own.name)
     for own in PROTOCOLS:
-        if own.world is None:
+        if not own.by_chance:
             continue
         manifest = manifest_of(own.name)
         found = manifest.models.get(asked.model or "")

@@ -97,7 +97,11 @@ class Run(Circular):
         self.at: Configuration = self.system.initial()
         self.rows: dict[int, Any] = self.system.rows(self.at)
         """Those of all nodes, and the run's past. A step makes another mapping."""
-        if self._world.history is not None:
+        self._judge = (
+            None if self._world.judge is None or unkept else self._world.judge(self.constants)
+        )
+        self._history = None if self._judge else self._world.history
+        if self._history is not None:
             self.rows[HISTORY] = None
         self.handler_calls = 0
         self.verdict = PROGRESSED
@@ -185,13 +189,17 @@ class Run(Circular):
         after = self.rows = {**before, step.before.node: step.after.row}
         if not self._options.watched:
             return True
-        if self._world.history is not None:
-            after[HISTORY] = self._world.history(self.constants, before, after)
-        for wrong, explanation in self._due.wrong(self.constants, before, after):
+        if self._history is not None:
+            after[HISTORY] = self._history(self.constants, before, after)
+        if self._judge is not None:
+            found = self._judge(step.before.node, before, after)
+        else:
+            found = next(self._due.wrong(self.constants, before, after), None)
+        if found is not None:
+            wrong, explanation = found
             self.violations.append(Violation(wrong.name, self.handler_calls - 1, explanation))
             self.verdict = STOPPED
-            return False
-        return True
+        return found is None
 
     # --- The end
 

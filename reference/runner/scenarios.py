@@ -30,7 +30,7 @@ FAMILIES: Final[dict[str, Family]] = {
     each.scenario.name: each
     for each in (
         *(QUORUM, PARTITION, CLUSTER),
-        *(family_of(protocol) for protocol in PROTOCOLS if protocol.world),
+        *(family_of(protocol) for protocol in PROTOCOLS if protocol.by_chance),
         *map(coordinated_family.family_of, COORDINATED.values()),
         *map(composed.family_of, COMPOSITIONS),
     )

@@ -134,7 +134,7 @@ def written() -> str:
     """The module, from the cfgs."""
     lines = []
     for protocol in PROTOCOLS:
-        if protocol.world is not None and (sets := asked(protocol)):
+        if protocol.by_chance and (sets := asked(protocol)):
             told = "".join(map(_told, sets))
             lines.append(f"    '{protocol.name}': [\n{told}    ],\n".replace("'", '"'))
     return f"{_HEAD}{''.join(lines)}}}\n"

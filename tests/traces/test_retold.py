@@ -60,6 +60,6 @@ def test_what_the_moves_do_not_make_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_run_with_a_simulation_of_its_own_has_no_moves() -> None:
-    assert not next(each for each in PROTOCOLS if each.name == "partition").world
+    assert not next(each for each in PROTOCOLS if each.name == "partition").by_chance
     with pytest.raises(ValueError, match="a run of partition is a row of choices"):
         retold(Schedule(scenario="partition", choices=()))

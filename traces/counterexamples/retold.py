@@ -28,7 +28,7 @@ def retold(schedule: Schedule) -> Script:
     """The moves of a schedule. Raises ValueError: no such scenario, option or bug, its protocol has
     a simulation of its own, or a step hears only a part of what was sent to it.
     """
-    found = [each for each in PROTOCOLS if each.name == schedule.scenario and each.world]
+    found = [each for each in PROTOCOLS if each.name == schedule.scenario and each.by_chance]
     if not found:
         raise ValueError(f"a run of {schedule.scenario} is a row of choices, and has no moves")
     [protocol] = found
