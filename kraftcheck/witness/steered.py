@@ -112,13 +112,13 @@ class KafkaSteered(Hosted, ScriptedRun):
         self._more = steps[1:]
         return steps[0] if steps else None
 
-    def take(self, time: int, step: Step) -> bool:
-        goes_on = super().take(time, step)
+    def make(self, time: int, step: Step) -> bool:
+        goes_on = super().make(time, step)
         node = step.before.node
         while self._more and self.is_kafkas(node):
             then = self.system.machine.step(self.state(node), self.known(self._more[0].input))
             assert then is not None, "it has been taken"
-            goes_on = super().take(time, then)
+            goes_on = super().make(time, then)
         return goes_on
 
     def record(self, time: int, step: Step) -> None:

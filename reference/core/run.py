@@ -1,6 +1,6 @@
 """A run of a system: its configuration, its recording, and the properties asked after each step.
 
-A driver that records and judges what it does is a `Run`: it chooses moves, and `take` has a step
+A driver that records and judges what it does is a `Run`: it chooses moves, and `make` has a step
 happen. In the end nothing disturbs the run any more, and it must make progress, where the protocol
 says what that is (`World.calm`).
 
@@ -12,9 +12,16 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Final
 
-from kraftcheck.reference.core.system import Configuration, Message, Move, NodeMemo, System
+from kraftcheck.reference.core.system import (
+    Configuration,
+    Message,
+    Move,
+    NodeMemo,
+    System,
+    world_of,
+)
 from kraftcheck.reference.kit.properties import Due
-from kraftcheck.reference.kit.protocol import HISTORY, Answered, ClientPromise, Outcome
+from kraftcheck.reference.kit.protocol import HISTORY, Answered, ClientPromise, Outcome, Protocol
 from kraftcheck.reference.protocols import ProtocolError
 from kraftcheck.reference.sim.family import Circular
 from kraftcheck.reference.sim.interning import KnownInput
@@ -80,20 +87,15 @@ class Run(Circular):
         recorder: Recorder,
         joined: Collection[type[Any]] = (),
     ) -> None:
-        protocol = memo.protocol
-        assert protocol.world is not None, "asked of protocols that declare one"
-        self._world, self._options, self._recorder = protocol.world, options, recorder
-        self._moves = 0
-        self.clients = ObjectClients(self._world.promises)
-        drawn = {name: getattr(options, name) for name in self._world.constants}
-        unkept = self.unkept()
-        self._due = Due([e for e in self._world.properties if e.name not in unkept])
-        try:
-            self.constants = protocol.constants(**drawn)
-        except AssertionError as error:
-            raise ProtocolError(f"protocol {protocol.name}: options refused: {error}") from None
+        self._options, self._recorder = options, recorder
+        self.constants = self.make_constants(memo.protocol, options)
         machine = memo.machine(self.constants)
         self.system = System(machine, bool(getattr(options, LATE, 0)), joined)
+        self._world = self.system.world
+        self._moves = 0
+        self.clients: Any = ObjectClients(self._world.promises)
+        unkept = self.unkept()
+        self._due = Due([e for e in self._world.properties if e.name not in unkept])
         self.at: Configuration = self.system.initial()
         self.rows: dict[int, Any] = self.system.rows(self.at)
         """Those of all nodes, and the run's past. A step makes another mapping."""
@@ -107,6 +109,14 @@ class Run(Circular):
         self.verdict = PROGRESSED
         self.violations: list[Violation] = []
         self._counts = dict.fromkeys(("lost", "duplicated", "undelivered"), 0)
+
+    def make_constants(self, protocol: Protocol, options: Any) -> Any:
+        """The constants that the options give. Raises ProtocolError: the protocol refuses them."""
+        drawn = {name: getattr(options, name) for name in world_of(protocol).constants}
+        try:
+            return protocol.constants(**drawn)
+        except AssertionError as error:
+            raise ProtocolError(f"protocol {protocol.name}: options refused: {error}") from None
 
     def unkept(self) -> Collection[str]:
         """The names of the properties that this run need not keep."""
@@ -146,9 +156,9 @@ class Run(Circular):
         """A move is made, which led to a step or to none. Whether the run goes on."""
         time = self._moves * MOVE_US
         self._moves += 1
-        return step is None or self.take(time, step)
+        return step is None or self.make(time, step)
 
-    def take(self, time: int, step: Step) -> bool:
+    def make(self, time: int, step: Step) -> bool:
         """A node takes a step, and those take theirs who hear at once what it sends. Whether the
         run goes on.
         """
@@ -167,7 +177,7 @@ class Run(Circular):
             self.at = self.system.arrive(self.at, Move("hear", node, message))
             heard = self.step(node, message) if self.hears(node) else None
             if heard is not None:
-                self.take(time, heard)
+                self.make(time, heard)
         return self.verdict != STOPPED
 
     def hears(self, node: int) -> bool:

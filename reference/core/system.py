@@ -61,7 +61,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kraftcheck.reference.bugs.catalog import handlers_for, replayable
 from kraftcheck.reference.kit.protocol import Outcome, Protocol, World
-from kraftcheck.reference.protocols import raised
+from kraftcheck.reference.protocols import protocol_of, raised
 from kraftcheck.reference.sim.interning import KnownInput, KnownRow
 from kraftcheck.reference.sim.memo import Machine, Memo, Sent, State, Step
 
@@ -107,11 +107,11 @@ def world_of(protocol: Protocol) -> World:
 class NodeMachine(Machine):
     """The nodes of a protocol under one set of constants: the part of a system that is local."""
 
-    def __init__(self, memo: NodeMemo, constants: Any) -> None:
-        self.protocol, self.world = memo.protocol, world_of(memo.protocol)
-        super().__init__(memo, constants, memo.protocol.nodes(constants))
+    def __init__(self, memo: Memo[Any], constants: Any) -> None:
+        self.protocol = protocol_of(constants)
+        self.world, self.nodes = world_of(self.protocol), self.protocol.nodes(constants)
+        super().__init__(memo, constants, self.nodes)
         self._handle = handlers_for(memo.bug, constants)
-        self.nodes = memo.protocol.nodes(constants)
 
     def first_row(self, node: int) -> Any:
         return self.protocol.kind_of(self.constants, node).initial(self.constants)
@@ -128,8 +128,7 @@ class NodeMachine(Machine):
     def new_state(self, node: int, known: KnownRow) -> State:
         row = known.row
         running = self.protocol.kind_of(self.constants, node).is_running(row)
-        local = tuple(self.world.local(self.constants, node, row))
-        return State(self, node, known, row, running, (), {}, local)
+        return State(self, node, known, row, running, (), {})
 
     def new_step(
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
@@ -216,6 +215,13 @@ class System:
     def state(self, at: Configuration, node: int) -> State:
         return at.states[self._place[node]]
 
+    def local(self, state: State) -> tuple[Any, ...]:
+        """The inputs of a node's own, in this state."""
+        local = state.local
+        if local is None:
+            local = state.local = tuple(self.world.local(self.constants, state.node, state.row))
+        return local
+
     def rows(self, at: Configuration) -> dict[int, Any]:
         return {state.node: state.row for state in at.states}
 
@@ -228,7 +234,7 @@ class System:
             (state.node, self.machine.interner.input(input))
             for state in at.states
             if not quiet or kind_of(self.constants, state.node).name not in quiet
-            for input in state.local
+            for input in self.local(state)
             if self.comes(rows, state.node, input)
         ]
 

@@ -131,12 +131,13 @@ class RandomRun(Run):
         """An input that is no message: a node, then one of those that may come to it."""
         below, rare, faults = self._workload.below, self._rare, self._faults
         never = self._never
-        able = [each for each in self.at.states if each.local and each.node != self._away]
+        of = self.system.local
+        able = [each for each in self.at.states if of(each) and each.node != self._away]
         if not able:
             return None
         for _ in range(TRIES):
             state = able[below(len(able))]
-            local = state.local
+            local = of(state)
             there = len(local)
             while there and type(local[there - 1]) in never:
                 there -= 1

@@ -147,7 +147,7 @@ class _Component(RandomRun):
             step = self.step(node, self.known(input))
         else:
             step = self.moved()
-        return step is None or self.take(time, step)
+        return step is None or self.make(time, step)
 
     def record(self, time: int, step: Step) -> None:
         super().record(time, step)

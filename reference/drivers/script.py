@@ -101,7 +101,7 @@ class ScriptedRun(Run):
             return
         self.sound = False
         self._unheard = lost
-        self.take(len(self.moves) * MOVE_US, step)
+        self.make(len(self.moves) * MOVE_US, step)
         for each in self.violations:
             raise Violation(self._sentences[each.invariant], each.explanation, self.moves)
         self.sound = True

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol as TypingProtocol, TypeAlias
 
 import msgspec
 
@@ -259,11 +259,21 @@ class Calm(NamedTuple):
     missing: Callable[[Any, Mapping[int, Any]], str]
 
 
-Judge: TypeAlias = Callable[
-    [int, Mapping[int, Any], Mapping[int, Any]], "tuple[Property, str] | None"
-]
-"""The first property that a step violates, and what is wrong: of the node, and all rows before and
-after. It is asked of each step of a run that changes a row, up to the first violation."""
+class Judge(TypingProtocol):
+    """Asks all properties of a run, incrementally."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left of the last step that a property may still find wrong."""
+        ...
+
+    def __call__(
+        self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> tuple[Property, str] | None:
+        """The first property that a step of the node violates, and what is wrong. To be called for
+        each step that changes a row, up to the first violation.
+        """
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

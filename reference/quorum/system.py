@@ -86,6 +86,10 @@ class Incremental:
     def __init__(self, constants: Any) -> None:
         self._constants, self._history = constants, history_init(constants)
 
+    @property
+    def settled(self) -> bool:
+        return self._history.committed_before is self._history.committed
+
     def __call__(
         self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
     ) -> tuple[Property, str] | None:

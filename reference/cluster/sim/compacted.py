@@ -115,7 +115,7 @@ class CompactedReplicas(RandomRun):
         if step is None or self.closed:
             return False
         self._cluster.enter(self._component)
-        if not self.take(self._cluster.now, step):
+        if not self.make(self._cluster.now, step):
             self._stop()
         return not self.closed
 

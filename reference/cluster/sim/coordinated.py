@@ -149,7 +149,7 @@ class Coordinators(RandomRun):
 
     def _follow(self, step: Step | None) -> None:
         self._moves += 1
-        if step is not None and not self.take(self._cluster.now, step):
+        if step is not None and not self.make(self._cluster.now, step):
             self.closed = True
             self._cluster.stopped(STOPPED)
 
