@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from heapq import heappop
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.core.system import Configuration, NodeMemo
@@ -25,7 +25,7 @@ from kraftcheck.reference.sim.choices import Chooser, Stream, pick
 from kraftcheck.reference.sim.events import CALL, DELIVER, TIMER, Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Instruction, Step
-from kraftcheck.reference.sim.network import Disturbances, Network
+from kraftcheck.reference.sim.network import Network
 from kraftcheck.reference.sim.recorder import Recorder, Violation
 from kraftcheck.traces.schema import STOPPED
 
@@ -35,32 +35,6 @@ FIXED, DRAW, KEEP, BACKOFF, CANCEL = range(5)
 CANCEL disarms."""
 STAGGER_MS: Final = 150
 _NEVER: Final = 1 << 62
-
-
-class TimedOptions(Disturbances, Protocol):
-    """The options that the driver reads, beside those of the network."""
-
-    @property
-    def start(self) -> str: ...
-    @property
-    def coarse_timers(self) -> bool: ...
-    @property
-    def clock_skew(self) -> int: ...
-    @property
-    def watched(self) -> bool: ...
-    @property
-    def stretch(self) -> int: ...
-
-
-class Phases(Protocol):
-    """How long a run lasts. Durations are milliseconds of virtual time."""
-
-    @property
-    def faulty_ms(self) -> tuple[int, ...]: ...
-    @property
-    def healed_ms(self) -> int: ...
-    @property
-    def max_events(self) -> int: ...
 
 
 class Timers:
@@ -74,12 +48,13 @@ class Timers:
     comes, and moves itself there.
 
     Args:
+        options: `start`, `coarse_timers` and `clock_skew` are read.
         backoff: the milliseconds of the n-th backoff in a row.
     """
 
     def __init__(
         self,
-        options: TimedOptions,
+        options: Any,
         stream: Stream,
         queue: Queue,
         nodes: int,
@@ -152,11 +127,16 @@ class Timers:
 
 
 class TimedRun(Run):
-    """One run in virtual time."""
+    """One run in virtual time.
+
+    Args:
+        phases: has `faulty_ms` to draw from, `healed_ms` and `max_events`.
+        options: those of network and timers, `watched` and `stretch`.
+    """
 
     def __init__(
         self,
-        phases: Phases,
+        phases: Any,
         options: Any,
         chooser: Chooser,
         memo: NodeMemo,
