@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from kraftcheck.live.witness.host import Host, WitnessError
-from kraftcheck.reference.core.system import NodeMachine, NodeMemo
+from kraftcheck.reference.core.system import Move as SystemMove, NodeMachine, NodeMemo
 from kraftcheck.reference.drivers.script import LOST, ScriptedRun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.sim.interning import KnownInput
@@ -144,7 +144,7 @@ class KafkaSteered(Hosted, ScriptedRun):
         """What Kafka makes of an input is seen when it is given; then it may be none."""
         for node, input in self.own():
             if self.is_kafkas(node):
-                words = self._said(node, input)
+                words = self.system.words(SystemMove("take", node, input))
                 yield Move(words, partial(self._own_move, node, input, False))
                 yield Move(f"{words}{LOST}", partial(self._own_move, node, input, True))
             else:

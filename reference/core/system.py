@@ -59,6 +59,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+import msgspec
+
 from kraftcheck.reference.bugs.catalog import handlers_for, replayable
 from kraftcheck.reference.kit.protocol import Outcome, Protocol, World
 from kraftcheck.reference.protocols import protocol_of, raised
@@ -68,6 +70,12 @@ from kraftcheck.reference.sim.memo import Machine, Memo, Sent, State, Step
 Message: TypeAlias = tuple[int, KnownInput]
 """The receiver, and what it receives."""
 Kind: TypeAlias = Literal["take", "deliver", "again", "late", "late again", "hear", "lose"]
+HOW: Final[dict[Kind, str]] = {
+    **dict.fromkeys(("take", "deliver", "hear"), ""),
+    **{"again": ", which comes again", "late": " late"},
+    **{"late again": " late, which comes again", "lose": ", which is lost"},
+}
+"""What the words of a move end with."""
 FIRST: Final = -1
 """As the place of a move: the first message that is equal to its input."""
 
@@ -190,13 +198,10 @@ class System:
             yield Move("hear", *at.urgent[0])
             yield Move("lose", *at.urgent[0])
             return
-        for node, message in dict.fromkeys(self.deliverable(at)):
-            yield Move("deliver", node, message)
-            if not self.in_order(message.value):
-                yield Move("again", node, message)
-            yield Move("lose", node, message)
-        for node, message in dict.fromkeys(at.held):
-            yield Move("late", node, message)
+        for move in self.arrivals(at):
+            yield move
+            if move.kind == "deliver":
+                yield Move("lose", move.node, move.input)
         for node, input in self.own(at, self.rows(at)):
             if self.step(at, node, input) is not None:
                 yield Move("take", node, input)
@@ -210,7 +215,28 @@ class System:
             return None if move.kind == "take" else Effect(self.arrive(at, move), None)
         return Effect(self.after(self.arrive(at, move), step), step)
 
+    def words(self, move: Move) -> str:
+        """A move in words that say all about it: two moves of a configuration have no words in
+        common.
+        """
+        fields = msgspec.structs.asdict(move.input.value)
+        ends = f"{move.node} "
+        if "destination" in fields:
+            ends = f"{fields.pop('source')} -> {fields.pop('destination')} "
+        told = " ".join(f"{name}={_in_words(each)}" for name, each in fields.items())
+        return f"{ends}{move.input.kind} {told}".rstrip() + HOW[move.kind]
+
     # --- What there is
+
+    def arrivals(self, at: Configuration) -> Iterator[Move]:
+        """The moves by which messages arrive."""
+        for node, message in dict.fromkeys(self.deliverable(at)):
+            yield Move("deliver", node, message)
+            if not self.in_order(message.value):
+                yield Move("again", node, message)
+        for node, message in dict.fromkeys(at.held):
+            yield Move("late", node, message)
+            yield Move("late again", node, message)
 
     def state(self, at: Configuration, node: int) -> State:
         return at.states[self._place[node]]
@@ -318,3 +344,7 @@ class System:
             else:
                 mail = (*mail, message)
         return Configuration(states, mail, held, (*heard, *urgent) if heard else urgent)
+
+
+def _in_words(value: object) -> str:
+    return msgspec.json.encode(value).decode().replace('"', "")

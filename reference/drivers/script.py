@@ -27,8 +27,6 @@ from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.steered.moves import Move, NodeStep, recorded_steps
 
 LOST: Final = ", and nobody hears what it sends"
-AGAIN: Final = ", which comes again"
-HELD: Final = " late"
 
 memos = Memos()
 """By protocol and bug."""
@@ -78,22 +76,20 @@ class ScriptedRun(Run):
         if step is None:
             return False
         lost = lost and bool(step.travelling)
-        self.moves.append(f"{self._said(node, input)}{LOST * lost}")
+        self.moves.append(f"{self.system.words(SystemMove('take', node, input))}{LOST * lost}")
         self._make(step, lost)
         return True
 
     def deliver(self, node: int, message: KnownInput, again: bool = False) -> None:
         """again: it is under way still, or comes late."""
-        words = f"{self._said(node, message)}{AGAIN * again}"
-        self._arrive(words, SystemMove("again" if again else "deliver", node, message))
+        self._arrive(SystemMove("again" if again else "deliver", node, message))
 
     def deliver_held(self, node: int, message: KnownInput, again: bool = False) -> None:
-        words = f"{self._said(node, message)}{HELD}{AGAIN * again}"
-        self._arrive(words, SystemMove("late again" if again else "late", node, message))
+        self._arrive(SystemMove("late again" if again else "late", node, message))
 
-    def _arrive(self, words: str, move: SystemMove) -> None:
+    def _arrive(self, move: SystemMove) -> None:
         step = self.arrived(move)
-        self.moves.append(words)
+        self.moves.append(self.system.words(move))
         self._make(step)
 
     def _make(self, step: Step | None, lost: bool = False) -> None:
@@ -106,22 +102,11 @@ class ScriptedRun(Run):
             raise Violation(self._sentences[each.invariant], each.explanation, self.moves)
         self.sound = True
 
-    def _said(self, node: int, input: KnownInput) -> str:
-        words = _words(input.value)
-        return words if hasattr(input.value, "destination") else f"{node} {words}"
-
     # --- As steered runs are (reference/steered/moves.py)
 
     def possible(self) -> Iterator[Move]:
-        for node, message in dict.fromkeys(self.mail()):
-            words = self._said(node, message)
-            yield Move(words, partial(self.deliver, node, message))
-            if self.may_repeat(message):
-                yield Move(f"{words}{AGAIN}", partial(self.deliver, node, message, True))
-        for node, message in dict.fromkeys(self.held()):
-            words = f"{self._said(node, message)}{HELD}"
-            yield Move(words, partial(self.deliver_held, node, message))
-            yield Move(f"{words}{AGAIN}", partial(self.deliver_held, node, message, True))
+        for move in self.system.arrivals(self.at):
+            yield Move(self.system.words(move), partial(self._arrive, move))
         yield from self.own_moves()
 
     def own_moves(self) -> Iterator[Move]:
@@ -132,7 +117,7 @@ class ScriptedRun(Run):
     def own_moves_of(self, node: int, input: KnownInput) -> Iterator[Move]:
         step = self.step(node, input)
         if step is not None:
-            words = self._said(node, input)
+            words = self.system.words(SystemMove("take", node, input))
             yield Move(words, partial(self._own_move, node, input, False))
             if step.travelling:
                 yield Move(f"{words}{LOST}", partial(self._own_move, node, input, True))
@@ -165,17 +150,3 @@ def begun(protocol: Protocol, setting: dict[str, Any], bug: str | None) -> Scrip
     value of one; as ScriptedRun.
     """
     return ScriptedRun(protocol, msgspec.convert(setting, options_of(protocol).of), bug)
-
-
-def _words(value: Any) -> str:
-    """An input in words that say all about it."""
-    fields = msgspec.structs.asdict(value)
-    ends = ""
-    if "destination" in fields:
-        ends = f"{fields.pop('source')} -> {fields.pop('destination')} "
-    told = " ".join(f"{name}={_value(each)}" for name, each in fields.items())
-    return f"{ends}{type(value).__name__} {told}".rstrip()
-
-
-def _value(value: object) -> str:
-    return msgspec.json.encode(value).decode().replace('"', "")
