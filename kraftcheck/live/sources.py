@@ -26,6 +26,11 @@ SOURCES: Final = {
     "kafka_2.13": "8cd3f8bff5c95bdb90552a8d5ad179efb686017ecf8562467b27991af1fd7056",
 }
 """Of the jars, sha256."""
+MODULES: Final = {
+    **{artifact: artifact.removeprefix("kafka-") for artifact in SOURCES},
+    "kafka_2.13": "core",
+}
+"""By artifact, the folder of its module in Kafka's repository."""
 
 
 def unpack(artifact: str, into: Path) -> None:
@@ -33,6 +38,35 @@ def unpack(artifact: str, into: Path) -> None:
 
     Raises ArtifactError: no Maven, it failed, or the jar is not the one that is known.
     """
+    with zipfile.ZipFile(fetched(artifact)) as packed:
+        packed.extractall(into)
+
+
+def unpack_tree(artifact: str, into: Path) -> None:
+    """As `unpack`, but each file where it is in Kafka's repository, so that a patch applies there.
+
+    Generated classes, which the repository does not have, go where its build puts them.
+    """
+    with zipfile.ZipFile(fetched(artifact)) as packed:
+        for name in packed.namelist():
+            if not name.endswith("/"):
+                target = into / place_of(artifact, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(packed.read(name))
+
+
+def place_of(artifact: str, name: str) -> str:
+    """Where a file of a jar of sources is in Kafka's repository."""
+    if not name.endswith((".java", ".scala")):
+        return f"{MODULES[artifact]}/src/main/resources/{name}"
+    is_generated = "/generated/" in name or name.startswith("org/apache/kafka/common/message/")
+    kind = "generated" if is_generated else "main"
+    language = "scala" if name.endswith(".scala") else "java"
+    return f"{MODULES[artifact]}/src/{kind}/{language}/{name}"
+
+
+def fetched(artifact: str) -> Path:
+    """The jar of an artifact's sources. Raises ArtifactError."""
     jar = cache() / "sources" / f"{artifact}-{VERSION}-sources.jar"
     if not jar.is_file():
         jar.parent.mkdir(parents=True, exist_ok=True)
@@ -43,5 +77,4 @@ def unpack(artifact: str, into: Path) -> None:
     digest = hashlib.sha256(jar.read_bytes()).hexdigest()
     if digest != SOURCES[artifact]:
         raise ArtifactError(f"{jar}: sha256 is {digest}, not {SOURCES[artifact]}; remove it")
-    with zipfile.ZipFile(jar) as packed:
-        packed.extractall(into)
+    return jar
