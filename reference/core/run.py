@@ -4,7 +4,8 @@ A driver that records and judges what it does is a `Run`: it chooses moves, and 
 happen. In the end nothing disturbs the run any more, and it must make progress, where the protocol
 says what that is (`World.calm`).
 
-Law of this file: no choice is made here, but for `loses`, which a driver may override.
+Law of this file: no choice is made here. What a driver decides within a move are the messages that
+are lost (`loses`) and the nodes that hear nothing (`hears`).
 """
 
 from __future__ import annotations

@@ -10,11 +10,12 @@ It is made from the declaration of a protocol (`Protocol` with its `World`, in
 reference/kit/protocol.py), and knows no protocol itself. A *driver* decides which move comes next,
 and nothing else:
 
-    chance       reference/drivers/chance.py: campaigns; what a run does not draw it does not do
-    clock        reference/drivers/clock.py: deadlines in virtual time, faults, then a healed end
-    script       reference/drivers/script.py: moves in words, from a file or from Hypothesis
-    graph        traces/cover: the walks of TLC's state graph, which together take each of its edges
-    search       traces/counterexamples/plain.py: the moves between the states that TLC shows
+    chance    reference/drivers/chance.py: moves are drawn; campaigns
+    clock     reference/drivers/clock.py: deadlines in virtual time, faults, then a healed end
+    script    reference/drivers/script.py: moves in words, from a file or from Hypothesis
+    search    traces/counterexamples/plain.py: the moves between the states that TLC shows
+
+docs/architecture.md says what else runs systems and is no driver of this one yet.
 
 A driver for something new needs these three operations and no class of its own that carries rows or
 messages. Breadth-first search, as an example:
@@ -46,7 +47,7 @@ interned, so equality is identity of the parts). It has the state of each node, 
     lose     a message in flight is dropped, or an urgent one is not heard
 
 Messages that `World.in_order` names arrive once and in the order of their sending, per sender and
-receiver; all others may arrive in any order. A message to a node that is not running, or that
+receiver, and no move loses them; all others may arrive in any order. A message to a node that is not running, or that
 nobody awaits (`World.awaited`), is lost when it arrives.
 
 **Steps are looked up.** What a node makes of an input depends on its row and the input alone, so a
@@ -200,7 +201,7 @@ class System:
             return
         for move in self.arrivals(at):
             yield move
-            if move.kind == "deliver":
+            if move.kind == "again":
                 yield Move("lose", move.node, move.input)
         for node, input in self.own(at, self.rows(at)):
             if self.step(at, node, input) is not None:
