@@ -47,8 +47,8 @@ interned, so equality is identity of the parts). It has the state of each node, 
     lose     a message in flight is dropped, or an urgent one is not heard
 
 Messages that `World.in_order` names arrive once and in the order of their sending, per sender and
-receiver, and no move loses them; all others may arrive in any order. A message to a node that is not running, or that
-nobody awaits (`World.awaited`), is lost when it arrives.
+receiver, and no move loses them; all others may arrive in any order. A message to a node that is
+not running, or that nobody awaits (`World.awaited`), is lost when it arrives.
 
 **Steps are looked up.** What a node makes of an input depends on its row and the input alone, so a
 step is worked out once (reference/sim/memo.py). `step`, `arrive` and `after` are the three parts of

@@ -35,8 +35,8 @@ from kraftcheck.reference.compaction.messages import (
     Unload,
 )
 from kraftcheck.reference.compaction.types import Batch, CompactedReplica
+from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.core.system import NodeMemo
-from kraftcheck.reference.drivers.chance import RandomRun
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
 from kraftcheck.reference.sim.events import CALL, Queue
@@ -63,7 +63,7 @@ class World(Protocol):
     def stopped(self, verdict: str) -> None: ...
 
 
-class CompactedReplicas(RandomRun):
+class CompactedReplicas(Run):
     """All replicas of the log, with a queue of their own."""
 
     def __init__(
@@ -84,7 +84,7 @@ class CompactedReplicas(RandomRun):
             keys=tuple(range(1, 1 + keys)),
             watched=watched,
         )
-        super().__init__(options, chooser, memo, recorder)
+        super().__init__(options, memo, recorder)
         self._cluster, self._partition, self._component = world, partition, component
         self._clock = chooser.stream(stream_of_option("cleaned"))
         self.queue = Queue()
@@ -246,9 +246,6 @@ class CompactedReplicas(RandomRun):
 
         if self._do(broker, StartLoading()):
             read(broker)
-
-    def hears(self, node: int) -> bool:
-        raise AssertionError("replicas send each other nothing")
 
 
 def _common(one: Any, other: Any) -> int:
