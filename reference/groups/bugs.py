@@ -12,6 +12,7 @@ from kraftcheck.reference.groups.messages import (
     GroupRecord,
     LeaderChange,
     MemberRecord,
+    TransactionMarker,
 )
 from kraftcheck.reference.groups.rules import GroupRules, InEpoch, as_set, holding
 from kraftcheck.reference.groups.types import (
@@ -24,6 +25,7 @@ from kraftcheck.reference.groups.types import (
     GroupOffsets,
     MigratedMember,
     PendingOffset,
+    RequestedCommit,
 )
 
 
@@ -201,7 +203,7 @@ class Z219DeletionUnheard(GroupRules):
 class Z220PendingOutlives(GroupRules):
     __slots__ = ()
 
-    def pending_after_deletion(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
+    def pending_after_tombstone(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
         return row.pending
 
 
@@ -210,3 +212,52 @@ class Z221OffsetsOutlive(GroupRules):
 
     def forgets_when_loaded(self) -> bool:
         return False
+
+
+class Z240ExpiryDespitePending(GroupRules):
+    __slots__ = ()
+
+    def is_spared(self, row: GroupOffsets, p: int) -> bool:
+        return False
+
+
+class Z241OlderOffsetWins(GroupRules):
+    __slots__ = ()
+
+    def is_newest(self, each: PendingOffset) -> bool:
+        return True
+
+
+class Z242AnyMarkerCommits(GroupRules):
+    __slots__ = ()
+
+    def of_marker(self, row: GroupOffsets, marker: TransactionMarker) -> tuple[PendingOffset, ...]:
+        return row.pending
+
+
+class Z243OutdatedSends(GroupRules):
+    __slots__ = ()
+
+    def accepts_txn_offsets(self, row: GroupOffsets, request: RequestedCommit) -> bool:
+        return True
+
+
+class Z244LiveGroupDeleted(GroupRules):
+    __slots__ = ()
+
+    def may_delete_group(self, row: GroupOffsets) -> bool:
+        return True
+
+
+class Z245NewTopicForgotten(GroupRules):
+    __slots__ = ()
+
+    def goes_with_topic(self, each: CommittedOffset) -> bool:
+        return True
+
+
+class Z246OffsetOfOldTopic(GroupRules):
+    __slots__ = ()
+
+    def is_of_topic(self, row: GroupOffsets, each: CommittedOffset) -> bool:
+        return True

@@ -46,3 +46,13 @@ class Z138AssignmentNotTakenBack(HostingRules):
 class Z139OfflineNotForgotten(HostingRules):
     def forgets_offline(self, row: HostRow) -> bool:
         return False
+
+
+class Z300PromotedOnceCaughtUp(HostingRules):
+    def promotes_future(self, row: HostRow) -> bool:
+        return row.future_assigned
+
+
+class Z301FutureRecoveredShort(HostingRules):
+    def recovers_future(self, row: HostRow) -> bool:
+        return row.future == row.image.directory

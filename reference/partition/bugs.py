@@ -298,3 +298,8 @@ class Z170FencedFetchExpandsIsr(PartitionRules):
 class Z194HearsDeposed(PartitionRules):
     def hears_deposed(self) -> bool:
         return True
+
+
+class Z308DeletionToldEarly(PartitionRules):
+    def deletion_awaits(self, row: BrokerRow, r: int) -> bool:
+        return False

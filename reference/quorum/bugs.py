@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kraftcheck.reference.kit.log import EpochCache, end_offset
-from kraftcheck.reference.quorum.messages import FetchRequest, VoteRequest
+from kraftcheck.reference.kit.log import EpochCache, EpochEnd, end_offset
+from kraftcheck.reference.quorum.messages import FetchRequest, Request, Response, VoteRequest
 from kraftcheck.reference.quorum.rules import QuorumRules
-from kraftcheck.reference.quorum.types import NOBODY, QuorumStateFile, Role, Row
+from kraftcheck.reference.quorum.types import AWAITING, NOBODY, QuorumStateFile, Role, Row
 
 
 class Z01VoteNotPersisted(QuorumRules):
@@ -112,3 +112,17 @@ class Z68LoserStandsAgain(QuorumRules):
     def startup_role(self, n: int, quorum_state: QuorumStateFile, last_epoch: int) -> Role:
         role = super().startup_role(n, quorum_state, last_epoch)
         return "Candidate" if role == "Follower" and quorum_state.voted == n else role
+
+
+class Z302CutsCommitted(QuorumRules):
+    def log_ok(self, row: Row, m: VoteRequest) -> bool:
+        return True
+
+    def truncation_refused(self, row: Row, diverging: EpochEnd) -> bool:
+        return False
+
+
+class Z304UsesLateResponse(QuorumRules):
+    def answers_in_flight(self, row: Row, m: Response, in_flight: Request | None) -> bool:
+        connection = row.connections[self.constants.nodes.index(m.source)]
+        return connection == AWAITING and type(m.request) is type(in_flight)

@@ -69,3 +69,8 @@ class Z193RacksIgnored(ReassignmentRules):
         self, active: tuple[int, ...], usable: tuple[int, ...], taken: tuple[int, ...], b: int
     ) -> bool:
         return True
+
+
+class Z305ElrOutlivesMinIsr(ReassignmentRules):
+    def clears_eligible(self, partition: MovingPartition) -> bool:
+        return False

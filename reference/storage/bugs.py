@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kraftcheck.reference.storage.batches import Batch
 from kraftcheck.reference.storage.rules import StorageRules
 
 
@@ -103,6 +104,16 @@ class Z171ClosingNotSynced(StorageRules):
 class Z178StartToldEarly(StorageRules):
     def log_start_durable(self) -> bool:
         return False
+
+
+class Z306KeylessInCompacted(StorageRules):
+    def keyless_refused(self) -> bool:
+        return False
+
+
+class Z307ClientEndsTransaction(StorageRules):
+    def client_batch_refused(self, batch: Batch) -> str:
+        return ""
 
 
 STATES: Final = 20

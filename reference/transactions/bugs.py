@@ -8,6 +8,7 @@ from kraftcheck.reference.transactions.messages import (
     BumpEpoch,
     EndTxn,
     Isolation,
+    Produce,
     Verification,
     WriteTxnMarkers,
 )
@@ -214,3 +215,24 @@ class Z177RepeatedBumpRefused(TransactionRules):
 class Z200ListIsOld(TransactionRules):
     def still_listed(self, row: Coordinator) -> bool:
         return True
+
+
+class Z247FirstOfNoSequence(TransactionRules):
+    __slots__ = ()
+
+    def is_in_sequence(self, producer: Producer, m: Produce) -> bool:
+        return producer.sequence in (UNKNOWN, m.sequence)
+
+
+class Z248HigherVerifiedFirst(TransactionRules):
+    __slots__ = ()
+
+    def waits_for_lower(self, verifying: tuple[Verification, ...], v: Verification) -> bool:
+        return False
+
+
+class Z249FencedPastItsId(TransactionRules):
+    __slots__ = ()
+
+    def fenced_epoch(self, epoch: int) -> int:
+        return epoch + 1

@@ -26,7 +26,7 @@ import msgspec
 
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
-from kraftcheck.reference.sim import plain
+from kraftcheck.reference.sim import asked_by_models
 from kraftcheck.reference.sim.asked_by_models import DATA
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.counterexamples.readings import reading_of
@@ -36,7 +36,7 @@ from tla_utils.config import cfg_text
 from tla_utils.manifest import read_manifest
 from tla_utils.settings import constants_of
 
-WRITTEN: Final = Path(plain.__file__).with_name(DATA)
+WRITTEN: Final = Path(asked_by_models.__file__).with_name(DATA)
 """Of a line, with its end."""
 _NAMED = re.compile(r"\b[a-z]+(\d+)\b")
 
@@ -125,7 +125,7 @@ def _fits(protocol: Protocol, own: Mapping[str, Any]) -> bool:
 
 def written() -> str:
     """The data, from the models."""
-    found = {each.name: asked(each) for each in PROTOCOLS if each.world is not None}
+    found = {each.name: asked(each) for each in PROTOCOLS if each.by_chance}
     listed = []
     for name, sets in found.items():
         if sets:

@@ -107,7 +107,7 @@ def _read(path: Path) -> list[CoverModel]:
         raise ToolError(f"{path} is no TOML: {error}") from error
     if not tables or not all(isinstance(table, dict) for table in tables.values()):
         raise ToolError(f"{path} is not a list of graphs: write each as a table [NAME]")
-    protocols = {*PROTOCOLS, *(each.name for each in ALL if each.world)}
+    protocols = {*PROTOCOLS, *(each.name for each in ALL if each.by_chance)}
     for name, table in tables.items():
         protocol = table.get("protocol", "")
         if protocol and protocol not in protocols:

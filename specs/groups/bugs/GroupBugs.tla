@@ -127,9 +127,36 @@ Z219_ChangesMetadata(group, p) ==
 
 (* Z220 (a mutant): what transactions have sent of a topic stays when it is *)
 (* deleted (G36).                                                           *)
-Z220_PendingAfterDeletion(row, p) == row.pending
+Z220_PendingAfterTombstone(row, p) == row.pending
 
 (* Z221: a coordinator that has loaded does not look which topics were      *)
 (* deleted meanwhile (G36).                                                 *)
 Z221_ForgetsWhenLoaded == FALSE
+
+(* Z240 (a mutant): an offset expires for whose partition a transaction has *)
+(* sent another one (G35).                                                  *)
+Z240_IsSpared(row, p) == FALSE
+
+(* Z241 (a mutant): a transaction's offset becomes the group's although     *)
+(* another one was committed after it (G32).                                *)
+Z241_IsNewest(each) == TRUE
+
+(* Z242 (a mutant): a marker commits or drops the offsets of all producers  *)
+(* (G32).                                                                   *)
+Z242_OfMarker(row, marker) == row.pending
+
+(* Z243 (a mutant): offsets of a transaction are accepted whatever epoch    *)
+(* they carry (G30, KIP-447).                                               *)
+Z243_AcceptsTxnOffsets(row, request) == TRUE
+
+(* Z244 (a mutant): a group is deleted although it has members (G37).       *)
+Z244_MayDeleteGroup(row) == TRUE
+
+(* Z245 (a mutant): a deletion of a topic removes offsets that were         *)
+(* committed to the new topic of its name (G36).                            *)
+Z245_GoesWithTopic(each) == TRUE
+
+(* Z246 (a mutant): an offset of a deleted topic is returned to a member    *)
+(* that asks for the new one (G33).                                         *)
+Z246_IsOfTopic(row, each) == TRUE
 ==============================================================================

@@ -39,4 +39,11 @@ Z138_TakesBackAssignment(row) ==
 (* stays hosted.                                                            *)
 Z139_ForgetsOffline(row) ==
   FALSE
+
+(* Z300: a future log is promoted because it was caught up once.            *)
+Z300_PromotesFuture(row) == row.futureAssigned
+
+(* Z301 (Apache Kafka 4.3.1): a start takes a future log for the replica    *)
+(* without a look at its end.                                               *)
+Z301_RecoversFuture(row) == row.future = row.image.directory
 ==============================================================================

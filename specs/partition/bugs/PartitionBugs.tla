@@ -194,4 +194,8 @@ Z170_FencedFetchMayExpandIsr == TRUE
 (* Z194: a leader takes for the present what a deposed controller answered  *)
 (* to a request that was given up, and asked again of the present one.      *)
 Z194_HearsDeposed == TRUE
+
+(* Z308 (S9, KIP-107): a deletion is confirmed before the replicas have     *)
+(* made it.                                                                 *)
+Z308_DeletionAwaits(row, r) == FALSE
 ==============================================================================

@@ -101,4 +101,15 @@ Z68_StartupRole(n, quorumState, lastEpoch) ==
     [] quorumState.voted = n -> "Candidate"
     [] quorumState.leader # Nobody -> "Follower"
     [] OTHER -> "Unattached"
+
+(* Z302 (Q16): a leader that lacks committed records has its followers cut  *)
+(* them, and none of them stops.  The leader is one that was voted for      *)
+(* without a look at its log.                                               *)
+Z302_LogOk(row, m) == TRUE
+Z302_TruncationRefused(row, diverging) == FALSE
+
+(* Z304 (Q22): a response counts if it answers a request of the kind that   *)
+(* is in flight, though not the one that is.                                *)
+Z304_AnswersInFlight(row, m, inFlight) ==
+  row.connections[m.source] = "Awaiting" /\ m.request.type = inFlight.type
 ==============================================================================

@@ -47,4 +47,7 @@ Z160_BaseOfSecond(before, first) == before
 
 (* Z193 (mutant): the placer does not look at racks.                        *)
 Z193_TakesTurns(active, usable, taken, b) == TRUE
+
+(* Z305 (KAFKA-16540): the ELR stays when min.insync.replicas changes.      *)
+Z305_ClearsEligible(partition) == FALSE
 ==============================================================================

@@ -168,6 +168,19 @@ Z177_IsRepeatedBump(row, m) == FALSE
 (* aborted, whatever transaction it is by then (X26).                       *)
 Z200_StillListed(row) == TRUE
 
+(* Z247 (a mutant): the first batch of an epoch that only a marker has told *)
+(* of has any sequence number (X13).                                        *)
+Z247_IsInSequence(producer, m) ==
+  producer.sequence = Unknown \/ m.sequence = producer.sequence
+
+(* Z248 (a mutant): a batch is let in while a lower one waits for the       *)
+(* coordinator (X13).                                                       *)
+Z248_WaitsForLower(verifying, v) == FALSE
+
+(* Z249 (a mutant): a fence is written with the first epoch of the next     *)
+(* producer id (X8).                                                        *)
+Z249_FencedEpoch(epoch) == epoch + 1
+
 (* AnotherEndTold: A fault for properties to find: who ends its transaction *)
 (* is told the epoch of the next end (X21).                                 *)
 Fault_EndAnsweredEpoch(epoch) == epoch + 1
