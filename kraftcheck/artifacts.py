@@ -19,7 +19,6 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -217,6 +216,8 @@ def merged_summary(before: Mapping[str, Any], part: Part) -> dict[str, Any]:
 
 def version() -> str:
     """The version of kraftcheck as set-up installed it."""
+    from importlib import metadata
+
     try:
         return metadata.version("kraftcheck")
     except metadata.PackageNotFoundError:

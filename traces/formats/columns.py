@@ -25,13 +25,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from kraftcheck.osutil.files import FILE_MAX, read_bytes
@@ -49,6 +48,9 @@ from kraftcheck.traces.history import (
     Operation,
 )
 from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, history_of
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 NAME: Final = "columns"
 VERBS: Final = ("append", "fetch", *MEMBER_OPERATIONS, "committed", "subscribe", "crash")
@@ -75,6 +77,9 @@ def read(path: Path) -> History:
 
 def rows_of(path: Path) -> Rows:
     """Raises HistoryError: as of `read`."""
+    # Late: it takes as long to import as a small history in lines takes to judge.
+    import pyarrow.parquet as pq
+
     source = str(path)
     try:
         data = read_bytes(path)
@@ -315,6 +320,8 @@ def write(history: History) -> bytes:
     table = pa.table({name: pa.array(told, types[name]) for name, told in kept.items()})
     annotations = msgspec.json.encode(history.annotations).decode()
     noted = {"time_unit": history.time_unit, "annotations": annotations}
+    import pyarrow.parquet as pq
+
     out = io.BytesIO()
     pq.write_table(table.replace_schema_metadata(noted), out, compression="zstd")
     return out.getvalue()

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.traces.formats import jsonlines
@@ -56,6 +55,8 @@ def read(path: Path) -> History:
 
 def names(path: Path) -> list[str]:
     """The columns of a file; none, if it is damaged: it is to be read. Raises OSError."""
+    import pyarrow.parquet as pq
+
     try:
         found: list[str] = pq.read_schema(pa.BufferReader(read_bytes(path))).names
     except pa.ArrowException:
@@ -64,6 +65,9 @@ def names(path: Path) -> list[str]:
 
 
 def _events(path: str, data: bytes) -> Iterator[Event]:
+    # Late, as in columns.py.
+    import pyarrow.parquet as pq
+
     schema = pq.read_schema(pa.BufferReader(data))
     names = [name for name in COLUMNS if name in schema.names]
     if absent := [name for name in NEEDED if name not in names]:
@@ -118,6 +122,8 @@ def write(history: History) -> bytes:
             column.append(msgspec.json.encode(each).decode() if is_json else each)
     kept = {name: told for name, told in columns.items() if any(x is not None for x in told)}
     arrays = {name: pa.array(told, COLUMNS[name]) for name, told in kept.items()}
+    import pyarrow.parquet as pq
+
     out = io.BytesIO()
     pq.write_table(pa.table(arrays), out, compression="zstd")
     return out.getvalue()

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kraftcheck import convert
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.options import Options
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options
 from kraftcheck.screen import Screen
 from kraftcheck.traces.formats import detect, jsonlines, parquet
 from kraftcheck.traces.history import HistoryError

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from kraftcheck.given import is_trace
 from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.formats import detect, shiviz, trace
 from kraftcheck.traces.formats.edn import Keyword, Symbol, Tagged, read_forms
@@ -289,7 +290,7 @@ def test_keywords_are_no_strings_of_the_writer() -> None:
 
 
 def test_a_trace_is_read_run_by_run() -> None:
-    assert trace.is_trace(GOLDEN)
+    assert is_trace(GOLDEN)
     runs = dict(trace.histories(GOLDEN))
     assert trace.history(GOLDEN, 2).operations == runs[2].operations
     operations = [o for o in runs[0].operations if o.outcome == "ok" and o.f == "fetch"]
