@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck.check import command, judge
-from kraftcheck.check.command import Outcome, Source
-from kraftcheck.check.options import Options
+from kraftcheck.checking import command, judge
+from kraftcheck.checking.command import Outcome, Source
+from kraftcheck.checking.options import Options
 from kraftcheck.cli import cli
 from kraftcheck.traces.formats import detect
 from kraftcheck.verbs import histories

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck.check import recorded, terms
+from kraftcheck.checking import recorded, terms
 from kraftcheck.cli import cli as command
 from kraftcheck.reference.clients.promises import Configuration, Envelope
 

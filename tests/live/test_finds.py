@@ -15,8 +15,8 @@ import pytest
 
 from experiments.leaderless_marker import outcomes
 from kraftcheck import disks, recordings
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.options import Options
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options
 from kraftcheck.live.journal import HISTORY
 from kraftcheck.screen import Screen
 from kraftcheck.traces.report.judged import Judged
