@@ -217,7 +217,7 @@ def _tried(
                 of = f"{runs:,} runs and {len(scripts)}"
                 never = "" if met else _never(own, hunt, consulted, of)
                 if met and all(each.oracle == STEPS for each in found.own):
-                    measures = measured(hunt, runs)
+                    measures = [e for e in measured(hunt, runs) if e.correct != e.changed]
             meter.update(3)
         ended = True
     except exits.TimeOver:
@@ -294,7 +294,7 @@ class _Source(NamedTuple):
     control: Callable[[str, Iterable[int]], Path]
     run: Callable[[str, int], Run]
     out: Path
-    taken: int
+    taken: int = 0
     schedules: Sequence[str] = ()
 
     def judge(

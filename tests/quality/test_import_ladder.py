@@ -118,7 +118,8 @@ RULES = {
         )
     ),
     "reference.bugs.*": _pure(
-        "reference.partition", "reference.protocols", "reference.storage.rules"
+        *("reference.partition", "reference.protocols"),
+        *("reference.storage.rules", "reference.clients.rules"),
     ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.quorum41.bugs.*": _pure("reference.quorum", "reference.quorum41", "reference.bugs"),
