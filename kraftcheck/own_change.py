@@ -91,11 +91,7 @@ def run(
     if overlay is None and rules is None:
         raise BadInput("nothing to try: give --overlay, --rules or both")
     own_rules = None if rules is None else read_rules(rules.absolute())
-    if own_rules is None and (scenarios or fixed):
-        raise BadInput("--scenario and --option are of runs: give --rules as well")
-    wanted = (
-        [] if own_rules is None else _wanted(own_rules, runs, seed, scenarios, fixed, fail_fast)
-    )
+    wanted = _wanted(own_rules, runs, seed, scenarios, fixed, fail_fast)
     protocol = protocol_of(overlay, own_rules)
     manifest = manifest_of(protocol)
     own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
@@ -198,7 +194,7 @@ def protocol_of(overlay: Path | None, rules: OwnRules | None) -> str:
 
 
 def _wanted(
-    own: OwnRules,
+    own: OwnRules | None,
     runs: int,
     seed: int,
     scenarios: Sequence[str],
@@ -206,6 +202,10 @@ def _wanted(
     fail_fast: bool,
 ) -> list[Wanted]:
     """The campaigns. Raises BadInput: a scenario does not ask the class, or has no such option."""
+    if own is None:
+        if scenarios or fixed:
+            raise BadInput("--scenario and --option are of runs: give --rules as well")
+        return []
     every = own_runs.scenarios_of(own)
     for each in scenarios:
         if each not in every and not any(asks(p, own.scenario) for p in _parts(each)):
