@@ -251,7 +251,9 @@ def _campaign(
     over: float,
 ) -> OfRuns:
     """One campaign, until a time."""
-    timeout_s = max(over - monotonic(), 0)
+    timeout_s = over - monotonic()
+    if timeout_s < trying.LEAST_S:
+        return own_runs.not_begun(wanted)
     if wanted.scenario == STORAGE:
         return try_histories(own, wanted, place, screen, timeout_s)
     out = place if wanted.scenario == own.scenario else artifacts.claim(place / wanted.scenario)

@@ -137,6 +137,23 @@ def scenarios_of(own: OwnRules) -> list[str]:
     return [own.scenario, *(each for each in others if each != own.scenario)]
 
 
+def not_begun(wanted: Wanted) -> OfRuns:
+    """A campaign for which there was no time."""
+    return OfRuns(
+        scenario=wanted.scenario,
+        seed=wanted.seed,
+        runs=0,
+        schedules=0,
+        asked={},
+        differed={},
+        broken=[],
+        forbidden=[],
+        shared=[],
+        undecided=[f"runs of {wanted.scenario}: not begun within the time limit"],
+        ended=False,
+    )
+
+
 def try_runs(
     own: OwnRules,
     wanted: Wanted,

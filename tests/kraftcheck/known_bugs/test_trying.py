@@ -305,6 +305,9 @@ def test_runs_that_take_too_long_are_ended_and_told(tmp_path: Path) -> None:
     )
     assert "stopped after the time limit of 3 s, within the stored schedules" in found["reasons"][0]
     assert found["reasons"][-1] == trying.LONGER
+    others = {each["scenario"] for each in found["others"] if not each["ended"]}
+    assert others == {"voters", "snapshots", "quorum41"}
+    assert "runs of voters: not begun within the time limit" in found["reasons"]
     assert not found["known"]["schedules"] and not found["known"]["runs"]
 
 
