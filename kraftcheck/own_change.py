@@ -15,7 +15,7 @@ from time import monotonic
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.conform import fixed_options, known_scenario
+from kraftcheck.conformance import fixed_options, known_scenario
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import beginning, own_runs, related, trying
 from kraftcheck.known_bugs.entries import manifest_of

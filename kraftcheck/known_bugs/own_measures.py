@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from kraftcheck.known_bugs.runs import UNWATCHED, Hunt
+from kraftcheck.known_bugs.witnesses import UNWATCHED, Hunt
 from kraftcheck.reference.runner.run import Run
 
 RUNS_MAX = 60

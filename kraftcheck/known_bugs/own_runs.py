@@ -22,22 +22,15 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.check.logs import judge_trace
-from kraftcheck.check.options import Options
+from kraftcheck.checking.options import Options
+from kraftcheck.checking.traces import judge_trace
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import attempts, oracles, schedules
 from kraftcheck.known_bugs.own_measures import Measure, measured
 from kraftcheck.known_bugs.own_overlay import OwnOverlay, under
 from kraftcheck.known_bugs.own_rules import OwnRules, known
-from kraftcheck.known_bugs.runs import (
-    UNWATCHED,
-    WATCHED,
-    Hunt,
-    consult_runs,
-    differs,
-    record,
-    record_numbers,
-)
+from kraftcheck.known_bugs.runs import consult_runs, differs, record, record_numbers
+from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt
 from kraftcheck.picture import picture, write_page
 from kraftcheck.reference.bugs.bug import BASES
 from kraftcheck.reference.bugs.catalog import handlers_for

@@ -34,7 +34,6 @@ SPECS_OPTION = click.option(
 @spec.command("check")
 @click.option(
     "--tier",
-    "tiers",
     multiple=True,
     help="A tier of models, or all; may be repeated; default: small.",
 )
@@ -43,15 +42,15 @@ SPECS_OPTION = click.option(
 @SPECS_OPTION
 @tools
 @shown
-def spec_check(specs: Path, **options: Any) -> int:
+def spec_check(names: tuple[str, ...], **options: Any) -> int:
     """Check models with TLC against their expected verdicts.
 
     \b
     Example: kraftcheck spec check --tier small --tier bugs
     """
-    from kraftcheck import spec_checks as work
+    from kraftcheck import api
 
-    return work.check(specs, **options)
+    return api.model(*names, **options).exit_code
 
 
 @spec.command("list")

@@ -38,7 +38,6 @@ from kraftcheck.verbs.options import (
 @RULES
 @click.option(
     "--option",
-    "fixed",
     metavar="NAME=VALUE",
     multiple=True,
     help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
@@ -55,9 +54,9 @@ def simulate(**options: Any) -> int:
     Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
     Example: kraftcheck simulate --rules my_vote.py --runs 100 --out runs/my-vote
     """
-    from kraftcheck import conform as work
+    from kraftcheck import api
 
-    return work.simulate(**options)
+    return api.simulate(**options).exit_code
 
 
 def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -68,8 +67,58 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
         context.exit()
 
 
+EMITTERS = {
+    "c++": "emitter.cpp",
+    "go": "emitter.go",
+    "java": "Emitter.java",
+    "python": "emitter.py",
+    "rust": "emitter.rs",
+    "typescript": "emitter.ts",
+}
+
+
+def _show_emitter(context: click.Context, _: click.Parameter, language: str | None) -> None:
+    if language is not None:
+        place = Path(__file__).parents[1] / "emitters" / EMITTERS[language]
+        click.echo(place.read_text("utf-8"), nl=False)
+        context.exit()
+
+
+def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -> None:
+    if kind is not None:
+        from kraftcheck.screen import Columns
+        from kraftcheck.traces.foreign.describe import of_node
+
+        try:
+            tables = list(of_node(kind))
+        except ValueError as error:
+            raise exits.BadInput(str(error)) from None
+        for heading, rows in tables:
+            columns = Columns(("field", "what stands there", "what it means"), rows)
+            click.echo(heading)
+            for row in rows:
+                click.echo(f"  {columns.row(row)}")
+        context.exit()
+
+
 @click.command()
 @click.argument("paths", metavar="PATH...", type=THERE, nargs=-1, required=True)
+@click.option(
+    "--fields",
+    metavar="NODE",
+    is_eager=True,
+    expose_value=False,
+    callback=_show_fields,
+    help="Only print what a node's state, inputs and messages consist of, such as voter or broker.",
+)
+@click.option(
+    "--emitter",
+    type=click.Choice([*EMITTERS]),
+    is_eager=True,
+    expose_value=False,
+    callback=_show_emitter,
+    help="Only print a file that writes steps, to be copied.",
+)
 @click.option(
     "--schema",
     is_flag=True,
@@ -86,14 +135,13 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
 )
 @click.option(
     "--html",
-    "page",
     type=FOLDER,
     help="Of a .jsonl: a file for a page that draws it; of several, a folder.",
 )
 @JAR
 @placed
 @shown
-def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **options: Any) -> int:
+def conform(paths: tuple[Path, ...], **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
     PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
@@ -105,25 +153,9 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
     Example: kraftcheck conform runs/Z01
     Example: kraftcheck conform examples/foreign/voter.jsonl
     """
-    from kraftcheck import foreign, recordings
+    from kraftcheck import api
 
-    if not any(recordings.is_recording(path) for path in paths):
-        traces = [each for path in paths for each in foreign.traces_in(path)]
-        if traces and all(each.suffix == ".jsonl" for each in traces):
-            return foreign.conform(traces, profile=profile, page=page, **options)
-    if len(paths) > 1:
-        raise click.UsageError("several paths are for steps of other implementations, .jsonl files")
-    (path,) = paths
-    if profile is not None or page is not None:
-        named = "--as" if profile is not None else "--html"
-        raise click.UsageError(f"{named} is for steps of another implementation, a .jsonl file")
-    if recordings.is_recording(path):
-        return recordings.conform(path, **options)
-    from kraftcheck import conform, schedules
-
-    if schedules.is_schedule(path):
-        path = schedules.trace_of(path)
-    return conform.conform(path, **options)
+    return api.conform(*paths, **options).exit_code
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -238,9 +270,10 @@ def shrink(
         from kraftcheck import shrink_run
 
         return shrink_run.shrink(path, number, **options)
-    from kraftcheck import schedules, shrink_counterexample
+    from kraftcheck import shrink_counterexample
+    from kraftcheck.given import is_schedule
 
-    if path is not None and schedules.is_schedule(path):
+    if path is not None and is_schedule(path):
         return shrink_counterexample.moves(path, **options)
     screen = options.pop("screen")
     asked = shrink_counterexample.Asked(path, model, bug, **options, jar=jar, java=java)

@@ -41,7 +41,7 @@ def crash(
     seed: int,
     as_kafka: bool,
     mode: Literal["ordered", "free"],
-    bug_id: str | None,
+    bug: str | None,
     rules: Path | None,
     screen: Screen,
 ) -> int:
@@ -52,7 +52,7 @@ def crash(
     """
     from kraftcheck import storage as work
 
-    return work.crash(states, seed, as_kafka, mode, bug_id, rules, screen)
+    return work.crash(states, seed, as_kafka, mode, bug, rules, screen)
 
 
 @storage.command()

@@ -39,6 +39,7 @@ BROKER: Final = moving.BROKER._replace(
     replaces=(
         ("InitialRow", "[PartitionRow] InitialDirectoryRow"),
         ("FetchEpochError", "[PartitionRules] FetchErrorUnderList"),
+        ("DeletionAwaits", "[PartitionRules] DeletionAwaitsUnderList"),
         ("Publish", "[BrokerLifecycle] PublishInDirectory"),
         ("Stopped", "[BrokerLifecycle] StoppedInDirectory"),
         ("StoppedCleanly", "[BrokerLifecycle] StoppedWithAll"),

@@ -90,7 +90,11 @@ HOSTING: Final = Protocol(
     handler_classes=(HostingHandlers,),
     sometimes=tuple(sometimes.all),
     world=World(
-        constants={"brokers": ((1,), (1, 2)), "directories": ((1, 2), (1,), (1, 2, 3))},
+        constants={
+            "brokers": ((1,), (1, 2)),
+            "directories": ((1, 2), (1,), (1, 2, 3)),
+            "sole": (False, True),
+        },
         local=_local,
         properties=PROPERTIES,
         moves=(200, 400),

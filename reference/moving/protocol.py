@@ -44,6 +44,7 @@ BROKER: Final = partition.BROKER._replace(
     replaces=(
         ("InitialRow", "[PartitionRow] InitialMovingRow"),
         ("FetchEpochError", "[PartitionRules] FetchErrorUnderList"),
+        ("DeletionAwaits", "[PartitionRules] DeletionAwaitsUnderList"),
         ("Publish", "[BrokerLifecycle] PublishUnderList"),
     ),
 )

@@ -10,6 +10,7 @@ from kraftcheck.reference.quorum.messages import INPUTS, MESSAGES
 from kraftcheck.reference.quorum.properties import INVARIANTS
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.sometimes import sometimes
+from kraftcheck.reference.quorum.system import world
 from kraftcheck.reference.quorum.types import Constants, Row, initial_row, is_running
 
 _HIDDEN: Final = Hidden(
@@ -55,4 +56,5 @@ QUORUM: Final = Protocol(
     sometimes=tuple(sometimes.all),
     log="__cluster_metadata-0",
     witness=WITNESS,
+    world=world(simulated=True),
 )

@@ -8,8 +8,9 @@ partition under that list.
 Brokers are inputs of the controller: what they ask, and that they are silent. Every step is
 committed at once; what is answered is the reason for which an input was ignored.
 
-Left out: names and configurations of topics, racks and the choice of the placer (R9), moves between
-directories (R21), the brokers' part of R6, R13, R18, R20 and R22.
+Left out: names of topics and all of their configurations but min.insync.replicas, which a leader
+knows as soon as it is set; racks and the choice of the placer (R9), moves between directories
+(R21), the brokers' part of R6, R13, R18, R20 and R22.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from kraftcheck.reference.reassignment.messages import (
     AlterPartition,
     AssignDirectory,
     CancelReassignment,
+    ChangeMinIsr,
     CreatePartition,
     CreateTopic,
     DeleteTopic,
@@ -63,6 +65,7 @@ from kraftcheck.reference.reassignment.types import (
     Target,
     TopicRow,
     Why,
+    min_isr_of,
     partition_constants,
 )
 
@@ -407,7 +410,7 @@ class ReassignmentHandlers:
         p = self.led(row, i)
         if p is None or not self.up_to_date(row, i):
             return None
-        if len(p.isr) < min(self.constants.min_insync_replicas, len(p.replicas)):
+        if len(p.isr) < min(min_isr_of(self.constants, row), len(p.replicas)):
             return refused(row, "NOT_ENOUGH_REPLICAS")
         known = row.leaders[i - 1]
         end = known.end_offset + 1
@@ -584,7 +587,19 @@ class ReassignmentHandlers:
     def handle_delete_topic(self, row: TopicRow, input: DeleteTopic) -> Outcome:
         if not row.topic_id:
             return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
-        return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=()))
+        return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=(), min_isr=0))
+
+    def handle_change_min_isr(self, row: TopicRow, input: ChangeMinIsr) -> Outcome:
+        """R24. In one batch with the emptied ELRs. Nobody is elected by it."""
+        if not row.topic_id:
+            return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
+        partitions = [
+            self.bumped(p, replace(p, elr=(), last_known_leader=NOBODY))
+            if self.rules.clears_eligible(p)
+            else p
+            for p in row.partitions
+        ]
+        return made(replace(row, min_isr=input.min_isr, partitions=tuple(partitions)))
 
 
 def _epochs(input: AlterPartition) -> Any:

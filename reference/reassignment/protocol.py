@@ -14,6 +14,7 @@ from kraftcheck.reference.reassignment.messages import (
     AlterPartition,
     AssignDirectory,
     CancelReassignment,
+    ChangeMinIsr,
     CreatePartition,
     CreateTopic,
     DeleteTopic,
@@ -74,6 +75,7 @@ def _local(constants: Constants, _: int, row: TopicRow) -> Iterator[Input]:
     size = len(row.partitions[0].replicas) if row.partitions else len(constants.first_replicas)
     if row.topic_id:
         yield DeleteTopic()
+        yield from map(ChangeMinIsr, (1, 2, 3))
         if len(row.partitions) >= MOST_PARTITIONS:
             return
     lists: Iterator[tuple[int, ...]] = combinations(constants.brokers, size)
@@ -183,6 +185,7 @@ REASSIGNMENT: Final = Protocol(
             CreatePartition: (0, 50),
             PlacePartition: (0, 50),
             DeleteTopic: (0, 20),
+            ChangeMinIsr: (0, 100),
         },
     ),
 )

@@ -114,8 +114,8 @@ class _OfCluster(Simulation):
     def steps_taken(self) -> int:
         return self._cluster.steps_taken()
 
-    def _end(self, verdict: str) -> None:
-        super()._end(verdict)
+    def end(self, verdict: str) -> None:
+        super().end(verdict)
         self._cluster.stopped(verdict)
 
 
@@ -269,7 +269,8 @@ class ClusterSimulation(Joints, Circular):
         return self.quorum.is_running(node)
 
     def voter(self, node: int) -> Row:
-        return self.quorum.rows[node]
+        row: Row = self.quorum.rows[node]
+        return row
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as it observes."""

@@ -22,8 +22,8 @@ from kraftcheck.known_bugs.own_overlay import models_for, read_overlay, unsuitab
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
-from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.known_bugs.trying import OfModel, concluded
+from kraftcheck.known_bugs.witnesses import Hunt
 from kraftcheck.own_change import SOON_OVER, _worth, protocol_of
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
