@@ -13,16 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.entries import scenario_of
-from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.reference.bugs.bug import Bug
 
+if TYPE_CHECKING:
+    from kraftcheck.reference.runner.run import Run
+    from kraftcheck.traces.store import Campaign
+
 STORED = Path(__file__).resolve().with_name("witnesses.json")
+SCHEDULES = Path(__file__).resolve().with_name("schedules")
+"""The folder of schedules.py."""
+
+WATCHED, UNWATCHED = "watched", "unwatched"
+"""The two kinds of run (runs.py)."""
 
 GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z10": {"voters": 1},
@@ -97,6 +105,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z193": {"brokers": [1, 2, 3, 4], "second_rack": [3, 4], "place_partition": 50},
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
     "Z136": {"topic_deleted": 300, "host_crash": 300},
+    "Z301": {"sole": True, "directories": [1, 2], "host_crash": 300},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
 LATER: Mapping[str, dict[str, Any]] = {
@@ -106,6 +115,36 @@ LATER: Mapping[str, dict[str, Any]] = {
     },
 }
 """Of a protocol, what its runs have only where a bug asks for it: no other bug needs it."""
+
+
+class Hunt(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a bug is looked for: a campaign, but for the number of its runs.
+
+    bug: an id, or whatever else names a substitution. options: those that every run has; the
+    others are drawn.
+    """
+
+    scenario: str
+    bug: str | None
+    seed: int = 1
+    options: dict[str, Any] = {}
+
+    def campaign(self, kind: str, runs: int) -> Campaign:
+        """The campaign of so many runs; `kind` is WATCHED or UNWATCHED."""
+        # Late, as below: `bugs show` only names the hunt.
+        from kraftcheck.traces.store import Campaign
+
+        options = {**self.options, "watched": kind == WATCHED}
+        return Campaign(
+            scenario=self.scenario, seed=self.seed, runs=runs, bug=self.bug, options=options
+        )
+
+    def run(self, kind: str, number: int) -> Run:
+        """One run alone, by content."""
+        from kraftcheck.reference.runner.run import simulate_run
+
+        campaign = self.campaign(kind, number + 1)
+        return simulate_run(self.scenario, self.seed, number, self.bug, campaign.options)
 
 
 def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:

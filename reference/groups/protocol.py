@@ -175,12 +175,12 @@ def _kind_of(constants: Constants, n: int) -> NodeKind:
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: GroupRules = of(GroupRules)(constants)
     alone: dict[int, Any] = {
-        COORDINATOR: CoordinatorHandlers(rules),
-        LOADER: LoaderHandlers(rules),
-        OFFSETS: OffsetsHandlers(rules),
-        MIGRATION: MigrationHandlers(rules),
+        COORDINATOR: of(CoordinatorHandlers)(rules),
+        LOADER: of(LoaderHandlers)(rules),
+        OFFSETS: of(OffsetsHandlers)(rules),
+        MIGRATION: of(MigrationHandlers)(rules),
     }
-    return by_node(alone, MemberHandlers(rules))
+    return by_node(alone, of(MemberHandlers)(rules))
 
 
 # --- What comes to nodes by itself
@@ -391,6 +391,10 @@ GROUPS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(GroupRules,),
+    handler_classes=(
+        *(CoordinatorHandlers, LoaderHandlers, OffsetsHandlers, MigrationHandlers),
+        MemberHandlers,
+    ),
     sometimes=tuple(sometimes.all),
     witness=Witness("GroupCoordinatorService", fewest=2, most=5, usual=4),
     coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),

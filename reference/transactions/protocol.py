@@ -176,8 +176,8 @@ def _kind_of(constants: Constants, node: int) -> NodeKind:
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: TransactionRules = of(TransactionRules)(constants)
-    coordinators, partitions = CoordinatorHandlers(rules), PartitionHandlers(rules)
-    clients, reading = ClientHandlers(rules), ReaderHandlers(rules)
+    coordinators, partitions = of(CoordinatorHandlers)(rules), of(PartitionHandlers)(rules)
+    clients, reading = of(ClientHandlers)(rules), of(ReaderHandlers)(rules)
     of_node: dict[int, Any] = {
         **dict.fromkeys(constants.partitions, partitions),
         **dict.fromkeys(constants.clients, clients),
@@ -387,6 +387,7 @@ TRANSACTIONS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(TransactionRules,),
+    handler_classes=(CoordinatorHandlers, PartitionHandlers, ClientHandlers, ReaderHandlers),
     sometimes=tuple(sometimes.all),
     witness=Witness(
         "TransactionCoordinator, with its state manager and its sender of markers",

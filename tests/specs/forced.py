@@ -72,7 +72,9 @@ FORCED = (
     Forced("CoversOwnEpoch", "row, offset", "FALSE", REDUCED),
     Forced("MayAdvanceHighWatermark", "row, offset", "FALSE", REDUCED),
     Forced("TruncationOffset", "row, diverging", "EndOffset(row.log)", TWO_EPOCHS),
+    Forced("TruncationRefused", "row, diverging", "TRUE", TWO_EPOCHS),
     Forced("TruncatedEpochCache", "row, offset", "row.epochCache", TWO_EPOCHS),
+    Forced("Appendable", "row, m", "<<>>", REDUCED),
     Forced("FlushedAfterFollowerAppend", "row", "row.flushed", REDUCED),
     Forced("FlushedAfterLeaderAppend", "row", "EndOffset(row.log)", REDUCED),
     Forced("FollowerHighWatermark", "row, offset", "row.highWatermark", MESSAGES),
@@ -135,9 +137,11 @@ R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
 R_RACKS = "reassignment-racks"
 R_NOTES = "reassignment-notes"
+R_MIN_ISR = "reassignment-min-isr-set"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
+H_SOLE = "hosting-sole"
 H_TRANSACTIONS = "hosting-transactions"
 L_ONE = "compaction-one"
 L_KEYS = "compaction-keys"
@@ -410,6 +414,7 @@ TABLES = (
             Forced("CompletesReassignment", "partition, isr, minIsr", "FALSE", R_TWO),
             Forced("CancelRefused", "partition", '"NO_REASSIGNMENT_IN_PROGRESS"', R_TWO),
             Forced("EffectiveMinIsr", "row", "1", R_TWO),
+            Forced("ClearsEligible", "partition", "FALSE", R_MIN_ISR),
             Forced("EligibleAfter", "partition, replicas, isr, unclean, minIsr", "{}", R_TWO),
             Forced("LastLeader", "old, new", "Nobody", R_TWO),
             Forced("LastKnownAfter", "old, new", "Nobody", R_TWO),
@@ -424,7 +429,7 @@ TABLES = (
             Forced("KeepsEndOffsets", "known, partition", "TRUE", R_NOTES),
             Forced("JoinsIsr", "known, b", "FALSE", R_NOTES),
         ),
-        frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),
+        frozenset({"Nobody", "Unassigned", "RangeOf", "Without", "MinIsr"}),
         Forced(
             "EffectiveMinIsr",
             "row",
@@ -444,6 +449,8 @@ TABLES = (
             Forced("ReadsAborted", "row, bySnapshot", "TRUE", H_TRANSACTIONS),
             Forced("ForgetsOffline", "row", "FALSE", H_TWO),
             Forced("MayCreate", "row", "TRUE", H_TWO),
+            Forced("PromotesFuture", "row", "FALSE", H_TWO),
+            Forced("RecoversFuture", "row", "TRUE", H_SOLE),
             Forced("TakesBackAssignment", "row", "FALSE", H_TWO),
         ),
         frozenset({"Unassigned", "Undefined"}),
