@@ -46,7 +46,7 @@ def named(name: str) -> Protocol:
     ("name", "bug", "number", "property"),
     [
         ("transactions", "Z62", 1, "NoHanging"),
-        ("groups", "Z96", 3, "CommitsHandedOut"),
+        ("groups", "Z96", 1, "CommitsHandedOut"),
     ],
 )
 def test_a_bug_is_found_and_its_moves_are_kept_small_and_told_again(
