@@ -114,7 +114,8 @@ def render_input(value: Any, shown_as: Callable[[object], str] = brief) -> str:
         words.append(f"{_name(value.source)}>{_name(value.destination)}")
         # What a response answers is seen where it was sent.
         shown = tuple(name for name in shown if name not in ("source", "destination", "request"))
-        usual = _usual(type(value))
+        kind: Any = type(value)
+        usual = _usual(kind)
     for name in shown:
         content = getattr(value, name)
         if type(content) in _MESSAGES:
