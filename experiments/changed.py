@@ -39,7 +39,7 @@ def classes(name: str, into: Path) -> Path:
     """The folder with the changed classes. Raises ArtifactError, ClusterError."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         files = patched(name, Path(folder))
-        compiled([each for each in files if "/src/test/" not in str(each)], into)
+        compiled([each for each in files if "/src/test/" not in each.as_posix()], into)
     return into
 
 
@@ -51,8 +51,8 @@ def patched(name: str, tree: Path) -> list[Path]:
     changes = sorted((FINDS / name).glob("*.patch"))
     files = [file for each in changes for file in _FILE.findall(each.read_text(encoding="utf-8"))]
     artifacts = {module: artifact for artifact, module in MODULES.items()}
-    for module in sorted({file.partition("/")[0] for file in files}):
-        unpack_tree(artifacts[module], tree)
+    for module, tests in sorted({(f.partition("/")[0], "/src/test/" in f) for f in files}):
+        unpack_tree(artifacts[module], tree, tests)
     # A repository of its own: inside another one, git would look for the files at that one's root.
     _run(["git", "init", "-q", str(tree)])
     for each in changes:
@@ -60,11 +60,18 @@ def patched(name: str, tree: Path) -> list[Path]:
     return [tree / file for file in files]
 
 
-def compiled(sources: Sequence[Path], into: Path) -> None:
-    """Against Kafka's jars, Scala's also against what was compiled of Java's before. Raises
-    ArtifactError, ClusterError.
+def compiled(sources: Sequence[Path], into: Path, path: Sequence[str] = ()) -> None:
+    """Compiles sources, those in Scala also against what was compiled of Java's before.
+
+    Args:
+        path: what to compile against; by default, Kafka's jars.
+
+    Raises:
+        ArtifactError, ClusterError.
     """
-    jars = ":".join(map(str, [into, *sorted(libraries().glob("*.jar"))]))
+    into.mkdir(parents=True, exist_ok=True)
+    own = [str(jar) for jar in sorted(libraries().glob("*.jar"))]
+    jars = ":".join([str(into), *(path or own)])
     for language, compiler in ((".java", _javac), (".scala", _scalac)):
         of = [str(source) for source in sources if source.suffix == language]
         if of:
