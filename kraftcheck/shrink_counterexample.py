@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import stories
-from kraftcheck.known_bugs.entries import manifest_of
-from kraftcheck.known_bugs.oracles import models_of
+from kraftcheck.known_bugs.entries import manifest_of, models_of
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.bugs.catalog import UnknownBug, replayable

@@ -62,7 +62,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from kraftcheck.reference.bugs.catalog import handlers_for, replayable
+from kraftcheck.reference.bugs.catalog import handlers_for, replayable_in
 from kraftcheck.reference.kit.protocol import Outcome, Protocol, World
 from kraftcheck.reference.protocols import protocol_of, raised
 from kraftcheck.reference.sim.interning import KnownInput, KnownRow
@@ -155,13 +155,14 @@ class NodeMachine(Machine):
 
 
 class NodeMemo(Memo[NodeMachine]):
-    """All known steps of a protocol's nodes. Raises UnknownBug: it has no bug of this id."""
+    """All known steps of a protocol's nodes. Raises UnknownBug: it does not ask what a bug of this
+    id replaces."""
 
     def __init__(self, protocol: Protocol, bug: str | None, enabled: bool = True) -> None:
         super().__init__(bug, enabled)
         self.protocol = protocol
         if bug is not None:
-            replayable(bug, protocol.name)
+            replayable_in(bug, protocol)
 
     def new_machine(self, constants: Any) -> NodeMachine:
         return NodeMachine(self, constants)

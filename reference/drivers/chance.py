@@ -64,7 +64,8 @@ class RandomRun(Run):
         self._network, self._faults = chooser.stream("network"), chooser.stream("faults")
         self._workload = chooser.stream("workload")
         super().__init__(options, memo, recorder, joined)
-        self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
+        named = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
+        self._rare: dict[type[Any], int] = {of: often or 0 for of, often in named.items()}
         rare, drawn_from = self._rare, self._world.disturbances.items()
         self._never = {of for of, values in drawn_from if not any((*values, rare[of]))}
         """Inputs that come on request alone, and were not asked for."""

@@ -46,7 +46,7 @@ class DeclaredScenario(msgspec.Struct, frozen=True, kw_only=True):
 def scenario_of(protocol: Protocol) -> DeclaredScenario:
     world = world_of(protocol)
     drawn: dict[str, Any] = {**world.constants, "moves": tuple(world.moves), **FATES}
-    drawn |= disturbances_of(world)
+    drawn |= {name: values for name, values in disturbances_of(world).items() if values}
     if world.awaited is not None:
         drawn |= {LATE: (50, 200)}
     palettes = {name: tuple((1, value) for value in values) for name, values in drawn.items()}
@@ -73,7 +73,9 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     general.append((AWAY, int | msgspec.UnsetType, msgspec.UNSET))
     general += [(name, int, values[0]) for name, values in FATES.items()]
     disturbances = disturbances_of(world)
-    general += [(name, int, values[0]) for name, values in disturbances.items()]
+    general += [(name, int, values[0]) for name, values in disturbances.items() if values]
+    unsaid = [name for name, values in disturbances.items() if not values]
+    general += [(name, int | msgspec.UnsetType, msgspec.UNSET) for name in unsaid]
     late = (LATE,) if world.awaited is not None else ()
     general += [(name, int, 0) for name in late]
     if world.unpromised is not None:
@@ -81,7 +83,8 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     kind = msgspec.defstruct(
         f"{protocol.name}_options", [*own, *general], frozen=True, kw_only=True
     )
-    kinds = {name: (name,) for name in ("lost", "doubled", *disturbances, *late)}
+    often = [name for name in disturbances if name not in unsaid]
+    kinds = {name: (name,) for name in ("lost", "doubled", *often, *late)}
     shares = (*FATES, *disturbances, *late, AWAY)
     return OptionSet(kind, kinds, positive=("moves", STRETCH), shares=shares)
 

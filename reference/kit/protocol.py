@@ -197,6 +197,11 @@ Substitution: TypeAlias = Callable[[type[Any]], type[Any]]
 """The class to use for one of the correct rules or handlers: itself, or a bug's."""
 
 
+def correct(base: type[Any]) -> type[Any]:
+    """The substitution that replaces nothing."""
+    return base
+
+
 def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
     """alone: handlers of nodes of which each stands alone, and is not told who it is; others: of
     all else.
@@ -287,7 +292,7 @@ class World:
     """By field of the constants, the values that a run draws from, the simplest first."""
     local: Callable[[Any, int, Any], Iterable[Any]]
     """local(constants, node, row): every input that is no message and may come to the node. Those
-    that come on request alone (disturbances of 0, always) stand last."""
+    that come on request alone (disturbances of 0 always, or of nothing) stand last."""
     properties: tuple[Property, ...]
     """Asked after every step."""
     on_request: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -312,7 +317,8 @@ class World:
     """Whether a message arrives once, and after all of these that its sender had sent to the same
     node. Others are lost, doubled and overtaken."""
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
-    """By local input: of a thousand times that it could come, how often it does; to draw from."""
+    """By local input: of a thousand times that it could come, how often it does; to draw from. With
+    nothing to draw from it comes on request alone, and the options of other runs do not name it."""
     awaited: Callable[[Any, Mapping[int, Any], int, Any], bool] | None = None
     """awaited(constants, rows, node, input): whether any node still waits for what the input does.
     Unless a run is `late`, other inputs do not come."""

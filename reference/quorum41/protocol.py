@@ -44,8 +44,11 @@ QUORUM_41: Final = Protocol(
     peers=lambda constants: constants.voters,
     nodes=lambda constants: constants.voters,
     kind_of=lambda constants, node: VOTER_41,
-    handlers=lambda constants, of: Quorum41Handlers(constants, of(Quorum41Rules)(constants)).step,
+    handlers=lambda constants, of: (
+        of(Quorum41Handlers)(constants, of(Quorum41Rules)(constants)).step
+    ),
     rules=(Quorum41Rules,),
+    handler_classes=(Quorum41Handlers,),
     properties=INVARIANTS,
     # Those of fetches are about the messages that the quorum had before.
     sometimes=tuple([each for each in sometimes.all if {*each.inputs} <= {*INPUTS}]),

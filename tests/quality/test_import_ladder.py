@@ -119,7 +119,8 @@ RULES = {
         )
     ),
     "reference.bugs.*": _pure(
-        "reference.partition", "reference.protocols", "reference.storage.rules"
+        *("reference.partition", "reference.protocols"),
+        *("reference.storage.rules", "reference.clients.rules"),
     ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.quorum41.bugs.*": _pure("reference.quorum", "reference.quorum41", "reference.bugs"),
@@ -175,7 +176,7 @@ RULES = {
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
     ),
     "traces.grouplog.*": Rule(ours=("traces.history",), third_party=("msgspec",)),
-    "traces.rows.*": Rule(ours=("traces.history",), third_party=("pyarrow", "numpy")),
+    "traces.rows.*": Rule(ours=("traces.history", "traces.lean"), third_party=("pyarrow", "numpy")),
     "traces.formats.*": Rule(
         # Of protocols, what they say of themselves.
         ours=(

@@ -33,6 +33,7 @@ def test_the_search_finds_nothing() -> None:
     searched, whole = (PLAIN, 1.0) if is_chaos else (PLAIN[:2], 0.4)
     for protocol in searched:
         searching.search(machine_of(protocol), share=whole / len(searched))
+    searching.refuse_few([protocol.name for protocol in searched])
 
 
 def named(name: str) -> Protocol:

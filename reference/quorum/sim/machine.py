@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.bugs.catalog import substitution
 from kraftcheck.reference.core.system import NodeMachine, NodeMemo
 from kraftcheck.reference.drivers.clock import BACKOFF, CANCEL, DRAW, FIXED, KEEP
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
@@ -111,7 +111,8 @@ class QuorumMachine(NodeMachine):
     def __init__(self, memo: QuorumMemo, constants: Any) -> None:
         super().__init__(memo, constants)
         self._instruction = memo.instruction
-        self.handlers = QuorumHandlers(constants, rules_for(QuorumRules, memo.bug, constants))
+        of = substitution(memo.bug, constants)
+        self.handlers: QuorumHandlers = of(QuorumHandlers)(constants, of(QuorumRules)(constants))
 
     def first_timers(self, node: int) -> tuple[Instruction, ...]:
         effects = initial_timer_effects(self.constants, node)
