@@ -96,7 +96,7 @@ def complaints(specs: Path) -> list[str]:
 
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
-    assert len(properties("PartitionProperties")) == 23
+    assert len(properties("PartitionProperties")) == 24
     assert len(properties("TransactionProperties")) == 29
     assert len(properties("GroupProperties")) == 18
     assert len(properties("GroupCommitsProperties")) == 5
