@@ -34,7 +34,7 @@ _OF_AN_OPTION = {
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
-    "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
+    "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLate", "MCQuorumLiveness"),
     "PartitionProperties": (
         *("MCPartition", "MCPartitionDeposed", "MCPartitionLife", "MCPartitionReduced"),
     ),
@@ -47,7 +47,7 @@ _ROOTS = {
     "ClassicProperties": ("MCClassic",),
     "VoterProperties": ("MCVoters", "MCVotersDisks", "MCVotersOptions"),
     "SnapshotProperties": ("MCSnapshots",),
-    "ReassignmentProperties": ("MCReassignment",),
+    "ReassignmentProperties": ("MCReassignment", "MCReassignmentMinIsr"),
     "HostingProperties": ("MCHosting", "MCHostingTransactions"),
     "MovingProperties": ("MCMoving", "MCMovingLife"),
     "DirectoryProperties": ("MCDirectories",),
