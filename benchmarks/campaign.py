@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from kraftcheck.conform import backend_of
+from kraftcheck.conformance import backend_of
 from kraftcheck.traces.jobs.backends import Backend
 from kraftcheck.traces.jobs.campaigns import TIMINGS, Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, read_file

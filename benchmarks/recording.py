@@ -36,8 +36,8 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import Producer
 
-from kraftcheck.check.command import check
-from kraftcheck.check.options import Options
+from kraftcheck.checking.command import check
+from kraftcheck.checking.options import Options
 from kraftcheck.live import artifacts
 from kraftcheck.live.clients import Setting, produce
 from kraftcheck.live.cluster import Cluster

@@ -15,10 +15,10 @@ import fcntl
 import json
 import os
 import platform
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,6 +64,16 @@ def claim(folder: Path) -> Path:
         raise BadInput(f"{folder} holds {present[0]}, which is not ours: name a new folder")
     (folder / MARK).touch()
     return folder
+
+
+def check_writable(folder: Path) -> None:
+    """Before long work. Raises BadInput: nothing can be written to the folder."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        said = f"{folder}: {error.strerror}: what is found is written there; give it a copy"
+        raise BadInput(said) from None
 
 
 @contextmanager
@@ -206,6 +216,8 @@ def merged_summary(before: Mapping[str, Any], part: Part) -> dict[str, Any]:
 
 def version() -> str:
     """The version of kraftcheck as set-up installed it."""
+    from importlib import metadata
+
     try:
         return metadata.version("kraftcheck")
     except metadata.PackageNotFoundError:

@@ -12,13 +12,10 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.diffs import python_diffs, tla_diffs
-from kraftcheck.known_bugs.entries import manifest_of
-from kraftcheck.known_bugs.matrix import HEAD, cells_of, markdown, matrix, page, summary
-from kraftcheck.known_bugs.oracles import models_of
+from kraftcheck.known_bugs.entries import manifest_of, models_of
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
-from kraftcheck.known_bugs.schedules import FOLDER
 from kraftcheck.known_bugs.violations import Counterexample
-from kraftcheck.known_bugs.witnesses import hunt_of, stored as stored_witnesses
+from kraftcheck.known_bugs.witnesses import SCHEDULES, hunt_of, stored as stored_witnesses
 from kraftcheck.osutil.commands import command, near
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE, bug
@@ -157,7 +154,7 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
         # No state of it is wrong: a replay alone shows nothing, TLC has to be asked.
         return [("try it", command("bugs", "run", found.id, "--oracle", oracle, "--stored"))]
     if one.schedule:
-        return [("try it", command("replay", near(FOLDER / one.schedule)))]
+        return [("try it", command("replay", near(SCHEDULES / one.schedule)))]
     options = [
         word
         for name, value in one.of(hunt).options.items()
@@ -215,6 +212,9 @@ def show_matrix(out: Path | None, screen: Screen) -> int:
 
     Raises BadInput: a stored file is damaged, or `out` is not ours.
     """
+    # Late: `bugs show` needs none of it.
+    from kraftcheck.known_bugs.matrix import HEAD, cells_of, markdown, matrix, page, summary
+
     found = matrix()
     if out is not None:
         place = artifacts.claim(out)

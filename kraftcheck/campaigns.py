@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import click
 
 from kraftcheck import artifacts, exits
-from kraftcheck.conform import backend_of, check_place, known_bug, known_scenario
+from kraftcheck.conformance import backend_of, check_place, known_bug, known_scenario
 from kraftcheck.osutil.files import read_text
 from kraftcheck.screen import Meter, Screen
 from kraftcheck.traces.jobs.campaigns import FINDINGS, STORE, Announced, Options, Told, run_campaign

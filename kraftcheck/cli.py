@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kraftcheck import artifacts, exits
+from kraftcheck import exits
 from kraftcheck.verbs import (
     bugs,
     campaigns,
     clusters,
     histories,
+    manual,
     models,
     options,
     runs,
@@ -36,6 +38,17 @@ class Verbs(click.Group):
 
         sys.exit(exits.guarded(work))
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """By groups; a group of verbs below this one has them in one list."""
+        if self is not cli:
+            super().format_commands(ctx, formatter)
+            return
+        width = formatter.width - 6 - max(map(len, self.commands))
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                told = [(each.name or "", each.get_short_help_str(width)) for each in verbs]
+                formatter.write_dl(told, col_max=12)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -49,7 +62,9 @@ class Verbs(click.Group):
     cls=Verbs,
     context_settings={"help_option_names": ["--help"], "max_content_width": 99},
 )
-@click.version_option(artifacts.version(), "--version", message="kraftcheck %(version)s")
+@click.version_option(
+    package_name="kraftcheck", prog_name="kraftcheck", message="%(prog)s %(version)s"
+)
 @click.option(
     "--protocol",
     "folders",
@@ -70,30 +85,25 @@ def cli(folders: tuple[Path, ...]) -> None:
     own_protocol.use(folders)
 
 
-for _verb in (
-    models.spec,
-    runs.simulate,
-    runs.conform,
-    runs.drive,
-    campaigns.campaign,
-    histories.check,
-    histories.convert,
-    runs.replay,
-    runs.shrink,
-    runs.report,
-    runs.verify,
-    models.cover,
-    models.prove,
-    clusters.cluster,
-    clusters.record,
-    clusters.disk,
-    storage.storage,
-    witness.witness,
-    serve.serve,
-    serve.ctl,
-    bugs.bugs,
-    bugs.try_own,
-):
+GROUPS = {
+    "Clients and clusters": (
+        *(histories.check, histories.convert, clusters.record, clusters.cluster, clusters.disk),
+        *(serve.serve, serve.ctl),
+    ),
+    "An implementation of the protocol": (
+        *(runs.conform, runs.drive, runs.replay, witness.witness, storage.storage),
+    ),
+    "A change of the protocol": (
+        *(bugs.try_own, bugs.bugs, models.spec, models.cover, models.prove),
+    ),
+    "Runs of the reference": (
+        *(runs.simulate, campaigns.campaign, runs.shrink, runs.report, runs.verify),
+    ),
+    "Pages that help and messages name": (manual.manual,),
+}
+"""Every verb, by who needs it."""
+
+for _verb in chain(*GROUPS.values()):
     cli.add_command(_verb)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kraftcheck import exits
-from kraftcheck.conform import use_java
+from kraftcheck.conformance import use_java
 from kraftcheck.exits import BadInput
 from kraftcheck.live.artifacts import ArtifactError, check, libraries, version
 from kraftcheck.live.cluster import FIRST_VOTERS, LAYOUTS, Cluster, ClusterError, Node
@@ -136,7 +136,7 @@ def record(
             "history": str(out / HISTORY),
             "lines": recording.lines,
             "seconds": recording.seconds,
-            "complete": recording.complete,
+            "complete": bool(recording.complete),
             "held": recording.held,
             "faults": [msgspec.to_builtins(each) for each in recording.faults],
             "trouble": list(recording.trouble),

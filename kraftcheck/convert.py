@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
+from kraftcheck.given import is_trace
 from kraftcheck.screen import Screen
 from kraftcheck.traces.formats import columns, detect, jepsen, jsonlines, parquet, shiviz, trace
 from kraftcheck.traces.history import History
@@ -22,7 +23,7 @@ WRITERS: dict[str, Callable[[History], Iterator[str] | bytes]] = {
 
 def convert(path: Path, *, to: str, out: Path, format: str, run: int | None, screen: Screen) -> int:
     """Write the history; a run of a trace becomes, for ShiViz, what its nodes sent each other."""
-    if trace.is_trace(path):
+    if is_trace(path):
         if run is None:
             raise BadInput(f"{path} holds many runs: choose one with --run")
         told = (

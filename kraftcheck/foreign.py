@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.check.options import page_name
+from kraftcheck.checking.options import page_name
 from kraftcheck.decisions import Decision, asked_of, deciding, decisions_of
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import foreign_picture, write_page

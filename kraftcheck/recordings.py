@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from kraftcheck import exits
-from kraftcheck.check.terms import refuse_cut
+from kraftcheck.checking.terms import refuse_cut
 from kraftcheck.exits import BadInput
 from kraftcheck.live.journal import ANSWERS, HISTORY, RECORDING
 from kraftcheck.osutil.files import read_bytes

@@ -7,23 +7,22 @@ every other verb takes as it takes any trace.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.osutil.files import SCHEDULE_MAX, open_file, read_text
+from kraftcheck.given import is_choices, is_schedule
+from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
 from kraftcheck.picture import picture, write_page
 from kraftcheck.reference.bugs.catalog import UnknownBug
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.scripted import ImpossibleMove, Replayed, recorded
-from kraftcheck.reference.sim.headed import Form
-from kraftcheck.reference.sim.schedules import FORM as CHOICES, Schedule, read as read_choices
-from kraftcheck.reference.steered.scripts import FORM, Script, read
+from kraftcheck.reference.sim.schedules import Schedule, read as read_choices
+from kraftcheck.reference.steered.scripts import Script, read
 from kraftcheck.replay import annotated, as_json, rejected_steps
 from kraftcheck.screen import Screen
 from kraftcheck.traces.counterexamples.relation import replayed as replayed_by
@@ -42,17 +41,6 @@ class Loaded(NamedTuple):
     lines: list[int]
     """At which each move stands."""
     text: str
-
-
-def is_schedule(path: Path) -> bool:
-    """Whether the file begins as a schedule of moves does."""
-    with suppress(OSError), open_file(path) as file:
-        return _begins(file, FORM)
-    return False
-
-
-def _begins(file: IO[bytes], form: Form) -> bool:
-    return form.is_meant(file.read(len(form.kind)).decode("utf-8", "replace"))
 
 
 def schedule_of(path: Path) -> Path | None:
@@ -80,8 +68,7 @@ def load(path: Path) -> Loaded:
 def either(path: Path) -> Script | Schedule:
     """A schedule of moves, or one of choices. Raises BadInput: it is neither."""
     try:
-        with open_file(path) as file:
-            chosen = _begins(file, CHOICES)
+        chosen = is_choices(path)
         return read_choices(read_text(path, SCHEDULE_MAX)) if chosen else load(path).script
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None

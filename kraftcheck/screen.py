@@ -17,19 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 SILENCE_S = 1.5
 """Nothing was said for so long: it is time to. Without a terminal the next lines come when a
@@ -78,6 +71,12 @@ class Screen:
         self.json = json
         self.quiet = quiet
         self.results = results
+        self.lines: list[str] = []
+        """What the verb printed, or would have; for the Python API (report.py)."""
+        self.documents: list[Any] = []
+        """Likewise, as JSON."""
+        self.refusals: list[str] = []
+        """Of several inputs, those that could not be read, and why."""
         self._pulse: _Pulse | None = None
 
     def without_results(self) -> Screen:
@@ -124,6 +123,7 @@ class Screen:
         """A line of the result; nothing with `--json`. Where it is longer than the terminal is wide
         it goes on below, further in.
         """
+        self.lines.append(click.unstyle(text))
         # Not click.echo, which writes past the stream that a bar puts in the place of stdout.
         if self.results and not self.json:
             self._spoken()
@@ -143,9 +143,23 @@ class Screen:
 
     def document(self, value: object) -> None:
         """The result as JSON, with `--json`."""
+        self.documents.append(value)
         if self.results and self.json:
             self._spoken()
             print(json.dumps(value, indent=2, allow_nan=False))
+
+    def entry(self, value: object) -> None:
+        """One of several results: with `--json` one JSON object a line."""
+        self.documents.append(value)
+        if self.results and self.json:
+            self._spoken()
+            print(json.dumps(value, allow_nan=False), flush=True)
+
+    def refuse(self, reason: str) -> None:
+        """One of several inputs cannot be read; the others are judged all the same."""
+        self.refusals.append(reason)
+        if self.results:
+            click.echo(f"{COMMAND.strip()}: {reason}", err=True)
 
     def note(self, text: str) -> None:
         """Something worth knowing that is no result."""
@@ -162,7 +176,7 @@ class Screen:
         last = self._pulse.last if self._pulse else monotonic()
         with self.waiting():
             if sys.stderr.isatty():
-                with _bar(MofNCompleteColumn()) as bar:
+                with _bar(counted=True) as bar:
                     yield _Bar(bar, bar.add_task(label, total=total, note=""))
                 return
             plain = _Plain(label, total, last)
@@ -179,11 +193,21 @@ class _Silent:
         pass
 
 
-def _bar(*counts: ProgressColumn) -> Progress:
+def _bar(*, counted: bool = False) -> Progress:
+    # Late: only a terminal shows a bar.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        *counts,
+        *([MofNCompleteColumn()] if counted else []),
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}"),
         console=Console(stderr=True),

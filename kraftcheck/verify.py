@@ -28,9 +28,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kraftcheck import artifacts, conform, exits, report, spec_checks
-from kraftcheck.check.logs import judge_trace
-from kraftcheck.check.options import Options
+from kraftcheck import artifacts, conformance, exits, report, spec_checks
+from kraftcheck.checking.options import Options
+from kraftcheck.checking.traces import judge_trace
 from kraftcheck.reference.runner.scenarios import FAMILIES
 from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
@@ -173,14 +173,14 @@ class _Job:
         )
 
     def simulation(self) -> tuple[int, str]:
-        code = conform.simulate(
+        code = conformance.simulate(
             self.out, scenario=SCENARIO, runs=self.runs, seed=self.seed, screen=self.inner
         )
-        part = self._part(conform.SIMULATE)
+        part = self._part(conformance.SIMULATE)
         return code, f"{part['runs']:,} runs, {part['steps']:,} steps"
 
     def conformance(self) -> tuple[int, str]:
-        code = conform.conform(self.out, jar=self.jar, screen=self.inner)
+        code = conformance.conform(self.out, jar=self.jar, screen=self.inner)
         summary = artifacts.read_json(self.out / artifacts.SUMMARY)
         distinct = summary["distinct_steps"]["canonical"]
         return code, f"{distinct:,} distinct steps, {summary['rejected_steps']:,} rejected"
@@ -188,10 +188,10 @@ class _Job:
     def other(self, scenario: str) -> tuple[int, str]:
         """Runs of another scenario: steps, invariants, and what clients were promised."""
         folder, begin = self.out / scenario, monotonic()
-        conform.simulate(
+        conformance.simulate(
             folder, scenario=scenario, runs=OTHERS[scenario], seed=self.seed, screen=self.inner
         )
-        conform.conform(folder, jar=self.jar, screen=self.inner)
+        conformance.conform(folder, jar=self.jar, screen=self.inner)
         report.make(folder)
         found = artifacts.read_json(folder / artifacts.SUMMARY)
         (histories, *_), _ = judge_trace(folder, Options())
@@ -220,7 +220,7 @@ class _Job:
     def canary(self) -> tuple[int, str]:
         """A bug that must be found, by the steps it takes."""
         folder, begin = self.out / CANARY, monotonic()
-        conform.simulate(
+        conformance.simulate(
             folder,
             scenario=SCENARIO,
             runs=PLANTED_RUNS,
@@ -228,7 +228,7 @@ class _Job:
             bug_id=PLANTED_BUG,
             screen=self.inner,
         )
-        conform.conform(folder, jar=self.jar, screen=self.inner)
+        conformance.conform(folder, jar=self.jar, screen=self.inner)
         report.make(folder)
         found = artifacts.read_json(folder / artifacts.SUMMARY)
         part = judged_canary(found, monotonic() - begin)

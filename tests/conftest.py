@@ -2,7 +2,8 @@
 
 Hypothesis settings live here and nowhere else, so that one option changes how hard the whole suite
 searches: `--hypothesis-profile=dev`, `ci` or `chaos`. Without the option it is `ci` where CI is set
-and `dev` elsewhere.
+and `dev` elsewhere. `--hypothesis-profile=chaos` without a path runs the chaos search and nothing
+else, for CHAOS_MINUTES (10 by default).
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 SEARCH = "test_the_search_finds_nothing"
 CORPUS = "test_corpus.py"
+DEFAULT_MINUTES = "10"
 SEARCHES = tuple(
     [
         f"test_{name}_machine.py"
@@ -66,6 +68,8 @@ SEARCHES = tuple(
 )
 """The cheapest first: an example of a cluster may take all the time that there is."""
 TELLING = pytest.StashKey[Telling]()
+SEARCHES_ONLY = pytest.StashKey[bool]()
+"""Whether no path was given: then this is the chaos search, and no other test is collected."""
 
 
 @pytest.fixture(autouse=True)
@@ -84,10 +88,22 @@ def _is_chaos(config: pytest.Config) -> bool:
     return bool(config.getoption("--hypothesis-profile") == "chaos")
 
 
+def _names_no_path(config: pytest.Config) -> bool:
+    """Whether the command named no path; a process of xdist is told so."""
+    if hasattr(config, "workerinput"):
+        return bool(config.workerinput["searches_only"])
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    # Thousands of examples are worth nothing if most of them were rejected; the statistics say so.
     if _is_chaos(config):
-        config.option.hypothesis_show_statistics = True
+        config.stash[SEARCHES_ONLY] = _names_no_path(config)
+        if config.stash[SEARCHES_ONLY]:
+            config.args[:] = [str(ROOT / "tests" / "stateful" / name) for name in SEARCHES]
+            os.environ.setdefault("CHAOS_MINUTES", DEFAULT_MINUTES)
+        else:
+            # Thousands of examples are worth nothing if most of them were rejected.
+            config.option.hypothesis_show_statistics = True
         # Late, because the other profiles need not know what was reached.
         from tests.stateful import graph_share, reached, searching
 
@@ -112,17 +128,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.stash[TELLING] = telling
 
 
-def _bounded(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Minutes are for searches, and for schedules that were found before; what holds the searchers
-    to account says the same each time, and is for the other profiles.
-    """
-    if not _is_chaos(config) or not os.environ.get("CHAOS_MINUTES"):
-        return
-    wanted = [i for i in items if i.path.name == CORPUS or i.name == SEARCH]
-    if wanted:
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A process of xdist is given all files by name."""
+    node.workerinput["searches_only"] = node.config.stash.get(SEARCHES_ONLY, False)
+
+
+def _searches_alone(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The tests beside a search hold it to account; they are for the other profiles."""
+    if config.stash.get(SEARCHES_ONLY, False):
+        wanted = [item for item in items if item.name == SEARCH]
         config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
-        order = (CORPUS, *SEARCHES)
-        items[:] = sorted(wanted, key=lambda item: order.index(item.path.name))
+        items[:] = sorted(wanted, key=lambda item: SEARCHES.index(item.path.name))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -169,10 +186,13 @@ def pytest_terminal_summary(
 ) -> None:
     if not _is_chaos(config):
         return
-    from tests.stateful import coverage, graph_share, reached
+    from tests.stateful import coverage, gifts, graph_share, reached
 
     terminalreporter.section("reached")
-    for line in coverage.report(reached.counts):
+    told = coverage.report(reached.counts)
+    if config.stash[SEARCHES_ONLY]:
+        told = coverage.summary(reached.counts, gifts.KEPT)
+    for line in told:
         terminalreporter.line(line)
     for line in coverage.missing(reached.counts):
         terminalreporter.line(f"FAILED: {line}", red=True)
@@ -190,7 +210,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     processes. Spark tests stay in one process under xdist: they are marked by the fixture that they
     use. A JVM for each process would cost more than the tests take.
     """
-    _bounded(config, items)
+    _searches_alone(config, items)
     # Failures of the past come first.
     items.sort(
         key=lambda item: ("test_corpus" not in item.nodeid, item.get_closest_marker("slow") is None)

@@ -14,8 +14,10 @@ compile() {
 }
 
 compile requirements/build.in --output-file requirements/build.txt "$@"
-compile pyproject.toml --extra dev --extra kafka --constraint requirements/constraints.in \
-    --constraint requirements/build.txt --output-file requirements/lock.txt "$@"
+# All extras but java: set-up installs a Java runtime only where there is none.
+compile pyproject.toml --extra dev --extra kafka --extra prove --extra spark \
+    --constraint requirements/constraints.in --constraint requirements/build.txt \
+    --output-file requirements/lock.txt "$@"
 # A Java runtime for machines without one: the newest that the locked Spark runs on.
 compile requirements/java.in --output-file requirements/java.txt "$@"
 

@@ -25,9 +25,18 @@ class _Without(MetaPathFinder):
         return None
 
 
+_welcome = False
+
+
+def welcome_pandas() -> None:
+    """For a program of the user's, in which Arrow and pandas may yet meet."""
+    global _welcome
+    _welcome = True
+
+
 def leave_pandas_out() -> None:
-    """For the rest of the process. Without effect where it is imported already."""
-    if "pandas" in sys.modules:
+    """For the rest of the process. Without effect where it is imported already, or welcome."""
+    if _welcome or "pandas" in sys.modules:
         return
     finder = _Without()
     sys.meta_path.insert(0, finder)

@@ -14,6 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kraftcheck.traces.history import FAIL, LOG_OPERATIONS, OK, Annotation, History, Operation
+from kraftcheck.traces.lean import leave_pandas_out
+
+leave_pandas_out()
 
 OFFSETS: Final = ("processed", "commit-offsets")
 """Verbs of members that name an offset with each partition."""

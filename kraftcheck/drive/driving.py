@@ -32,7 +32,7 @@ from kraftcheck.drive.seeking import (
 )
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
-from kraftcheck.known_bugs.runs import WATCHED
+from kraftcheck.known_bugs.witnesses import WATCHED
 from kraftcheck.osutil.commands import command as command_line
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS

@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from kraftcheck.known_bugs import schedules
-from kraftcheck.known_bugs.runs import WATCHED, Hunt
+from kraftcheck.known_bugs.witnesses import WATCHED, Hunt
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import NOBODY

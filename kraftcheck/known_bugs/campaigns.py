@@ -24,12 +24,12 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.known_bugs import figures, violations
 from kraftcheck.known_bugs.detecting import expected
+from kraftcheck.known_bugs.entries import models_of
 from kraftcheck.known_bugs.figures import Figure, Measured
 from kraftcheck.known_bugs.hunting import hunt_down
-from kraftcheck.known_bugs.oracles import Oracle, models_of
-from kraftcheck.known_bugs.runs import Hunt
+from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.side_by_side import first_refused
-from kraftcheck.known_bugs.witnesses import Witness, hunt_of
+from kraftcheck.known_bugs.witnesses import Hunt, Witness, hunt_of
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.runner.run import forget
 from kraftcheck.traces.jobs.allowed import Allowed

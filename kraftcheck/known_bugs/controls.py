@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from kraftcheck.known_bugs import oracles
 from kraftcheck.known_bugs.oracles import FOUND, NOTHING, Opinion
-from kraftcheck.known_bugs.runs import UNWATCHED, Hunt, record
+from kraftcheck.known_bugs.runs import record
+from kraftcheck.known_bugs.witnesses import UNWATCHED, Hunt
 from kraftcheck.reference.clients.promises import Configuration, Level, promised
 from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.traces.checkers.assessment import name_of

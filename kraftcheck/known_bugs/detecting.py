@@ -24,18 +24,10 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.known_bugs import controls, oracles, schedules
-from kraftcheck.known_bugs.entries import is_asked_in, manifest_of, scenario_of
+from kraftcheck.known_bugs.entries import is_asked_in, manifest_of, models_of, scenario_of
 from kraftcheck.known_bugs.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
-from kraftcheck.known_bugs.runs import (
-    UNWATCHED,
-    WATCHED,
-    Hunt,
-    consult,
-    differs,
-    record,
-    record_numbers,
-)
-from kraftcheck.known_bugs.witnesses import Witness, hunt_of
+from kraftcheck.known_bugs.runs import consult, differs, record, record_numbers
+from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt, Witness, hunt_of
 from kraftcheck.osutil.commands import command
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import bug as known_bug
@@ -108,7 +100,7 @@ def wanted_of(
     if not asked.only_stored:
         return wanted
     known: set[str] = set(stored.get(entry.id, {}))
-    if "tlc" in wanted and oracles.models_of(manifest_of(entry.protocol), entry.id):
+    if "tlc" in wanted and models_of(manifest_of(entry.protocol), entry.id):
         known.add("tlc")
     return tuple(oracle for oracle in wanted if oracle in known)
 

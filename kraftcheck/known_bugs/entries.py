@@ -11,9 +11,9 @@ from kraftcheck.osutil.commands import command
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE, bug, replayable
 from kraftcheck.reference.protocols import parts_of
-from kraftcheck.reference.runner.scenarios import SCENARIOS
+from kraftcheck.reference.steered.scripts import MACHINES
 from kraftcheck.specs import SPECS
-from tla_utils import Manifest, read_manifest
+from tla_utils import Manifest, Model, read_manifest
 
 
 def selected(ids: Sequence[str]) -> list[Bug]:
@@ -43,9 +43,18 @@ def manifest_of(*names: str) -> Manifest:
 _read = cache(read_manifest)
 
 
+def models_of(manifest: Manifest, bug: str) -> list[Model]:
+    """The models that are to show a bug."""
+    return [
+        model
+        for model in manifest.models.values()
+        if model.bug == bug and model.expect == "violated"
+    ]
+
+
 def scenario_of(entry: Bug) -> str | None:
     """The scenario of the bug's own protocol, or None where there is none yet."""
-    return entry.protocol if entry.protocol in SCENARIOS else None
+    return entry.protocol if entry.protocol in MACHINES else None
 
 
 def is_asked_in(entry: Bug, scenario: str) -> bool:

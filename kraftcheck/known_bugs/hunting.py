@@ -17,16 +17,8 @@ import msgspec
 
 from kraftcheck.known_bugs import oracles
 from kraftcheck.known_bugs.oracles import FOUND, Oracle
-from kraftcheck.known_bugs.runs import (
-    UNWATCHED,
-    WATCHED,
-    Hunt,
-    consult,
-    differs,
-    record_batch,
-    record_numbers,
-)
-from kraftcheck.known_bugs.witnesses import Witness
+from kraftcheck.known_bugs.runs import consult, differs, record_batch, record_numbers
+from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt, Witness
 from kraftcheck.reference.runner.run import forget
 from kraftcheck.traces.jobs.backends import Pool
 

@@ -14,7 +14,8 @@ import msgspec
 
 from kraftcheck.known_bugs import figures, schedules, violations
 from kraftcheck.known_bugs.detecting import expected
-from kraftcheck.known_bugs.oracles import ORACLES, models_of
+from kraftcheck.known_bugs.entries import models_of
+from kraftcheck.known_bugs.oracles import ORACLES
 from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.witnesses import Witness, stored as stored_witnesses
 from kraftcheck.markdown import table

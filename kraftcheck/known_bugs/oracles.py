@@ -24,9 +24,10 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import pyarrow.parquet as pq
 
-from kraftcheck.check.logs import judge_trace
-from kraftcheck.check.options import Options
+from kraftcheck.checking.options import Options
+from kraftcheck.checking.traces import judge_trace
 from kraftcheck.known_bugs import violations
+from kraftcheck.known_bugs.entries import models_of
 from kraftcheck.known_bugs.violations import Counterexample
 from kraftcheck.traces.formats.trace import scenario_of
 from kraftcheck.traces.jobs.backends import Backend, Pool
@@ -188,15 +189,6 @@ _JUDGES: dict[str, Callable[[Path, Backend], Opinion]] = {
 
 
 # -- Of models
-
-
-def models_of(manifest: Manifest, bug: str) -> list[Model]:
-    """The models that are to show a bug."""
-    return [
-        model
-        for model in manifest.models.values()
-        if model.bug == bug and model.expect == "violated"
-    ]
 
 
 def tlc(

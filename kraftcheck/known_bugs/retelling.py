@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kraftcheck import artifacts, replay, schedules
-from kraftcheck.check.logs import judge_trace
-from kraftcheck.check.options import Options, PageWriter
+from kraftcheck.checking.options import Options, PageWriter
+from kraftcheck.checking.traces import judge_trace
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.detecting import Detection
 from kraftcheck.reference.runner.narrate import narrate

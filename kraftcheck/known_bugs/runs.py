@@ -18,41 +18,15 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts
+from kraftcheck.known_bugs.witnesses import WATCHED, Hunt
 from kraftcheck.reference.bugs.catalog import bug, handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.kit.protocol import Handlers
-from kraftcheck.reference.protocols import components_of, protocol_of
-from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
+from kraftcheck.reference.protocols import asks, components_of, protocol_of
+from kraftcheck.reference.runner.run import Run, simulate_part
 from kraftcheck.traces.jobs.backends import Backend, Pool
 from kraftcheck.traces.jobs.simulate import simulate
-from kraftcheck.traces.store import Campaign, begin_trace, write_part
-
-WATCHED, UNWATCHED = "watched", "unwatched"
-
-
-class Hunt(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a bug is looked for: a campaign, but for the number of its runs.
-
-    bug: an id, or whatever else names a substitution. options: those that every run has; the
-    others are drawn.
-    """
-
-    scenario: str
-    bug: str | None
-    seed: int = 1
-    options: dict[str, Any] = {}
-
-    def campaign(self, kind: str, runs: int) -> Campaign:
-        """The campaign of so many runs; `kind` is WATCHED or UNWATCHED."""
-        options = {**self.options, "watched": kind == WATCHED}
-        return Campaign(
-            scenario=self.scenario, seed=self.seed, runs=runs, bug=self.bug, options=options
-        )
-
-    def run(self, kind: str, number: int) -> Run:
-        """One run alone, by content."""
-        campaign = self.campaign(kind, number + 1)
-        return simulate_run(self.scenario, self.seed, number, self.bug, campaign.options)
+from kraftcheck.traces.store import begin_trace, write_part
 
 
 def record(folder: Path, hunt: Hunt, kind: str, runs: int, backend: Backend | None = None) -> Path:
@@ -142,5 +116,5 @@ def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, int, Any, Any]]:
 
 
 def _of_part(id: str | None, constants: Any) -> str | None:
-    """The bug in a component of a cluster: it is in those of its own protocol."""
-    return id if id is not None and bug(id).protocol == protocol_of(constants).name else None
+    """The bug in a component of a cluster: it is in those that ask what it replaces."""
+    return id if id is not None and asks(protocol_of(constants), bug(id).protocol) else None

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED
+from kraftcheck.known_bugs.witnesses import SCHEDULES, UNWATCHED, WATCHED
 from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
 from kraftcheck.reference.protocols import CLUSTER
 from kraftcheck.reference.runner.run import Run
@@ -32,7 +32,7 @@ from kraftcheck.reference.steered.scripts import Script, read, write
 from kraftcheck.traces.jobs.steered import broken_promise, write_trace
 from kraftcheck.traces.store import Campaign, begin_trace, write_part
 
-FOLDER = Path(__file__).resolve().with_name("schedules")
+FOLDER = SCHEDULES
 
 
 def stored(name: str, folder: Path = FOLDER) -> Script:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kraftcheck.known_bugs.runs import WATCHED, Hunt
+from kraftcheck.known_bugs.witnesses import WATCHED, Hunt
 from kraftcheck.reference.runner.run import forget
 from kraftcheck.traces.counterexamples.departures import Departures
 from kraftcheck.traces.jobs.allowed import Allowed

@@ -19,7 +19,6 @@ import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import stories
 from kraftcheck.osutil.files import read_bytes, read_text
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.manifest import outline
@@ -88,6 +87,8 @@ def search(
 
     Raises ToolError: there is no counterexample, or none within the time.
     """
+    from kraftcheck.known_bugs import stories
+
     result = stories.find(manifest, model, options, timeout_s)
     found = of_result(manifest, model, result, options)
     path = path_of(manifest, model)
@@ -99,6 +100,8 @@ def search(
 def of_result(
     manifest: Manifest, model: Model, result: TlcResult, options: RunOptions
 ) -> Counterexample:
+    from kraftcheck.known_bugs import stories
+
     states = result.counterexample
     ways = stories.ways(manifest, model, states, options)
     at = max(1, len(states) - BEFORE_THE_END)
@@ -124,6 +127,8 @@ def search_on(
 
     Raises ToolError: the state does not fit the model any more.
     """
+    from kraftcheck.known_bugs import stories
+
     cfg = read_text(manifest.root / model.config)
     values: dict[str, Any] = {name: parse(text) for name, text in stored.prefix.items()}
     declared, given = stories.overridden_names(cfg, [State(1, "", values)])

@@ -13,16 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.entries import scenario_of
-from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.reference.bugs.bug import Bug
 
+if TYPE_CHECKING:
+    from kraftcheck.reference.runner.run import Run
+    from kraftcheck.traces.store import Campaign
+
 STORED = Path(__file__).resolve().with_name("witnesses.json")
+SCHEDULES = Path(__file__).resolve().with_name("schedules")
+"""The folder of schedules.py."""
+
+WATCHED, UNWATCHED = "watched", "unwatched"
+"""The two kinds of run (runs.py)."""
 
 GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z10": {"voters": 1},
@@ -60,6 +68,9 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z176": {"recovers": True, "offsets": [12], "give_up": 200},
     "Z177": {"version": 1, "recovers": True, "give_up": 200, "retry": 200},
     "Z200": {"version": 2, "list_timed_out": 200},
+    "Z247": {"version": 2, "late": 200, "doubled": 200, "send_more": 500},
+    "Z248": {"version": 1, "late": 200, "doubled": 200, "send_more": 500},
+    "Z249": {"version": 1, "max_epoch": 1, "transaction_timeout": 200, "append_timeout": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
@@ -75,6 +86,12 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z219": {"growing": [2]},
     "Z220": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
     "Z221": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
+    "Z241": {"alter_offset": 500},
+    "Z242": {"others_send": 500},
+    "Z243": {"ask_txn_offsets": 1000, "fence_consumer": 500, "members": [1], "partitions": [1]},
+    "Z244": {"delete_group": 200},
+    "Z245": {"growing": [1, 2, 3], "partitions": [1, 2, 3], "renew_topic": 30},
+    "Z246": {"growing": [1], "renew_topic": 50},
     "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
     "Z47": {"leader_notes": True},
     "Z128": {
@@ -98,6 +115,36 @@ LATER: Mapping[str, dict[str, Any]] = {
     },
 }
 """Of a protocol, what its runs have only where a bug asks for it: no other bug needs it."""
+
+
+class Hunt(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a bug is looked for: a campaign, but for the number of its runs.
+
+    bug: an id, or whatever else names a substitution. options: those that every run has; the
+    others are drawn.
+    """
+
+    scenario: str
+    bug: str | None
+    seed: int = 1
+    options: dict[str, Any] = {}
+
+    def campaign(self, kind: str, runs: int) -> Campaign:
+        """The campaign of so many runs; `kind` is WATCHED or UNWATCHED."""
+        # Late, as below: `bugs show` only names the hunt.
+        from kraftcheck.traces.store import Campaign
+
+        options = {**self.options, "watched": kind == WATCHED}
+        return Campaign(
+            scenario=self.scenario, seed=self.seed, runs=runs, bug=self.bug, options=options
+        )
+
+    def run(self, kind: str, number: int) -> Run:
+        """One run alone, by content."""
+        from kraftcheck.reference.runner.run import simulate_run
+
+        campaign = self.campaign(kind, number + 1)
+        return simulate_run(self.scenario, self.seed, number, self.bug, campaign.options)
 
 
 def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:

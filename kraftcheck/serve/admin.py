@@ -230,7 +230,8 @@ class Process:
 
     def __init__(self, *options: str, cwd: Path | None = None) -> None:
         serve = ["serve", "--json", "--quiet", "--until-eof"]
-        call = [sys.executable, "-m", "kraftcheck.cli", *serve, *options]
+        # -P: modules of the folder where a test runs must not stand in place of ours.
+        call = [sys.executable, "-P", "-m", "kraftcheck", *serve, *options]
         # Its input ends with this process, however that ends.
         pipe = subprocess.PIPE
         self._child = subprocess.Popen(call, stdin=pipe, stdout=pipe, text=True, cwd=cwd)

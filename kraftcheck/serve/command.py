@@ -11,7 +11,8 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -61,16 +62,28 @@ def serve(
     gc.set_threshold(*COLLECTED)
     if setup.bug is not None:
         setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
-    folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
-    folder.mkdir(parents=True, exist_ok=True)
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
-    serving = _serve(setup, moves, tls, folder, data, admin_port, until_eof, log, screen)
-    found = _with_room(lambda: asyncio.run(serving))
-    # Loops leave the default behind, which would not end a JVM that we start.
-    for number, handler in zip(numbers, handlers, strict=True):
-        signal.signal(number, handler)
-    return _tell(found, folder, judge, screen)
+    with _folder(out) as folder:
+        serving = _serve(setup, moves, tls, folder, data, admin_port, until_eof, log, screen)
+        found = _with_room(lambda: asyncio.run(serving))
+        # Loops leave the default behind, which would not end a JVM that we start.
+        for number, handler in zip(numbers, handlers, strict=True):
+            signal.signal(number, handler)
+        return _tell(found, folder, judge, screen)
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """The folder for tapes; one of ours goes again if nothing was kept in it."""
+    folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder
+    finally:
+        if out is None:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _with_room(work: Callable[[], T]) -> T:
@@ -168,8 +181,8 @@ def _announce(front: Front, screen: Screen, protocol: str) -> None:
 
 def replay(tape: Path, *, out: Path | None, judge: int, screen: Screen) -> int:
     """Play a tape again and judge it. Returns the exit code. Raises BadInput: it is no tape."""
-    folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
-    return _tell(judged(tape), folder, judge, screen)
+    with _folder(out) as folder:
+        return _tell(judged(tape), folder, judge, screen)
 
 
 def shrink(tape: Path, *, out: Path | None, screen: Screen) -> int:

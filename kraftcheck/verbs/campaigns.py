@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ def campaign() -> None:
 
 
 def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
-    """Gives a verb the options on how a campaign is worked on, as one Place."""
+    """Gives a verb the options on how a campaign is worked on."""
     options = (
         JAR,
         click.option(
@@ -37,14 +36,7 @@ def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
         ),
     )
 
-    @wraps(verb)
-    def wrapped(**given: Any) -> int:
-        from kraftcheck.campaigns import Place
-
-        own = {name: given.pop(name) for name in Place._fields}
-        return verb(place=Place(**own), **given)
-
-    placing = placed(wrapped)
+    placing = placed(verb)
     for option in reversed(options):
         placing = option(placing)
     return shown(placing)
@@ -77,9 +69,9 @@ def campaign_run(**options: Any) -> int:
     \b
     Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign
     """
-    from kraftcheck import campaigns as work
+    from kraftcheck import api
 
-    return work.run(**options)
+    return api.campaign(**options).exit_code
 
 
 @campaign.command("extend")
@@ -87,15 +79,18 @@ def campaign_run(**options: Any) -> int:
 @click.option("--runs", type=RUNS, required=True, help="How many more, of each configuration.")
 @COVERAGE_OPTION
 @campaigning
-def campaign_extend(folder: Path, **options: Any) -> int:
+def campaign_extend(folder: Path, java: str | None, **options: Any) -> int:
     """Add runs to a campaign that is finished.
 
     \b
     Example: kraftcheck campaign extend runs/campaign --runs 1000
     """
-    from kraftcheck import campaigns as work
+    from kraftcheck import campaigns as work, conformance
 
-    return work.extend(folder, **options)
+    if java is not None:
+        conformance.use_java(java)
+    place = work.Place(**{name: options.pop(name) for name in work.Place._fields})
+    return work.extend(folder, place=place, **options)
 
 
 @campaign.command("compare")

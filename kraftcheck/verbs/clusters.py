@@ -233,12 +233,10 @@ def record(
 
 @click.command("disk")
 @click.argument("folders", metavar="DIR...", type=FOLDER, nargs=-1, required=True)
-@click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
-@click.option("--html", "page", type=PAGE, help="A file for a page that draws the logs.")
+@click.option("--topic", multiple=True, help="Only this topic; may be repeated.")
+@click.option("--html", type=PAGE, help="A file for a page that draws the logs.")
 @shown
-def disk(
-    folders: tuple[Path, ...], topics: tuple[str, ...], page: Path | None, screen: Screen
-) -> int:
+def disk(folders: tuple[Path, ...], **options: Any) -> int:
     """Judge what lies on brokers' disks.
 
     That is logs, indexes, epochs, transactions and producers. DIR is a log directory of a broker,
@@ -248,6 +246,6 @@ def disk(
     \b
     Example: kraftcheck disk /var/lib/kafka/data
     """
-    from kraftcheck import disks as work
+    from kraftcheck import api
 
-    return work.run(folders, topics, screen, page)
+    return api.disk(*folders, **options).exit_code

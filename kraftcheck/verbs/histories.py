@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, Real, lines, shown
+from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
-FORMATS = ("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine")
+FORMATS = (
+    *("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine"),
+    "records",
+)
 FORMAT = click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -21,9 +25,9 @@ FORMAT = click.option(
 PROMISED = (
     click.option("--acks", type=click.Choice(["0", "1", "all"]), help="Of producers."),
     click.option(
-        "--at-least-once",
-        is_flag=True,
-        help="Producers are not idempotent: a retry may append again.",
+        "--idempotent/--no-idempotent",
+        default=None,
+        help="Of producers; where they are not, a retry may append again.",
     ),
     click.option("--transactional", is_flag=True, help="Some producer is."),
     click.option(
@@ -54,6 +58,13 @@ PROMISED = (
     ),
     click.option("--elr/--no-elr", default=None, help="Eligible leader replicas (KIP-966)."),
     click.option("--min-insync-replicas", type=click.IntRange(1), help="Of the topic."),
+    click.option(
+        "--complete/--no-complete",
+        default=None,
+        help="Consumers read every partition to its end, so that an acknowledged record nobody read"
+        " is lost; or they stopped earlier, and only what they read is judged. Without either, such"
+        " a record makes the verdict unknown.",
+    ),
 )
 """Default to what is recorded beside the history, else to Kafka's own, with nothing gone wrong."""
 
@@ -68,7 +79,7 @@ def promised(verb: Callable[..., int]) -> Callable[..., int]:
 RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run alone.")
 
 
-@click.command()
+@click.command(cls=renaming({"--at-least-once": "--no-idempotent"}))
 @click.argument("paths", metavar="PATH...", type=FOLDER, nargs=-1, required=True)
 @FORMAT
 @click.option(
@@ -97,19 +108,15 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
 @RUN
 @click.option("--html", type=FOLDER, help="A folder for one page of each history.")
 @lines
-def check(screen: Screen, **options: Any) -> int:
+def check(paths: tuple[Path, ...], screen: Screen, **options: Any) -> int:
     """Judge whether client histories are what was promised.
 
     \b
     Example: kraftcheck check traces/samples/histories --faults clean --html runs/pages
     """
-    from kraftcheck import schedules
-    from kraftcheck.check import command as work
+    from kraftcheck import api
 
-    traces = [
-        schedules.trace_of(p) if schedules.is_schedule(p) else p for p in options.pop("paths")
-    ]
-    return work.check_with(traces, screen=screen, **options)
+    return api.check(*paths, screen=screen, **options).exit_code
 
 
 @click.command()

@@ -11,7 +11,7 @@ from kraftcheck import exits
 from kraftcheck.osutil.commands import protocol_folders
 from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
-from kraftcheck.verbs.options import FOLDER, RUNS, Real, shown, tools
+from kraftcheck.verbs.options import FOLDER, RULES, RUNS, Real, shown, tools
 
 
 @click.group()
@@ -34,7 +34,6 @@ SPECS_OPTION = click.option(
 @spec.command("check")
 @click.option(
     "--tier",
-    "tiers",
     multiple=True,
     help="A tier of models, or all; may be repeated; default: small.",
 )
@@ -43,15 +42,15 @@ SPECS_OPTION = click.option(
 @SPECS_OPTION
 @tools
 @shown
-def spec_check(specs: Path, **options: Any) -> int:
+def spec_check(names: tuple[str, ...], **options: Any) -> int:
     """Check models with TLC against their expected verdicts.
 
     \b
     Example: kraftcheck spec check --tier small --tier bugs
     """
-    from kraftcheck import spec_checks as work
+    from kraftcheck import api
 
-    return work.check(specs, **options)
+    return api.model(*names, **options).exit_code
 
 
 @spec.command("list")
@@ -74,9 +73,7 @@ def spec_list(specs: Path, screen: Screen) -> int:
     "--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated; default: small."
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the reference is to have.")
-@click.option(
-    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in its place; see `try`."
-)
+@RULES
 @click.option(
     "--campaign", "folder", metavar="DIR", type=FOLDER, help="Say what these runs have seen."
 )
@@ -141,9 +138,7 @@ PROVED = (
     help="How many nodes.",
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
-@click.option(
-    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in its place; see `try`."
-)
+@RULES
 @click.option(
     "--timeout",
     type=Real(0.001),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,25 @@ from kraftcheck.screen import COMMAND, Screen
 OWN_PROCESS = "own process"
 """The root context's object where this process was started for one command."""
 
-FOLDER = click.Path(path_type=Path)
-THERE = click.Path(path_type=Path, exists=True)
+
+class _Local(click.Path):
+    """A path of this machine. Of `s3a://...` a folder `s3a:` would be made."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if found := re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", str(value)):
+            said = f"{value}: only folders of this machine are read and written, not {found[1]}:"
+            self.fail(said, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Local(path_type=Path)
+THERE = _Local(path_type=Path, exists=True)
 """For verbs that would otherwise ask for more before they notice that nothing is there."""
 
 
-class _Page(click.Path):
+class _Page(_Local):
     """A file that can be written: whoever names another is told before anything is judged."""
 
     def convert(
@@ -53,9 +67,28 @@ MOST = 10**9
 RUNS = click.IntRange(1, 10**9)
 
 SEED = click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
-BUG = click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
+BUG = click.option("--bug", metavar="ID", help="A known bug to have; see `bugs list`.")
+RULES = click.option(
+    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in place of a bug's; see `try`."
+)
 JAR = click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
 JAVA = click.option("--java", help="The Java launcher; default: JAVA_HOME, or the one on PATH.")
+
+
+def renaming(names: Mapping[str, str]) -> type[click.Command]:
+    """A command that still takes options by their old names, and says which are the new ones."""
+
+    class Renaming(click.Command):
+        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            end = args.index("--") if "--" in args else len(args)
+            for at, word in enumerate(args[:end]):
+                old, equals, value = word.partition("=")
+                if new := names.get(old):
+                    click.echo(f"{COMMAND.strip()}: {old} is called {new} now", err=True)
+                    args[at] = f"{new}{equals}{value}"
+            return super().parse_args(ctx, args)
+
+    return Renaming
 
 
 def shown(verb: Callable[..., int]) -> Callable[..., int]:
@@ -101,12 +134,4 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
     )
     master = click.option("--master", help="Spark's master, such as local[2]; implies Spark.")
 
-    @wraps(verb)
-    def wrapped(java: str | None, **options: Any) -> int:
-        if java is not None:
-            from kraftcheck.conform import use_java
-
-            use_java(java)
-        return verb(**options)
-
-    return backend(master(JAVA(wrapped)))
+    return backend(master(JAVA(verb)))

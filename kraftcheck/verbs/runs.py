@@ -10,7 +10,19 @@ import click
 
 from kraftcheck import exits
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, placed, shown, tools
+from kraftcheck.verbs.options import (
+    BUG,
+    FOLDER,
+    JAR,
+    PAGE,
+    RULES,
+    RUNS,
+    SEED,
+    THERE,
+    placed,
+    shown,
+    tools,
+)
 
 
 @click.command()
@@ -23,9 +35,9 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, 
 @SEED
 @click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
 @BUG
+@RULES
 @click.option(
     "--option",
-    "fixed",
     metavar="NAME=VALUE",
     multiple=True,
     help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
@@ -40,10 +52,11 @@ def simulate(**options: Any) -> int:
     \b
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
     Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
+    Example: kraftcheck simulate --rules my_vote.py --runs 100 --out runs/my-vote
     """
-    from kraftcheck import conform as work
+    from kraftcheck import api
 
-    return work.simulate(**options)
+    return api.simulate(**options).exit_code
 
 
 def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -54,8 +67,58 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
         context.exit()
 
 
+EMITTERS = {
+    "c++": "emitter.cpp",
+    "go": "emitter.go",
+    "java": "Emitter.java",
+    "python": "emitter.py",
+    "rust": "emitter.rs",
+    "typescript": "emitter.ts",
+}
+
+
+def _show_emitter(context: click.Context, _: click.Parameter, language: str | None) -> None:
+    if language is not None:
+        place = Path(__file__).parents[1] / "emitters" / EMITTERS[language]
+        click.echo(place.read_text("utf-8"), nl=False)
+        context.exit()
+
+
+def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -> None:
+    if kind is not None:
+        from kraftcheck.screen import Columns
+        from kraftcheck.traces.foreign.describe import of_node
+
+        try:
+            tables = list(of_node(kind))
+        except ValueError as error:
+            raise exits.BadInput(str(error)) from None
+        for heading, rows in tables:
+            columns = Columns(("field", "what stands there", "what it means"), rows)
+            click.echo(heading)
+            for row in rows:
+                click.echo(f"  {columns.row(row)}")
+        context.exit()
+
+
 @click.command()
 @click.argument("paths", metavar="PATH...", type=THERE, nargs=-1, required=True)
+@click.option(
+    "--fields",
+    metavar="NODE",
+    is_eager=True,
+    expose_value=False,
+    callback=_show_fields,
+    help="Only print what a node's state, inputs and messages consist of, such as voter or broker.",
+)
+@click.option(
+    "--emitter",
+    type=click.Choice([*EMITTERS]),
+    is_eager=True,
+    expose_value=False,
+    callback=_show_emitter,
+    help="Only print a file that writes steps, to be copied.",
+)
 @click.option(
     "--schema",
     is_flag=True,
@@ -72,14 +135,13 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
 )
 @click.option(
     "--html",
-    "page",
     type=FOLDER,
     help="Of a .jsonl: a file for a page that draws it; of several, a folder.",
 )
 @JAR
 @placed
 @shown
-def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **options: Any) -> int:
+def conform(paths: tuple[Path, ...], **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
     PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
@@ -91,25 +153,9 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
     Example: kraftcheck conform runs/Z01
     Example: kraftcheck conform examples/foreign/voter.jsonl
     """
-    from kraftcheck import foreign, recordings
+    from kraftcheck import api
 
-    if not any(recordings.is_recording(path) for path in paths):
-        traces = [each for path in paths for each in foreign.traces_in(path)]
-        if traces and all(each.suffix == ".jsonl" for each in traces):
-            return foreign.conform(traces, profile=profile, page=page, **options)
-    if len(paths) > 1:
-        raise click.UsageError("several paths are for steps of other implementations, .jsonl files")
-    (path,) = paths
-    if profile is not None or page is not None:
-        named = "--as" if profile is not None else "--html"
-        raise click.UsageError(f"{named} is for steps of another implementation, a .jsonl file")
-    if recordings.is_recording(path):
-        return recordings.conform(path, **options)
-    from kraftcheck import conform, schedules
-
-    if schedules.is_schedule(path):
-        path = schedules.trace_of(path)
-    return conform.conform(path, **options)
+    return api.conform(*paths, **options).exit_code
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -150,8 +196,16 @@ def drive(**options: Any) -> int:
 @click.option("--run", "number", type=int, help="Which run, by its number.")
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
 @click.option("--html", "page", type=PAGE, help="A file for a page that draws the run.")
+@RULES
 @shown
-def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen: Screen) -> int:
+def replay(
+    path: Path,
+    number: int | None,
+    skip: bool,
+    page: Path | None,
+    rules: Path | None,
+    screen: Screen,
+) -> int:
     """Tell a run step by step, one line for each, with a legend.
 
     PATH is the folder of a campaign, a schedule that `shrink` wrote, a schedule of moves
@@ -162,7 +216,15 @@ def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen
     Example: kraftcheck replay runs/Z01/run-7.schedule --html runs/Z01/run-7.html
     """
     from kraftcheck import schedules
+    from kraftcheck.known_bugs.own_rules import within
 
+    if rules is not None:
+        if number is None or not path.is_dir():
+            raise click.UsageError("--rules is of a campaign: name its folder, and --run")
+        from kraftcheck import replay as work
+
+        with within(rules):
+            return work.replay(path, number, screen, page)
     if moves := schedules.schedule_of(path):
         return schedules.replay(moves, screen, skip, page)
     if path.suffix == ".jsonl":
@@ -208,9 +270,10 @@ def shrink(
         from kraftcheck import shrink_run
 
         return shrink_run.shrink(path, number, **options)
-    from kraftcheck import schedules, shrink_counterexample
+    from kraftcheck import shrink_counterexample
+    from kraftcheck.given import is_schedule
 
-    if path is not None and schedules.is_schedule(path):
+    if path is not None and is_schedule(path):
         return shrink_counterexample.moves(path, **options)
     screen = options.pop("screen")
     asked = shrink_counterexample.Asked(path, model, bug, **options, jar=jar, java=java)

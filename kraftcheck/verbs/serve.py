@@ -114,7 +114,7 @@ def serve(
     scenario: Plan,
     shrink: bool,
     tape: Path | None,
-    bug_id: str | None,
+    bug: str | None,
     screen: Screen,
 ) -> int:
     """Serve a cluster to Kafka's clients, and judge what it did.
@@ -140,7 +140,7 @@ def serve(
         partitions=partitions,
         min_insync_replicas=min_insync_replicas,
         auto_create=not no_auto_create,
-        bug=bug_id,
+        bug=bug,
         users=_named(users, super_users),
         super_users=super_users,
     )

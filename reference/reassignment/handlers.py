@@ -23,9 +23,10 @@ from msgspec.structs import replace
 from kraftcheck.reference.kit.dispatch import handlers_of
 from kraftcheck.reference.kit.fields import put
 from kraftcheck.reference.kit.log import UNDEFINED
-from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.protocol import Outcome, Substitution, correct
 from kraftcheck.reference.partition.controller import PartitionControllerHandlers
 from kraftcheck.reference.partition.messages import Election
+from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.reassignment.messages import (
     INPUTS,
     AlterPartition,
@@ -106,8 +107,14 @@ def initial_topic_row(constants: Constants) -> TopicRow:
 class ReassignmentHandlers:
     """The handlers, for one set of constants and one set of rules."""
 
-    def __init__(self, constants: Constants, rules: ReassignmentRules | None = None) -> None:
+    def __init__(
+        self,
+        constants: Constants,
+        rules: ReassignmentRules | None = None,
+        of: Substitution = correct,
+    ) -> None:
         self.constants = constants
+        self._substituted = of
         self.rules = ReassignmentRules(constants) if rules is None else rules
         self._position = {broker: at for at, broker in enumerate(constants.brokers)}
         self._under: dict[tuple[int, ...], PartitionControllerHandlers] = {}
@@ -123,7 +130,9 @@ class ReassignmentHandlers:
         """The controller of a partition that has this list of replicas."""
         if replicas not in self._under:
             known = partition_constants(self.constants, replicas)
-            self._under[replicas] = PartitionControllerHandlers(known)
+            of = self._substituted
+            rules = of(PartitionRules)(known)
+            self._under[replicas] = of(PartitionControllerHandlers)(known, rules)
         return self._under[replicas]
 
     def registration(self, row: TopicRow, b: int) -> BrokerRegistration:

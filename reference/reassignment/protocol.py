@@ -138,7 +138,7 @@ def _of_partition(constants: Constants, i: int, partition: MovingPartition) -> I
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    controller = ReassignmentHandlers(constants, of(ReassignmentRules)(constants))
+    controller = of(ReassignmentHandlers)(constants, of(ReassignmentRules)(constants), of)
     return lambda node, row, input: controller.step(row, input)
 
 
@@ -154,6 +154,7 @@ REASSIGNMENT: Final = Protocol(
     kind_of=lambda constants, node: CONTROLLER_KIND,
     handlers=_handlers,
     rules=(ReassignmentRules,),
+    handler_classes=(ReassignmentHandlers,),
     names={CONTROLLER: "C"},
     spelt={CONTROLLER: "controller"},
     sometimes=tuple(sometimes.all),

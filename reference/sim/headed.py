@@ -18,6 +18,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 VERSION: Final = 1
+MOVES: Final = "kraftcheck moves"
+CHOICES: Final = "kraftcheck schedule"
+"""The first words of the two kinds of such files."""
 BODY: Final = 6
 """The line at which the rest begins, from 1."""
 _NONE: Final = "none"

@@ -20,9 +20,9 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.reference.sim.choices import Choice, parse, render
-from kraftcheck.reference.sim.headed import BODY, Form
+from kraftcheck.reference.sim.headed import BODY, CHOICES, Form
 
-FORM: Final = Form("kraftcheck schedule", "scenario")
+FORM: Final = Form(CHOICES, "scenario")
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):

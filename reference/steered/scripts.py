@@ -20,11 +20,11 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, PROTOCOLS
-from kraftcheck.reference.sim.headed import BODY, Form
+from kraftcheck.reference.sim.headed import BODY, MOVES, Form
 
-MACHINES: Final = (*CLUSTER_PARTS, CLUSTER, *(each.name for each in PROTOCOLS if each.world))
+MACHINES: Final = (*CLUSTER_PARTS, CLUSTER, *(each.name for each in PROTOCOLS if each.by_chance))
 """Last those of protocols that have no simulation of their own (plain.py)."""
-FORM: Final = Form("kraftcheck moves", "machine", MACHINES)
+FORM: Final = Form(MOVES, "machine", MACHINES)
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -11,9 +12,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import artifacts, conform, replay
+from kraftcheck import artifacts, conformance, replay
 from kraftcheck.cli import cli
-from kraftcheck.conform import fixed_options
+from kraftcheck.conformance import fixed_options
 from kraftcheck.exits import BadInput
 from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.sealed import sealed, unsealed
@@ -97,7 +98,7 @@ def test_a_violated_invariant_is_violated(
     trace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = artifacts.Part("simulate", "violated", 1.0, ["planted"], {"runs": 1, "steps": 2})
-    monkeypatch.setattr(conform, "recorded", lambda *_: found)
+    monkeypatch.setattr(conformance, "recorded", lambda *_: found)
     result = simulate(trace, "--bug", "Z01")
     assert result.exit_code == 1
     assert "verdict   violated\n" in result.stdout and " planted\n" in result.stdout
@@ -135,12 +136,12 @@ def test_runs_of_another_version_are_not_added_to(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = summary(trace)
-    monkeypatch.setattr(conform, "code_digest", lambda: "of tomorrow")
+    monkeypatch.setattr(conformance, "code_digest", lambda: "of tomorrow")
     result = simulate(trace, "--bug", "Z01")
     assert result.exit_code == 3 and "by another version of the reference" in result.stderr
     assert summary(trace) == before
     assert simulate(tmp_path / "new", runs=1).exit_code == 0
-    assert summary(tmp_path / "new")["versions"][conform.CODE] == "of tomorrow"
+    assert summary(tmp_path / "new")["versions"][conformance.CODE] == "of tomorrow"
 
 
 def test_another_campaign_is_refused(trace: Path) -> None:
@@ -207,7 +208,7 @@ def test_a_failing_job_takes_only_its_own_part_back(
         raise ToolError("planted")
 
     artifacts.merge(trace, artifacts.Part("conform", "violated", 1.0))
-    monkeypatch.setattr(conform, "conform_trace", fail)
+    monkeypatch.setattr(conformance, "conform_trace", fail)
     result = run("conform", trace, "--quiet")
     assert (result.exit_code, result.stderr) == (3, "kraftcheck: planted\n")
     assert set(summary(trace)["parts"]) <= {"simulate"}
@@ -299,3 +300,19 @@ def test_an_explanation_names_the_run_that_it_is_told_of() -> None:
     other = replay.rejection(told, {"run": 2, "step": 9})
     assert other[0] == "not allowed by the spec, like step 4 of run 0, where"
     assert replay.rejection({}, {"run": 2, "step": 9}) == ["not allowed by the spec", ""]
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_it_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["simulate", "--scenario", "quorum", "--runs", "1", "--out", str(tmp_path / "t")]
+    assert CliRunner().invoke(cli, words).exit_code == 0
+
+    def refused(dir: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(dir / "x"))
+
+    monkeypatch.setattr("kraftcheck.artifacts.tempfile.TemporaryFile", refused)
+    monkeypatch.setattr("kraftcheck.conform.conform_trace", None)
+    done = CliRunner().invoke(cli, ["conform", str(tmp_path / "t")])
+    assert done.exit_code == 3
+    assert f"{tmp_path}/t: Read-only file system: what is found is written there" in done.output

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.options import Options
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options
 from kraftcheck.live.cluster import BROKER_PORT, ClusterError, Node
 from kraftcheck.live.confluent import SILENT
 from kraftcheck.live.journal import HISTORY

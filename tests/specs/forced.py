@@ -88,6 +88,8 @@ T_INSTANCES = "transactions-instances"
 T_EPOCHS = "transactions-epochs-one"
 T_REPLICAS = "transactions-replicas"
 T_OFFSETS = "transactions-offsets-v1"
+T_PIPELINED = "transactions-pipelined"
+T_PIPELINED_V1 = "transactions-pipelined-v1"
 T_READERS = "transactions-readers"
 T_MARKERS = "transactions-refused"
 T_EXPIRY = "transactions-expiry-append-timeout"
@@ -109,6 +111,11 @@ G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
 G_SENT = "groups-offsets-transactions"
 G_DELETED = "groups-offsets-deleted"
+G_SPARED = "groups-offsets-spared"
+G_ALTERED = "groups-offsets-altered"
+G_OTHERS = "groups-offsets-others"
+G_LATE_SENT = "groups-offsets-late"
+G_RENEWED = "groups-offsets-renewed"
 G_BOTH = "groups-migration"
 G_KEEPING = "groups-migration-cooperative"
 C_ONE = "classic-one"
@@ -184,6 +191,8 @@ TABLES = (
             Forced("IsOngoing", "producer, epoch", "TRUE", T_ONE),
             Forced("NeedsVerification", "producer, epoch", "FALSE", T_ONE),
             Forced("IsGuarded", "guard, v", "FALSE", T_ONE),
+            Forced("IsInSequence", "producer, m", "TRUE", T_PIPELINED),
+            Forced("WaitsForLower", "verifying, v", "FALSE", T_PIPELINED_V1),
             Forced("BatchError", "producer, m, guarded", '"INVALID_TXN_STATE"', T_ONE),
             Forced("MarkerEpochOk", "producer, m", "FALSE", T_ONE),
             Forced("MarkerRepeatOk", "producer, m", "FALSE", T_REPLICAS),
@@ -262,11 +271,18 @@ TABLES = (
             Forced("TellsToJoin", "row, member, held", "FALSE", G_BOTH),
             Forced("StampedEpoch", "row, request", "row.epoch", G_FENCES),
             Forced("IsMarkerAnswered", "row", "TRUE", G_SENT),
+            Forced("OfMarker", "row, marker", "row.pending", G_OTHERS),
+            Forced("IsNewest", "each", "TRUE", G_ALTERED),
+            Forced("AcceptsTxnOffsets", "row, request", "TRUE", G_LATE_SENT),
             Forced("IsStableOffset", "row, p", "TRUE", G_SENT),
             Forced("ExpiryBase", "row, each", "0", G_TIME),
             Forced("MayExpire", "row", "FALSE", G_TIME),
-            Forced("PendingAfterDeletion", "row, p", "row.pending", G_DELETED),
+            Forced("IsSpared", "row, p", "FALSE", G_SPARED),
+            Forced("PendingAfterTombstone", "row, p", "row.pending", G_DELETED),
             Forced("ForgetsWhenLoaded", "", "FALSE", G_DELETED),
+            Forced("GoesWithTopic", "each", "TRUE", G_RENEWED),
+            Forced("IsOfTopic", "row, each", "TRUE", G_RENEWED),
+            Forced("MayDeleteGroup", "row", "TRUE", G_ALTERED),
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),
@@ -276,7 +292,7 @@ TABLES = (
         # Words.
         frozenset(
             {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "Retention"}
-            | {"ReleasedEpoch"}
+            | {"ReleasedEpoch", "Own", "OfOthers"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
     ),

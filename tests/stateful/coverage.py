@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from tests.stateful import reached
@@ -25,6 +26,9 @@ MACHINES: Final[tuple[type[SteeredMachine], ...]] = (
 )
 ENOUGH: Final = 1000
 """Examples of searches that ended after which a machine must have carried out all its rules."""
+LISTED: Final = 5
+"""So many of what was not reached are named on a screen."""
+REACHED: Final = "reached.txt"
 ALL: Final = 5000
 """When every machine has tried so many, they must have reached together all that can be reached.
 Some of it takes a rare meeting of faults, which a short search does not owe.
@@ -69,7 +73,8 @@ def missing(counts: Counts) -> list[str]:
 
 
 def _together(counts: Counts) -> Counter[str]:
-    return sum(counts.values(), Counter())
+    """By the machines of MACHINES: what cannot be reached in them can be in a plain one."""
+    return sum((counts.get(each.name, Counter()) for each in MACHINES), Counter())
 
 
 def _judged(each: Counter[str]) -> str:
@@ -77,6 +82,30 @@ def _judged(each: Counter[str]) -> str:
     if unjudged := each["classes not judged"]:
         return f"{unjudged:,} classes of steps NOT judged by TLC: the time was over"
     return f"{each['classes']:,} classes of steps, all allowed by the spec"
+
+
+def summary(counts: Counts, folder: Path) -> Iterator[str]:
+    """The statistics on one screen; all of them are written to a file in this folder."""
+    named = {machine.name for machine in MACHINES}
+    others = [name for name in counts if name not in named]
+    for name in [*(machine.name for machine in MACHINES), *others]:
+        each = counts.get(name, Counter())
+        if each["examples"]:
+            yield f"{name}: {each['examples']:,} examples, {each['moves']:,} moves, {_judged(each)}"
+        else:
+            yield f"{name}: NOT searched"
+    path = folder / REACHED
+    left = absent(counts)
+    more = f" and {len(left) - LISTED:,} more" if len(left) > LISTED else ""
+    if left:
+        yield f"not reached: {', '.join(left[:LISTED])}{more}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{line}\n" for line in report(counts)), encoding="utf-8")
+    except OSError as error:
+        yield f"{path}: {error.strerror}"
+    else:
+        yield f"all that was reached: {path}"
 
 
 def report(counts: Counts) -> Iterator[str]:

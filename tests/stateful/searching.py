@@ -8,7 +8,9 @@ the end (traces/counterexamples/relation.py).
 CHAOS_MINUTES bounds the whole command by time instead of by examples: what comes before the first
 search counts, each machine gets an equal share of what is left, and batches follow each other until
 so much of it is over that the rest does for TLC; steps for which it does not are told as not
-judged. Only shrinking what was found, and what TLC has begun, go on beyond it.
+judged. Only shrinking what was found, and what TLC has begun, go on beyond it. The first examples
+are short, so that a minute has many; a machine that got to fewer than LEAST has not been searched,
+and says how many minutes do.
 `--hypothesis-seed` gives the first seed; without it each run begins with another one, which a
 failure names.
 """
@@ -16,11 +18,13 @@ failure names.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import ceil
 from random import SystemRandom
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -47,14 +51,29 @@ BEGUN: Final = monotonic() - age.seconds()
 """When the command began: what is imported and collected before a search is a part of it."""
 CORPUS: Final = 0.3
 """The part of all the time within which schedules that were found before are played."""
-_searched: list[tuple[float, float]] = []
-"""Of the machines that have searched in this process, when they had to end, and their share."""
+
+
+class Turn(NamedTuple):
+    """The time of one machine: when its last batch begins at the latest, and when TLC has to be
+    done. share: of a machine's time."""
+
+    until: float
+    ends: float
+    share: float
+
+
+_turns: list[Turn] = []
+"""Of the machines that have searched in this process."""
 SEARCHED: Final = 0.6
 """The part of a share of time in which examples are made."""
 EXAMPLES_ASKED: Final = 500
 """TLC is asked about so many examples at once: between batches, since Hypothesis would take what
 goes wrong then for a failure of the example.
 """
+LEAST: Final = 100
+"""Fewer examples than this are no search. So many are short where time is bounded."""
+SHORT: Final = 40
+"""Steps of a short example."""
 NEVER: Final = 10**9
 UNJUDGED: Final = "classes not judged"
 """What is counted where there was no time for TLC."""
@@ -119,10 +138,25 @@ def search(machine: type[SteeredMachine], share: float = 1.0) -> None:
     reached.of(machine.name)["classes" if judged else UNJUDGED] += len(relation.classes)
 
 
-def _has_time(classes: int) -> bool:
-    """Whether TLC can be asked about so many classes of steps before the time is over."""
+def refuse_few(names: Sequence[str]) -> None:
+    """Skips the test, which is no pass, where these machines together had too few examples."""
     bound = minutes()
-    return bound is None or monotonic() + START_S + classes * max(_asked) <= BEGUN + 60 * bound
+    examples = sum(reached.of(name)["examples"] for name in names)
+    if bound is not None and examples < LEAST:
+        wanted = max(bound + 1, ceil(bound * LEAST / max(1, examples)))
+        pytest.skip(
+            f"{', '.join(names[:1])}{' and others' * (len(names) > 1)}: {examples} examples, fewer "
+            f"than {LEAST}: {MINUTES}={bound:g} is too short on this machine, try {wanted:g}"
+        )
+
+
+def _has_time(classes: int) -> bool:
+    """Whether TLC can be asked about so many classes of steps before the machine's time is over."""
+    bound = minutes()
+    if bound is None:
+        return True
+    ends = _turns[-1].ends if _turns else BEGUN + 60 * bound
+    return monotonic() + START_S + classes * max(_asked) <= ends
 
 
 def _ask(relation: Relation) -> Refused | None:
@@ -152,8 +186,10 @@ def _search(machine: type[SteeredMachine], relation: Relation, share: float) -> 
         for batch, examples in enumerate(_batches(budget.max_examples, share)):
             if relation.found or (relation.waits >= EXAMPLES_ASKED and _ask(relation)):
                 return
+            short = minutes() is not None and reached.of(machine.name)["examples"] < LEAST
+            steps = SHORT if short else profile.stateful_step_count
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
-            each = settings(budget, max_examples=examples)
+            each = settings(budget, max_examples=examples, stateful_step_count=steps)
             run_state_machine_as_test(seed(first + batch)(again), settings=each)
     except BaseException as error:
         error.add_note(f"seed      {first + batch} (batch {batch} from --hypothesis-seed={first})")
@@ -170,9 +206,10 @@ def _batches(wanted: int, share: float = 1.0) -> Iterator[int]:
             yield min(MOST, wanted - done)
         return
     left = max(0.0, BEGUN + 60 * bound - monotonic())
-    machines = max(share, MACHINES - sum(each for _, each in _searched))
-    until = monotonic() + SEARCHED * left * share / machines
-    _searched.append((until, share))
+    machines = max(share, MACHINES - sum(each.share for each in _turns))
+    own = left * share / machines
+    until = monotonic() + SEARCHED * own
+    _turns.append(Turn(until, monotonic() + own, share))
     examples = FIRST
     while (begun := monotonic()) < until:
         yield examples

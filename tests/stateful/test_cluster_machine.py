@@ -26,6 +26,7 @@ from tests.stateful.test_quorum_machine import BUDGET, SEED
 @pytest.mark.slow
 def test_the_search_finds_nothing() -> None:
     searching.search(ClusterMachine)
+    searching.refuse_few([ClusterMachine.name])
 
 
 def search(bug: str | None, budget: settings) -> None:

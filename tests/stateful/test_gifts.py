@@ -266,17 +266,18 @@ def test_minutes_that_are_none_are_refused(text: str, monkeypatch: pytest.Monkey
 def test_minutes_bound_the_whole_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """What came before the first search is no time of the searches."""
     monkeypatch.setenv(searching.MINUTES, "1")
-    monkeypatch.setattr(searching, "_searched", [])
+    monkeypatch.setattr(searching, "_turns", [])
     monkeypatch.setattr(searching, "BEGUN", monotonic() - 30)
     assert searching.is_corpus_over()
     batches = searching._batches(5000)
     assert next(batches) == searching.FIRST
-    ((until, _),) = searching._searched
-    assert until - monotonic() <= searching.SEARCHED * 30 / searching.MACHINES
+    (turn,) = searching._turns
+    assert turn.until - monotonic() <= searching.SEARCHED * 30 / searching.MACHINES
     assert next(searching._batches(5000, share=0.5)) == searching.FIRST
-    until, _ = searching._searched[1]
+    turn = searching._turns[1]
     each_of_others = searching.SEARCHED * 30 / (searching.MACHINES - 1)
-    assert until - monotonic() <= each_of_others / 2
+    assert turn.until - monotonic() <= each_of_others / 2
+    assert turn.until < turn.ends <= monotonic() + each_of_others / 2 / searching.SEARCHED
     monkeypatch.setattr(searching, "BEGUN", monotonic() - 61)
     assert list(searching._batches(5000)) == []
 
@@ -286,6 +287,7 @@ def test_steps_that_tlc_has_no_time_for_are_told_as_not_judged(
 ) -> None:
     monkeypatch.setenv(searching.MINUTES, "1")
     monkeypatch.setattr(searching, "_asked", [0.001])
+    monkeypatch.setattr(searching, "_turns", [])
     monkeypatch.setattr(searching, "BEGUN", monotonic() - 50)
     assert searching._has_time(5000)
     assert not searching._has_time(9000)

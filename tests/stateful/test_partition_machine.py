@@ -27,6 +27,7 @@ SEED = 6
 @pytest.mark.slow
 def test_the_search_finds_nothing() -> None:
     searching.search(PartitionMachine)
+    searching.refuse_few([PartitionMachine.name])
 
 
 def search(bug: str | None, budget: settings = BUDGET) -> None:

@@ -37,6 +37,50 @@ def tables() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
     yield "What these consist of", [_in_one(name, types[name]) for name in parts]
 
 
+def of_node(name: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """Of a kind of node: (heading, rows of a table) for its state and for each input and message
+    part: a field, what stands there, and what it means. Raises ValueError: no such kind.
+    """
+    kind = next((each for each in KINDS if each.name == name), None)
+    if kind is None:
+        raise ValueError(f"no node {name!r}; there are {', '.join(each.name for each in KINDS)}")
+    types = json_schema()["$defs"]
+    line = types[line_name(kind)]["properties"]
+    state = _type_of(line["after"])
+    waiting, told = [state, *_refs(line["input"]), *_refs(line["sent"])], set[str]()
+    while waiting:
+        of = waiting.pop(0)
+        if of in told:
+            continue
+        told.add(of)
+        fields = types[of]["properties"]
+        waiting += [ref for field in fields.values() for ref in _refs(field)]
+        heading = f"{_name(of)}{' (the state)' if of == state else ''}"
+        rows = [
+            (field, _words(schema), schema.get("description", "-"))
+            for field, schema in fields.items()
+            if not _is_tag(field, schema)
+        ]
+        yield f"{heading}: {types[of].get('description', '')}".rstrip(": "), rows
+
+
+def _type_of(schema: Mapping[str, Any]) -> str:
+    return next(_refs(schema))
+
+
+def _refs(schema: Any) -> Iterator[str]:
+    """The types that a form consists of."""
+    if isinstance(schema, Mapping):
+        if "$ref" in schema:
+            yield str(schema["$ref"]).removeprefix(_REF)
+        for name, each in schema.items():
+            if name in ("anyOf", "items", "additionalProperties"):
+                yield from _refs(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from _refs(each)
+
+
 def _in_one(name: str, of: Mapping[str, Any]) -> tuple[str, str, str]:
     fields = [
         f"`{field}` {_words(schema)}"

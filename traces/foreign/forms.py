@@ -29,6 +29,7 @@ from msgspec import NODEFAULT, UNSET, Meta, UnsetType
 from kraftcheck.reference.kit.fields import Kind, spec_name, union
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.traces.foreign.meanings import meanings
 
 FORMAT: Final = "kraftcheck steps 1"
 """What the first line of every foreign trace says; the number changes when the format does."""
@@ -44,6 +45,10 @@ _METAS: Final = {
     ),
     Kind.BY_NODE: Meta(description="From a node's number to its entry; one for each node."),
 }
+
+
+_CORE: Final[dict[type[msgspec.Struct], type[msgspec.Struct]]] = {}
+"""By the type of the foreign form, that of the core."""
 
 
 class Lines(NamedTuple):
@@ -74,7 +79,7 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
         default = () if field.default is NODEFAULT else (field.default,)
         form = (form | UnsetType, UNSET) if partial else (form, *default)
         fields.append((spec_name(field.name), *form))
-    return msgspec.defstruct(
+    made = msgspec.defstruct(
         f"{'Partial' if partial else ''}{_name(struct)}",
         fields,
         tag=config.tag,
@@ -86,6 +91,8 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
         module=struct.__module__,
         namespace={"__doc__": _meaning(struct)},
     )
+    _CORE[made] = struct
+    return made
 
 
 def _name(struct: type[msgspec.Struct]) -> str:
@@ -233,6 +240,13 @@ def json_schema() -> dict[str, Any]:
     """The JSON Schema of one line of a foreign trace, draft 2020-12."""
     kinds = [Header, *[line for lines in LINES.values() for line in lines]]
     refs, components = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    for made, struct in _CORE.items():
+        module_and_name = f"{made.__module__}.{made.__name__}"
+        form = components.get(made.__name__) or components.get(module_and_name, {})
+        for name, meaning in meanings(struct).items():
+            if (field := form.get("properties", {}).get(spec_name(name))) is not None:
+                # What form it has was said already.
+                field["description"] = " ".join((meaning, field.get("description", ""))).strip()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of a foreign step trace: the first is a Header, all others are steps",

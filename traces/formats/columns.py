@@ -25,17 +25,17 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from kraftcheck.osutil.files import FILE_MAX, read_bytes
-from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.formats.text import TIMES, shown
+from kraftcheck.traces.formats.unpacked import refuse_large
 from kraftcheck.traces.history import (
     CALLBACKS,
     ISOLATIONS,
@@ -48,6 +48,9 @@ from kraftcheck.traces.history import (
     Operation,
 )
 from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, history_of
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 NAME: Final = "columns"
 VERBS: Final = ("append", "fetch", *MEMBER_OPERATIONS, "committed", "subscribe", "crash")
@@ -74,6 +77,9 @@ def read(path: Path) -> History:
 
 def rows_of(path: Path) -> Rows:
     """Raises HistoryError: as of `read`."""
+    # Late: it takes as long to import as a small history in lines takes to judge.
+    import pyarrow.parquet as pq
+
     source = str(path)
     try:
         data = read_bytes(path)
@@ -81,6 +87,7 @@ def rows_of(path: Path) -> Rows:
         raise HistoryError(source, 0, error.strerror or str(error)) from None
     try:
         _refuse_size(source, pq.read_metadata(pa.BufferReader(data)))
+        refuse_large(source, data, pq.read_schema(pa.BufferReader(data)).names)
         table = pq.read_table(pa.BufferReader(data), use_threads=False).combine_chunks()
         table.validate(full=True)
         rows = _rows(source, table)
@@ -235,6 +242,10 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
         (rows.outcome.codes == NULL, "no outcome"),
         (back, "time goes back"),
         (numbers, "the number of the operation goes back"),
+        (
+            (invoked < TIMES.start) | (invoked >= TIMES.stop) | (completed > NEVER),
+            f"a time beyond {TIMES.stop - 1}, the farthest that is read",
+        ),
         (completed <= invoked, "completed before it was invoked"),
         (answered & (completed == NEVER), "answered, and never completed"),
         (~bare & (rows.group.codes == NULL), "a member's operation without a group"),
@@ -309,6 +320,8 @@ def write(history: History) -> bytes:
     table = pa.table({name: pa.array(told, types[name]) for name, told in kept.items()})
     annotations = msgspec.json.encode(history.annotations).decode()
     noted = {"time_unit": history.time_unit, "annotations": annotations}
+    import pyarrow.parquet as pq
+
     out = io.BytesIO()
     pq.write_table(table.replace_schema_metadata(noted), out, compression="zstd")
     return out.getvalue()

@@ -25,6 +25,7 @@ from kraftcheck.traces.formats import (
     loglines,
     parquet,
     porcupine,
+    records,
 )
 from kraftcheck.traces.formats.text import HEAD, head_lines, read_head, shown
 from kraftcheck.traces.history import History, HistoryError
@@ -32,7 +33,7 @@ from kraftcheck.traces.rows import Rows
 
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module
-    for module in (columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine)
+    for module in (columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records)
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
@@ -105,6 +106,8 @@ def detect(path: Path) -> str:
     for magic, what in BINARY.items():
         if head.startswith(magic):
             raise Unrecognised(str(path), 0, what)
+    if records.claims(head):
+        return records.NAME
     claims = [name for name, claims in _CLAIMS.items() if claims(head)]
     if not claims:
         raise Unrecognised(str(path), *_first_line(head))
@@ -116,9 +119,9 @@ def detect(path: Path) -> str:
 
 def _first_line(head: bytes) -> tuple[int, str]:
     """Where a file begins that is in no format, and how."""
-    reason = f"in none of the formats {', '.join(FORMATS)}"
+    reason = f"in none of the formats {', '.join(FORMATS)}; {records.WAY_OUT}"
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             return number, f"{reason}; it begins with {shown(line.strip(), 30)}"
     return 0, reason

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from kraftcheck.osutil.files import FILE_MAX, read_bytes
+from kraftcheck.osutil.files import read_bytes
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.events import Event, Fields, record
 from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.formats.unpacked import ROWS, refuse_large
 from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError
 
@@ -37,8 +37,6 @@ COLUMNS: Final = {
     **dict.fromkeys(("isolation", "mark", "error"), pa.string()),
     SEEK: pa.bool_(),
 }
-ROWS: Final = 4096
-"""Rows in memory at a time, before they are events."""
 
 
 def read(path: Path) -> History:
@@ -57,6 +55,8 @@ def read(path: Path) -> History:
 
 def names(path: Path) -> list[str]:
     """The columns of a file; none, if it is damaged: it is to be read. Raises OSError."""
+    import pyarrow.parquet as pq
+
     try:
         found: list[str] = pq.read_schema(pa.BufferReader(read_bytes(path))).names
     except pa.ArrowException:
@@ -65,18 +65,22 @@ def names(path: Path) -> list[str]:
 
 
 def _events(path: str, data: bytes) -> Iterator[Event]:
+    # Late, as in columns.py.
+    import pyarrow.parquet as pq
+
     schema = pq.read_schema(pa.BufferReader(data))
     names = [name for name in COLUMNS if name in schema.names]
     if absent := [name for name in NEEDED if name not in names]:
         raise HistoryError(path, 0, f"no column {absent[0]}: these are no operations")
     for name in names:
         _refuse_type(path, name, schema.field(name).type)
+    refuse_large(path, data, names)
     # As dictionaries: a text that comes often takes its place once, however the file is packed.
     texts = [name for name in names if COLUMNS[name] == pa.string()]
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     if not file.metadata.num_rows:
         raise HistoryError(path, 0, "empty: a history has at least one operation")
-    fields, row, size = Fields(path, colon=False), 0, 0
+    fields, row = Fields(path, colon=False), 0
     for batch in file.iter_batches(ROWS, columns=names):
         # Pages may hold names that are no UTF-8; reading checks neither.
         batch.validate(full=True)
@@ -84,9 +88,6 @@ def _events(path: str, data: bytes) -> Iterator[Event]:
         for told in zip(*columns, strict=True):
             row += 1
             form = {name: each for name, each in zip(names, told, strict=True) if each is not None}
-            size += sum(len(form.get(name, "")) for name in jsonlines.PARTS)
-            if size > FILE_MAX:
-                raise HistoryError(path, row, "more than 2 GiB of text, the most that is read")
             form.setdefault("process", NEMESIS)
             for name in jsonlines.PARTS:
                 if name in form:
@@ -121,6 +122,8 @@ def write(history: History) -> bytes:
             column.append(msgspec.json.encode(each).decode() if is_json else each)
     kept = {name: told for name, told in columns.items() if any(x is not None for x in told)}
     arrays = {name: pa.array(told, COLUMNS[name]) for name, told in kept.items()}
+    import pyarrow.parquet as pq
+
     out = io.BytesIO()
     pq.write_table(pa.table(arrays), out, compression="zstd")
     return out.getvalue()

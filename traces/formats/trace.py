@@ -19,7 +19,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kraftcheck.osutil.files import open_file
 from kraftcheck.reference.protocols import parts_of
 from kraftcheck.traces import schema, store
 from kraftcheck.traces.formats.text import shown
@@ -43,15 +42,6 @@ REASON_MAX: Final = 400
 """Characters of a reason that are told."""
 CONTROL: Final = 0
 """The value of a record that the log itself wrote."""
-
-
-def is_trace(path: Path) -> bool:
-    """Whether the folder is a trace of ours, judged by its manifest's name and first bytes."""
-    try:
-        with open_file(path / store.MANIFEST) as file:
-            return b'"schema_version"' in file.read(4096)
-    except OSError:
-        return False
 
 
 def tables(directory: Path) -> Iterator[pa.Table]:

@@ -17,8 +17,7 @@ from kraftcheck.known_bugs.campaigns import Asked, gathered, measure, merged, pi
 from kraftcheck.known_bugs.figures import Figure, Measured
 from kraftcheck.known_bugs.hunting import hunt_down
 from kraftcheck.known_bugs.oracles import Oracle
-from kraftcheck.known_bugs.runs import Hunt
-from kraftcheck.known_bugs.witnesses import Witness, stored as stored_runs
+from kraftcheck.known_bugs.witnesses import Hunt, Witness, stored as stored_runs
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from tla_utils import Manifest, RunOptions, ToolError, read_manifest
 

@@ -12,8 +12,8 @@ from kraftcheck.cli import cli
 from kraftcheck.known_bugs import detecting, witnesses
 from kraftcheck.known_bugs.detecting import Asked, Detection, detect
 from kraftcheck.known_bugs.oracles import Oracle
-from kraftcheck.known_bugs.runs import Hunt, consult
-from kraftcheck.known_bugs.witnesses import Witness, store, stored
+from kraftcheck.known_bugs.runs import consult
+from kraftcheck.known_bugs.witnesses import Hunt, Witness, store, stored
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from tla_utils import RunOptions
 
@@ -104,7 +104,7 @@ def test_a_bug_that_is_not_there_in_a_cluster_is_unknown(tmp_path: Path) -> None
 def test_a_bug_without_a_scenario_is_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kraftcheck.known_bugs.entries.SCENARIOS", {})
+    monkeypatch.setattr("kraftcheck.known_bugs.entries.MACHINES", ())
     (found,) = detections(tmp_path, "Z28", "invariants")
     assert (found.verdict, found.said) == ("unknown", "its protocol has no scenario yet")
 

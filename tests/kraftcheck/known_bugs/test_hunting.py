@@ -9,8 +9,8 @@ import pytest
 from kraftcheck.known_bugs import hunting, oracles, violations
 from kraftcheck.known_bugs.hunting import hunt_down, is_the_bugs
 from kraftcheck.known_bugs.oracles import FOUND, Opinion
-from kraftcheck.known_bugs.runs import Hunt, consult, differs
-from kraftcheck.known_bugs.witnesses import Witness, hunt_of, stored
+from kraftcheck.known_bugs.runs import consult, differs
+from kraftcheck.known_bugs.witnesses import Hunt, Witness, hunt_of, stored
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.specs import SPECS
 from tla_utils import read_manifest

@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.known_bugs.own_measures import measured
 from kraftcheck.known_bugs.own_rules import known, read_rules
-from kraftcheck.known_bugs.runs import Hunt
+from kraftcheck.known_bugs.witnesses import Hunt
 from kraftcheck.reference.runner.scenarios import FAMILIES
 
 ALWAYS = """

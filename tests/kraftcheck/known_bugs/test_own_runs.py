@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.check.options import Options
+from kraftcheck.checking.options import Options
 from kraftcheck.exits import BadInput, TimeOver
 from kraftcheck.known_bugs import attempts, oracles, own_runs, related, schedules, trying
 from kraftcheck.known_bugs.entries import manifest_of
@@ -15,8 +15,9 @@ from kraftcheck.known_bugs.own_overlay import read_overlay
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.own_runs import OfRuns, lost_levels, try_runs
 from kraftcheck.known_bugs.related import Known
-from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED, Hunt, record_numbers
+from kraftcheck.known_bugs.runs import record_numbers
 from kraftcheck.known_bugs.trying import concluded
+from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt
 from kraftcheck.reference.bugs.catalog import bug
 from kraftcheck.specs import SPECS
 from tla_utils import read_manifest

@@ -13,8 +13,7 @@ from kraftcheck.known_bugs import attempts, schedules
 from kraftcheck.known_bugs.detecting import KINDS, Asked, Detection, detect
 from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.retelling import told
-from kraftcheck.known_bugs.runs import UNWATCHED, WATCHED
-from kraftcheck.known_bugs.witnesses import Witness, stored
+from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Witness, stored
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.reference.steered.scripts import Script, write
 from tla_utils import RunOptions

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.known_bugs.hunting import hunt_down
-from kraftcheck.known_bugs.runs import WATCHED, Hunt, consult
+from kraftcheck.known_bugs.runs import consult
 from kraftcheck.known_bugs.side_by_side import first_refused
-from kraftcheck.known_bugs.witnesses import hunt_of
+from kraftcheck.known_bugs.witnesses import WATCHED, Hunt, hunt_of
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.traces.counterexamples.departures import Departures
 from kraftcheck.traces.jobs.allowed import Allowed

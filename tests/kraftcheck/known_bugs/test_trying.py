@@ -22,8 +22,8 @@ from kraftcheck.known_bugs.own_overlay import models_for, read_overlay, unsuitab
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known, bounds_of, bugs_with
-from kraftcheck.known_bugs.runs import Hunt
 from kraftcheck.known_bugs.trying import OfModel, concluded
+from kraftcheck.known_bugs.witnesses import Hunt
 from kraftcheck.own_change import SOON_OVER, _worth, protocol_of
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
@@ -36,7 +36,7 @@ from tla_utils.overrides import check_overrides, read_modules
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "try"
-_, _, TUTORIAL = (ROOT / "docs/bugs.md").read_text("utf-8").partition("## Your own change")
+TUTORIAL = (ROOT / "docs/try.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.check.judge import judge_file
-from kraftcheck.check.options import Options
+from kraftcheck.checking.judge import judge_file
+from kraftcheck.checking.options import Options
 from kraftcheck.traces.formats import detect
 from kraftcheck.traces.history import History
 from kraftcheck.traces.report.history import render

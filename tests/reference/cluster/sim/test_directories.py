@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.conform import known_bug
+from kraftcheck.conformance import known_bug
 from kraftcheck.reference.bugs.catalog import OutOfScope
 from kraftcheck.reference.directories.handlers import DirectoryBrokers, DirectoryController
 from kraftcheck.reference.directories.sim.machine import DirectoryMachine

@@ -1,0 +1,104 @@
+"""Partition logs: what the columnar checkers find, as a `Judged`.
+
+A file is held against its terms (terms.py). The runs of a trace are in traces.py.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kraftcheck.checking.options import Options, facts_of_rows
+from kraftcheck.checking.terms import Terms, terms_of, terms_of_rows
+from kraftcheck.exits import BadInput
+from kraftcheck.reference.clients.promises import Level, level_named
+from kraftcheck.traces import grouplog
+from kraftcheck.traces.checkers.assessment import Report
+from kraftcheck.traces.checkers.check import check_log, check_rows
+from kraftcheck.traces.checkers.verdict import UNKNOWN
+from kraftcheck.traces.grouplog import Entry
+from kraftcheck.traces.history import LOG_OPERATIONS, History
+from kraftcheck.traces.report.judged import Judged, Object
+from kraftcheck.traces.rows import Rows
+
+
+def level_asked(options: Options) -> Level | None:
+    """Raises BadInput for a level that is none."""
+    if options.level is None:
+        return None
+    try:
+        return level_named(options.level)
+    except KeyError as error:
+        raise BadInput(str(error.args[0])) from None
+
+
+def judge_log(
+    history: History, facts: dict[str, Any], options: Options, terms: Terms | None = None
+) -> Judged:
+    """Each partition of a history, against `terms`, or what is known of it where it lies.
+
+    Raises BadInput: no such level, no operation on a log, or a damaged recording beside it.
+    """
+    level = level_asked(options)
+    if not any(each.f in LOG_OPERATIONS for each in history.operations):
+        raise BadInput("no operation on a partition's log")
+    terms = terms or terms_of(Path(history.source), history, options)
+    try:
+        found = check_log(
+            history,
+            terms.promise,
+            terms.configuration,
+            level=level,
+            gaps=terms.gaps,
+            complete=terms.complete,
+            groups=_groups_beside(Path(history.source)),
+        )
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    return _judged(found, facts, terms)
+
+
+def judge_rows(rows: Rows, options: Options) -> Judged | None:
+    """As `judge_log` of the same operations; None: these can be judged as operations alone. Raises
+    as it does.
+    """
+    terms = terms_of_rows(rows, options)
+    found = check_rows(
+        rows,
+        terms.promise,
+        terms.configuration,
+        level=level_asked(options),
+        gaps=terms.gaps,
+        complete=terms.complete,
+        groups=_groups_beside(Path(rows.source)),
+    )
+    return None if found is None else _judged(found, facts_of_rows(rows, options), terms)
+
+
+def _groups_beside(path: Path) -> tuple[Entry, ...]:
+    """The log of consumer groups that was recorded with a history. Raises HistoryError: damaged."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return grouplog.read(path.parent / grouplog.GROUPS)
+    return ()
+
+
+def _judged(found: Report, facts: dict[str, Any], terms: Terms) -> Judged:
+    guilty = [each.certificate for each in found.parts if each.certificate is not None]
+    undecided = (each.reason for each in found.parts if each.verdict == UNKNOWN)
+    return Judged(
+        **facts,
+        verdict=found.verdict,
+        level=found.level,
+        promised=found.promised,
+        because=found.because,
+        certificate=min(guilty, key=lambda each: len(each.operations), default=None),
+        reason=next(undecided, None),
+        objects=tuple(Object(**msgspec.structs.asdict(each)) for each in found.parts),
+        anomalies=found.anomalies,
+        staleness=found.staleness,
+        transactions=found.transactions,
+        configuration=terms.assumed,
+    )

@@ -1,0 +1,130 @@
+"""What is asked of a judgement, what it says of the history itself, and where its page goes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from kraftcheck import artifacts
+from kraftcheck.osutil import commands
+from kraftcheck.traces.checkers.log import MODEL
+from kraftcheck.traces.history import FAIL, INDETERMINATE, History
+from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.rows import Rows, operation_numbers
+
+AUTO = "auto"
+PAGES_MAX = 20
+"""Of a trace, so many runs get a page."""
+TWO_SIDED = ("elr", "complete", "idempotent")
+"""Options that are on, off, or not given."""
+
+
+class Options(NamedTuple):
+    """What was asked for, besides the paths.
+
+    format, model: by name, or auto. level: to be held against, in place of the one that the
+    configuration promises. budget: seconds for each object of a history that needs a search.
+    configuration: what the promises depend on, as given. run: of a trace, this one alone.
+    """
+
+    format: str = AUTO
+    model: str = AUTO
+    level: str | None = None
+    budget: float = 60.0
+    run: int | None = None
+    configuration: Mapping[str, Any] = {}
+
+
+class PageWriter:
+    """Writes the page of a history, and what was found as JSON beside it, into a folder of ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.written: list[str] = []
+
+    def write(self, history: History, judged: Judged) -> None:
+        # Late: only who wants pages waits for the template engine.
+        from kraftcheck.traces.report.history import render
+
+        name = page_name(judged.file)
+        facts = json.dumps(msgspec.to_builtins(judged), indent=2, allow_nan=False)
+        artifacts.write_whole(self._folder / f"{name}.json", facts + "\n")
+        path = self._folder / f"{name}.html"
+        artifacts.write_whole(path, render(history, judged))
+        self.written.append(str(path))
+
+
+def page_name(source: str) -> str:
+    """A file's name for a page: readable, and its own for every source."""
+    readable = re.sub(r"[^\w.-]+", "-", source).strip("-.")[-80:]
+    return f"{readable}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+
+
+def facts_of(history: History, model: str, options: Options) -> dict[str, Any]:
+    """What a judgement says of the history itself."""
+    outcomes = [operation.outcome for operation in history.operations]
+    return {
+        "file": history.source,
+        "format": history.format,
+        "model": model,
+        "operations": len(outcomes),
+        "indeterminate": outcomes.count(INDETERMINATE),
+        "failed": outcomes.count(FAIL),
+        "processes": len({operation.process for operation in history.operations}),
+        "unit": history.time_unit,
+        "command": command(history.source, options),
+    }
+
+
+def facts_of_rows(rows: Rows, options: Options) -> dict[str, Any]:
+    """The same of a partition log's operations in columns."""
+    index = operation_numbers(rows)
+    _, first = np.unique(index, return_index=True)
+    outcome = {name: rows.outcome.are(name)[first] for name in (INDETERMINATE, FAIL)}
+    return {
+        "file": rows.source,
+        "format": rows.format,
+        "model": MODEL,
+        "operations": len(first),
+        "indeterminate": int(outcome[INDETERMINATE].sum()),
+        "failed": int(outcome[FAIL].sum()),
+        "processes": len(np.unique(rows.process)),
+        "unit": rows.time_unit,
+        "command": command(rows.source, options),
+    }
+
+
+def command(source: str, options: Options) -> str:
+    """The command that judges this history again, and makes its page."""
+    path, _, run = (
+        source.rpartition("#") if source.rpartition("#")[2].isdigit() else (source, "", "")
+    )
+    words = ["check", path]
+    words += ["--run", run] if run else []
+    given = {"format": options.format, "model": options.model, "level": options.level or AUTO}
+    for name, value in given.items():
+        words += [f"--{name}", str(value)] if value != AUTO else []
+    words += ["--budget", f"{options.budget:g}"] if options.budget != Options().budget else []
+    words += given_words(options.configuration)
+    return commands.command(*words, "--html", "pages")
+
+
+def given_words(configuration: Mapping[str, Any]) -> list[str]:
+    """What was said of the configuration, as options of the command line, in the order of names."""
+    words: list[str] = []
+    for name, value in sorted(configuration.items()):
+        option = name.replace("_", "-")
+        if value is True:
+            words.append(f"--{option}")
+        elif value is False and name in TWO_SIDED:
+            words.append(f"--no-{option}")
+        elif value not in (None, False):
+            words += [f"--{option}", str(value)]
+    return words
