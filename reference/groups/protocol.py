@@ -414,7 +414,6 @@ GROUPS: Final = Protocol(
             "others_send": (200,),
             "alter_offset": (200,),
             "delete_group": (200,),
-            "renew_topic": (200,),
         },
         local=_local,
         properties=PROPERTIES,

@@ -13,7 +13,9 @@ from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     LOADER,
     MIGRATION,
+    OF_OTHERS,
     OFFSETS,
+    OWN,
     RELEASED_EPOCH,
     GroupHeartbeat,
     GroupHeartbeatResponse,
@@ -149,13 +151,33 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from (("ExpiryBase", (kept, CommittedOffset(1, 1, time))) for time in (0, 1, 2))
         marked = replace(kept, markers=(TransactionMarker(1, commits=True),))
         sent = replace(kept, pending=(PendingOffset(1, 1, 1),))
-        yield from (("PendingAfterDeletion", (each, p)) for each in (kept, sent) for p in (1, 2))
+        for rule in ("PendingAfterTombstone", "IsSpared"):
+            yield from ((rule, (each, p)) for each in (kept, sent) for p in (1, 2))
+        yield "MayDeleteGroup", (kept,)
         yield from (("IsMarkerAnswered", (each,)) for each in (kept, marked))
         yield from (("IsStableOffset", (each, p)) for each in (kept, sent) for p in (1, 2))
+    yield from beside()
     yield from migrations()
     for client in clients():
         yield "Report", (client,)
         yield from (("IsAwaited", (client, replace(response, correlation=c))) for c in (1, 2))
+
+
+def beside() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """What comes of transactions of two producers, and of topics that are made anew."""
+    pending = tuple(PendingOffset(p, 1, 1, producer=p) for p in (OWN, OF_OTHERS))
+    for producer in (OWN, OF_OTHERS):
+        marker = TransactionMarker(1, commits=True, producer=producer)
+        yield "OfMarker", (replace(KEPT, pending=pending), marker)
+        yield "IsMarkerAnswered", (replace(KEPT, markers=(marker,)),)
+    for flag in (False, True):
+        yield "IsNewest", (replace(pending[0], overtaken=flag),)
+        offset = CommittedOffset(1, 1, 1, anew=flag)
+        yield "GoesWithTopic", (offset,)
+        yield from (("IsOfTopic", (replace(KEPT, renewed=some), offset)) for some in SETS)
+    for epoch in (1, 2):
+        request = RequestedCommit(1, 1, epoch, sends=True)
+        yield "AcceptsTxnOffsets", (replace(KEPT, epoch=2), request)
 
 
 def migrations() -> Iterator[tuple[str, tuple[Any, ...]]]:

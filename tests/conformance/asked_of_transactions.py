@@ -190,12 +190,19 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield from ((rule, (row, m)) for m in markers)
     guarded = [Verification(batches[0], g, True) for g in (False, True)]
     yield from (("IsGuarded", (guard, v)) for guard in (-1, 0) for v in guarded)
+    waiting = [
+        Verification(replace(batches[0], sequence=sequence), g, True)
+        for sequence in (0, 1)
+        for g in (False, True)
+    ]
+    yield from (("WaitsForLower", (tuple(sorted(waiting)), v)) for v in waiting)
     yield from (("LastStableOffset", (row,)) for row in leaders())
     for producer in producers():
         yield ("IsProducerExpired", (producer,))
         yield from (("IsDuplicateBatch", (producer, m)) for m in batches)
         yield from ((rule, (producer, 1)) for rule in ("IsOngoing", "NeedsVerification"))
         yield from (("BatchError", (producer, m, g)) for m in batches for g in (False, True))
+        yield from (("IsInSequence", (producer, m)) for m in batches)
         for rule in ("MarkerEpochOk", "MarkerRepeatOk", "IsCoordinatorFenced", "MarkerError"):
             yield from ((rule, (producer, m)) for m in markers)
     yield from (("MarkerClearsGuard", (guard, m)) for guard in (-1, 1, 2) for m in markers)

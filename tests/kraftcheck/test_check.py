@@ -17,7 +17,9 @@ from kraftcheck.checking import command, judge
 from kraftcheck.checking.command import Outcome, Source
 from kraftcheck.checking.options import Options
 from kraftcheck.cli import cli
+from kraftcheck.exits import BAD_INPUT
 from kraftcheck.traces.formats import detect
+from kraftcheck.traces.store import Campaign, begin_trace
 from kraftcheck.verbs import histories
 from tests.live.samples import DATA
 from tests.traces.formats import texts as texts
@@ -475,3 +477,10 @@ def test_a_trace_is_converted_by_run(tmp_path: Path) -> None:
     assert "node-1 {" in Path(out).read_text("utf-8")
     refused = CliRunner().invoke(cli, arguments)
     assert refused.exit_code == 3 and "choose one with --run" in refused.stderr
+
+
+def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
+    """As a campaign leaves it that kept no run: nothing was looked at."""
+    begin_trace(tmp_path / "empty", Campaign(scenario="partition", seed=1, runs=1))
+    found = check(tmp_path / "empty")
+    assert found.exit_code == BAD_INPUT and "nothing to judge" in found.stderr

@@ -35,7 +35,7 @@ _OF_AN_OPTION = {
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
-    "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
+    "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLate", "MCQuorumLiveness"),
     "PartitionProperties": (
         *("MCPartition", "MCPartitionDeposed", "MCPartitionLife", "MCPartitionReduced"),
     ),
@@ -51,7 +51,7 @@ _ROOTS = {
     "ClassicProperties": ("MCClassic",),
     "VoterProperties": ("MCVoters", "MCVotersDisks", "MCVotersOptions"),
     "SnapshotProperties": ("MCSnapshots",),
-    "ReassignmentProperties": ("MCReassignment",),
+    "ReassignmentProperties": ("MCReassignment", "MCReassignmentMinIsr"),
     "HostingProperties": ("MCHosting", "MCHostingTransactions"),
     "MovingProperties": ("MCMoving", "MCMovingLife"),
     "DirectoryProperties": ("MCDirectories",),
@@ -100,7 +100,7 @@ def complaints(specs: Path) -> list[str]:
 
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
-    assert len(properties("PartitionProperties")) == 23
+    assert len(properties("PartitionProperties")) == 24
     assert len(properties("TransactionProperties")) == 30
     assert len(properties("GroupProperties")) == 18
     assert len(properties("GroupCommitsProperties")) == 5

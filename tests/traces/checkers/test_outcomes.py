@@ -28,7 +28,7 @@ def after(*operations: tuple[Any, ...]) -> Any:
     return state
 
 
-COMPATIBLE = {
+COMPATIBLE: dict[str, list[tuple[Any, ...]]] = {
     "two transactions": [("commit", 1), ("abort", 2)],
     "a record of an aborted one, read uncommitted": [(UNCOMMITTED, 0, 0, 1), ("abort", 1)],
     "what nobody was shown": [(COMMITTED, 0, 0, 0), ("abort", 1)],
@@ -45,7 +45,7 @@ COMPATIBLE = {
     ],
     "nothing uncommitted is no proof": [(UNCOMMITTED, 0, 0, 0), (COMMITTED, 0, 0, 1)],
 }
-CONTRADICTORY = {
+CONTRADICTORY: dict[str, list[tuple[Any, ...]]] = {
     "committed and aborted": [("commit", 1), ("abort", 1)],
     "aborted and committed": [("abort", 1), ("commit", 1)],
     "shown as committed, and aborted": [(COMMITTED, 0, 0, 1), ("abort", 1)],
