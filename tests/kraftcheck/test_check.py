@@ -403,7 +403,11 @@ def test_a_retry_is_allowed_at_least_once(tmp_path: Path) -> None:
         / "history"
     )
     assert objects(check(path, "--json"))[0]["certificate"]["kind"] == "duplicate"
-    assert check(path, "--at-least-once").exit_code == 0
+    assert check(path, "--no-idempotent").exit_code == 0
+    assert check(path, "--idempotent").exit_code == 1
+    old = check(path, "--at-least-once")
+    assert old.exit_code == 0
+    assert old.stderr == "kraftcheck: --at-least-once is called --no-idempotent now\n"
 
 
 def test_one_run_of_a_trace(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_no_cluster_is_bad_input(verb: str, tmp_path: Path) -> None:
     ("words", "said"),
     [
         ((), "say what to record"),
-        (("--bootstrap", "127.0.0.1:9", "--faults", "kill"), "--faults needs --cluster"),
+        (("--bootstrap", "127.0.0.1:9", "--inject", "kill"), "--inject needs --cluster"),
         (("--bootstrap", "127.0.0.1:9", "--replication-factor", "1"), "--min-insync-replicas"),
         ((*SECURED, "--observe"), "--observe asks brokers by connections of its own"),
         ((*SECURED, "--client", "java"), "--client java has connections without TLS"),
@@ -108,5 +108,5 @@ def test_a_fault_that_a_cluster_cannot_have_is_refused(
 ) -> None:
     nodes = [Node(name, at, roles, "127.0.0.1") for at, (name, roles) in enumerate(LAYOUTS[layout])]
     cluster = Cluster(Path("runs"), State("4.3.1", layout, False, {}, tuple(nodes), ()))
-    with pytest.raises(exits.BadInput, match=f"--faults {fault}{said}"):
+    with pytest.raises(exits.BadInput, match=f"--inject {fault}{said}"):
         clusters._refuse((fault,), cluster, secured, "log")
