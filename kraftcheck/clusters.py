@@ -157,6 +157,10 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
     for each in recording.faults:
         where = f" of node {each.node}" if each.node >= 0 else ""
         screen.line(f"fault     {each.kind}{where}, {(each.end - each.begin) / 1000:.1f} s")
+    happened = {each.kind for each in recording.faults}
+    for kind in dict.fromkeys(recording.plan.faults):
+        if kind not in happened:
+            screen.line(f"fault     {kind}: requested, and never happened; give it more --time")
     if not recording.faults:
         screen.line("fault     none")
     for line in recording.trouble:

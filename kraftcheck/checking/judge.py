@@ -34,7 +34,14 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
         history = detect.read(path, name)
         judged = judge(history, options)
         if writer is not None:
+            judged = _timed(judged, begin)
             writer.write(history, judged)
+            return judged
+    return _timed(judged, begin)
+
+
+def _timed(judged: Judged, begin: float) -> Judged:
+    """With the seconds so far; a page says what the terminal says."""
     return msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
 
 

@@ -128,7 +128,7 @@ def test_the_command_of_a_page_says_the_options(tmp_path: Path) -> None:
     path = write(tmp_path, STALE)
     found = judged(path, "--acks", "1", "--no-elr", "--transactional", "--html", tmp_path / "out")
     words = found["command"].split(" ", 3)[3]
-    assert words == "--acks 1 --no-elr --transactional --html pages"
+    assert words == f"--acks 1 --no-elr --transactional --html {tmp_path / 'out'}"
     assert found["configuration"]["known from"] == "--acks 1 --no-elr --transactional"
 
 
