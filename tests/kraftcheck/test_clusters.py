@@ -15,6 +15,9 @@ from kraftcheck.exits import BAD_INPUT, HOLDS
 from kraftcheck.live import topics
 from kraftcheck.live.cluster import LAYOUTS, Cluster, Node, State
 from kraftcheck.live.confluent import SILENT
+from kraftcheck.live.faults import Fault
+from kraftcheck.live.recording import Plan, Recording
+from kraftcheck.screen import Screen
 
 SECURED = ("--bootstrap", "127.0.0.1:9", "--config", "security.protocol=SSL")
 
@@ -80,6 +83,30 @@ def test_who_interrupts_a_recording_is_told_what_is_kept(
     # The same command would find its topic there.
     assert f"is kept, as incomplete: kraftcheck check {tmp_path}" in result.stderr
     assert "another --out and another --topic" in result.stderr
+
+
+def test_a_requested_fault_that_never_happened_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan(topic="t", faults=("kill", "pause", "kill"))
+    recording = Recording(
+        plan=plan,
+        bootstrap="b",
+        client="c",
+        kafka=None,
+        complete=True,
+        lines=1,
+        seconds=1.0,
+        configuration={},
+        envelope={},
+        envelope_is="assumed",
+        faults=(Fault("kill", 1, 0, 1500),),
+    )
+    clusters._show_recorded(recording, tmp_path, Screen())
+    said = capsys.readouterr().out
+    assert "fault     kill of node 1, 1.5 s\n" in said
+    assert said.count("pause: requested, and never happened; give it more --time") == 1
+    assert "kill: requested" not in said
 
 
 def test_jars_that_are_not_the_known_ones_are_one_line(
