@@ -3,8 +3,9 @@
     .venv/bin/python -m experiments.changed Z166 DIR
     .venv/bin/python -m experiments.downgraded --jars DIR
 
-The changes are in `changes/`, one file each, as `diff -u` writes them and `patch` reads them; a
-file begins with the name of its artifact. DIR is given the classes of the files that are changed.
+The change of a find is `fix.patch` in its folder below finds, as `git apply` takes it in a checkout
+of Kafka. Where it changes the definition of a message, `generated.patch` beside it changes the
+class that Kafka's build generates from it. DIR is given the classes of the files that are changed.
 With DIR first on the class path the experiment should not show the find any more.
 
 Ends with 0, or with 3 if it could not be done.
@@ -25,32 +26,52 @@ import click
 from experiments.tools import click_errors
 from kraftcheck.live.artifacts import Artifacts, libraries, version
 from kraftcheck.live.cluster import ClusterError
-from kraftcheck.live.sources import unpack
+from kraftcheck.live.sources import MODULES, unpack_tree
 from kraftcheck.live.witness.jars import program
 
-CHANGES: Final = Path(__file__).resolve().parent / "changes"
-KNOWN: Final = sorted(path.stem for path in CHANGES.glob("*.diff"))
-_SCALA: Final = CHANGES / "scala"
-_FILE: Final = re.compile(r"^\+\+\+ b/([^/]+)/(\S+)", re.MULTILINE)
+FINDS: Final = Path(__file__).resolve().parents[1] / "finds"
+KNOWN: Final = sorted(path.parent.name for path in FINDS.glob("*/fix.patch"))
+_SCALA: Final = Path(__file__).resolve().parent / "scala"
+_FILE: Final = re.compile(r"^\+\+\+ b/(\S+)", re.MULTILINE)
 
 
 def classes(name: str, into: Path) -> Path:
     """The folder with the changed classes. Raises ArtifactError, ClusterError."""
-    change = CHANGES / f"{name}.diff"
-    files = _FILE.findall(change.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        for artifact in sorted({artifact for artifact, _ in files}):
-            unpack(artifact, Path(folder) / artifact)
-        _run(["patch", "-s", "-p1", "-d", folder, "-i", str(change)])
-        compiled([Path(folder) / artifact / file for artifact, file in files], into)
+        files = patched(name, Path(folder))
+        compiled([each for each in files if "/src/test/" not in each.as_posix()], into)
     return into
 
 
-def compiled(sources: Sequence[Path], into: Path) -> None:
-    """Against Kafka's jars, Scala's also against what was compiled of Java's before. Raises
-    ArtifactError, ClusterError.
+def patched(name: str, tree: Path) -> list[Path]:
+    """Rebuilds the part of Kafka's repository that a find's patches touch, and applies them.
+
+    Returns the files that were changed. Raises ArtifactError, ClusterError.
     """
-    jars = ":".join(map(str, [into, *sorted(libraries().glob("*.jar"))]))
+    changes = sorted((FINDS / name).glob("*.patch"))
+    files = [file for each in changes for file in _FILE.findall(each.read_text(encoding="utf-8"))]
+    artifacts = {module: artifact for artifact, module in MODULES.items()}
+    for module, tests in sorted({(f.partition("/")[0], "/src/test/" in f) for f in files}):
+        unpack_tree(artifacts[module], tree, tests)
+    # A repository of its own: inside another one, git would look for the files at that one's root.
+    _run(["git", "init", "-q", str(tree)])
+    for each in changes:
+        _run(["git", "-C", str(tree), "apply", str(each)])
+    return [tree / file for file in files]
+
+
+def compiled(sources: Sequence[Path], into: Path, path: Sequence[str] = ()) -> None:
+    """Compiles sources, those in Scala also against what was compiled of Java's before.
+
+    Args:
+        path: what to compile against; by default, Kafka's jars.
+
+    Raises:
+        ArtifactError, ClusterError.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    own = [str(jar) for jar in sorted(libraries().glob("*.jar"))]
+    jars = ":".join([str(into), *(path or own)])
     for language, compiler in ((".java", _javac), (".scala", _scalac)):
         of = [str(source) for source in sources if source.suffix == language]
         if of:

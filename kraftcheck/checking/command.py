@@ -285,7 +285,7 @@ def _line(judged: Judged) -> str:
         what = f"{judged.transactions:,} transactions, {what}"
     if judged.runs is not None:
         what = f"{judged.runs:,} runs, {what}"
-    if judged.promised and judged.model == "partition-log":
+    if judged.promised and (judged.transactions or judged.model == "partition-log"):
         what = f"{judged.level or 'no level'}, promised {judged.promised}; {_stale(judged)}{what}"
     why = judged.reason or _in_spite(judged)
     if judged.certificate is not None:

@@ -1,8 +1,8 @@
 """Judges one history by the checker of its model: a `Judged`.
 
 Here histories (traces/formats), checkers (traces/checkers) and the page (traces/report) meet; none
-of them knows the others. judging_objects.py is about models that need a search, judging_logs.py
-about partition logs.
+of them knows the others. objects.py is about models that need a search, isolation.py about
+transactions over several objects, logs.py about partition logs.
 """
 
 from __future__ import annotations
@@ -53,5 +53,11 @@ def judge(history: History, options: Options) -> Judged:
         said = ", ".join(verb[:40] for verb in verbs)
         raise BadInput(f"no model is known by the operations {said}: name one with --model")
     facts = facts_of(history, name, options)
-    judge_by_model = judge_log if name == MODEL else judge_objects
-    return judge_by_model(history, facts, options)
+    if name == MODEL:
+        return judge_log(history, facts, options)
+    # Late: few histories have transactions.
+    from kraftcheck.checking import isolation
+
+    if isolation.applies(history, name):
+        return isolation.judge_isolation(history, facts, options)
+    return judge_objects(history, facts, options)

@@ -166,7 +166,7 @@ class Nemesis:
             changes.reassign(cluster, topic, wanted)
 
     def _move_back(self) -> None:
-        """What has not ended is given up first: it may not end otherwise (docs/finds/Z130.md)."""
+        """What has not ended is given up first: it may not end otherwise (finds/Z130/README.md)."""
         for topic, before in self._moved.items():
             changes.cancel(self._cluster, topic, before)
             changes.reassign(self._cluster, topic, before)

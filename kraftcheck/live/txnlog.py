@@ -2,7 +2,7 @@
 
 Kafka's own DumpLogSegments decodes it, when the cluster is at rest. A coordinator may act on the
 end of its log that is not committed, and that end vanishes from the disk when another one leads
-(docs/finds/Z71.md). So the files are copied as they grow, and what a broker cut off is kept.
+(finds/Z71/README.md). So the files are copied as they grow, and what a broker cut off is kept.
 traces/observed/txnlog.py describes the lines and reads them.
 """
 

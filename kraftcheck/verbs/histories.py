@@ -82,7 +82,13 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
     help="What the history is of: register, cas-register, kv, counter, set, queue,"
     " unordered-queue, list-append, mutex, partition-log, or your own as module:Class.",
 )
-@click.option("--level", help="Hold partition logs against this level, not the promised one.")
+@click.option(
+    "--level",
+    "--consistency",
+    "level",
+    help="Hold the history against this level, not the promised one: of partition logs a level,"
+    " of transactions over lists and registers a consistency model (strict-serializable).",
+)
 @promised
 @click.option(
     "--budget",

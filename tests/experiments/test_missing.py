@@ -30,8 +30,8 @@ REGISTRY, STARTED = "no `mvn` command: install Maven", "as far as the first node
 def told(name: str, folder: Path) -> Result:
     main = import_module(f"experiments.{name}").main
     assert isinstance(main, click.Command)
-    words = ["Z166", str(folder)] if name == "changed" else []
-    return CliRunner().invoke(main, words)
+    words = {"changed": ["Z166", str(folder)], "kafka_tests": ["Z133"]}
+    return CliRunner().invoke(main, words.get(name, []))
 
 
 def one_line(result: Result, name: str) -> str:

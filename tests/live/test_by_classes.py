@@ -1,4 +1,4 @@
-"""What docs/finds says that Kafka's own classes do, and no longer with the change that it names."""
+"""What finds says that Kafka's own classes do, and no longer with the change that it names."""
 
 from __future__ import annotations
 

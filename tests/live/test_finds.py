@@ -1,6 +1,6 @@
 """What was recorded of bugs in Apache Kafka is called violated; their controls hold.
 
-`experiments/` records them again (docs/finds/README.md says by which command). Here no Kafka is
+`experiments/` records them again (finds/README.md says by which command). Here no Kafka is
 needed.
 """
 

@@ -414,7 +414,7 @@ def followed(bug: str, version: str) -> tuple[str, list[str]]:
 
 
 def test_z70_is_new_in_4_3_and_the_others_are_not(tmp_path: Path) -> None:
-    """KAFKA-17573, in 4.3.0, lost a case of `KRaftMetadataCache` (docs/finds/Z70.md). One release
+    """KAFKA-17573, in 4.3.0, lost a case of `KRaftMetadataCache` (finds/Z70/README.md). One release
     is judged, by its profile; those before 4.3 take the same steps.
     """
     schedules = [str(EXAMPLES / f"{bug}.moves") for bug in FINDS]

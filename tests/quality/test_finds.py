@@ -1,4 +1,4 @@
-"""Each page of docs/finds has the one form, and each is in the tables of its README."""
+"""Each page of finds has the one form, and each is in the tables of its README."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from kraftcheck.specs import SPECS
 from tla_utils import read_manifest
 
-FINDS = Path(__file__).resolve().parents[2] / "docs" / "finds"
-PAGES = {path.stem: path.read_text("utf-8") for path in sorted(FINDS.glob("[!R]*.md"))}
+FINDS = Path(__file__).resolve().parents[2] / "finds"
+PAGES = {path.parent.name: path.read_text("utf-8") for path in sorted(FINDS.glob("*/README.md"))}
 README = (FINDS / "README.md").read_text("utf-8")
 PARTS = (
     *("Versions", "Preconditions and settings", "The story", "Evidence", "Cause"),
@@ -103,7 +103,9 @@ def missing(names: Mapping[str, str], readme: str) -> list[str]:
 
 def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
     """Cells of the table that are not what the page says."""
-    row = re.compile(r"^\| \[[^]]+\]\((.+?)\.md\) \|" + r" ([^|]*) \|" * 6 + "$", re.MULTILINE)
+    row = re.compile(
+        r"^\| \[[^]]+\]\((.+?)/README\.md\) \|" + r" ([^|]*) \|" * 6 + "$", re.MULTILINE
+    )
     rows = {name: cells for name, *cells in row.findall(readme)}
     for name, page in pages.items():
         if name not in rows:
@@ -183,7 +185,8 @@ def test_what_is_not_of_the_form_is_noticed() -> None:
 def test_a_cell_that_is_not_the_page_s_is_noticed(before: str, after: str) -> None:
     checked = "`kraftcheck check`, `kraftcheck spec check --model Z68`"
     page = f"**Severity**: low; rare.\n{checked}\n**Affects**: 4.3.1 (seen).\n"
-    row = "| [Z1](Z1.md) | x | low | - | live (4.3.1); model; `kraftcheck check` | 4.0 | no |\n"
+    cells = "x | low | - | live (4.3.1); model; `kraftcheck check` | 4.0 | no"
+    row = f"| [Z1](Z1/README.md) | {cells} |\n"
     assert list(disagreeing({"Z1": page}, row)) == []
     assert before in row
     assert len(list(disagreeing({"Z1": page}, row.replace(before, after)))) == 1

@@ -2,7 +2,7 @@
 
 The last member of the consumer protocol has left a group that may not go back to the classic one.
 The group's epoch grows, and no target is computed until somebody joins, which nobody is told to.
-Apache Kafka 4.3.1 does so (docs/finds/Z107.md).
+Apache Kafka 4.3.1 does so (finds/Z107/README.md).
 """
 
 from __future__ import annotations

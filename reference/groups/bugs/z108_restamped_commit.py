@@ -2,7 +2,7 @@
 
 A consumer was fenced, and is a member again; what it asked for in its former life is sent, and is
 accepted. Another one has the partition, and has committed more: that goes back. Apache Kafka 4.3.1
-does so (docs/finds/Z108.md).
+does so (finds/Z108/README.md).
 """
 
 from __future__ import annotations

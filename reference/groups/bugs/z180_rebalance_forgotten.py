@@ -2,7 +2,7 @@
 
 That they are to join again is known in memory only. If another broker coordinates the group before
 they have heard of it, what the member that left has had is nobody's. Apache Kafka 4.3.1 does so
-(docs/finds/Z180.md).
+(finds/Z180/README.md).
 """
 
 from __future__ import annotations

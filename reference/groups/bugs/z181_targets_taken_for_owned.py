@@ -2,7 +2,7 @@
 
 Another one may have yet to give them up. Who is restarted with the classic protocol is given them
 at once, and so is who has the group migrated again. Apache Kafka 4.3.1 does so
-(docs/finds/Z181.md).
+(finds/Z181/README.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A cooperative member of the classic protocol fetches on until it has heard what it is assigned and
 polls. If the group is migrated before that, what it is to give up is free for another one. Apache
-Kafka 4.3.1 does so (docs/finds/Z210.md).
+Kafka 4.3.1 does so (finds/Z210/README.md).
 """
 
 from __future__ import annotations

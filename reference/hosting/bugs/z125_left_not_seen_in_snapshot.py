@@ -3,7 +3,7 @@
 A snapshot is read as a delta from nothing, and a delta removes the partitions of the image before
 it: none. A broker that has left a partition goes on as its leader of the old epoch, or as follower,
 and its log stays. Topics that are gone are found (Z127). Apache Kafka 4.3.1 does so, on its classes
-(TopicsDelta.replay of a TopicRecord, TopicDelta.localChanges), live (docs/finds/Z125.md).
+(TopicsDelta.replay of a TopicRecord, TopicDelta.localChanges), live (finds/Z125/README.md).
 """
 
 from __future__ import annotations

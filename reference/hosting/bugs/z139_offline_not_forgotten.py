@@ -2,7 +2,7 @@
 
 Only replicas that serve are stopped. One whose directory has failed stays hosted when the partition
 leaves the broker, and refuses to come back to a healthy directory until a restart. Apache Kafka
-4.3.1 does so, live (ReplicaManager.stopPartitions, getOrCreatePartition; docs/finds/Z139.md).
+4.3.1 does so, live (ReplicaManager.stopPartitions, getOrCreatePartition; finds/Z139/README.md).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The leader checks the epoch of a fetch and notes the fetch in two steps. Between
 leading, has its log cut, and leads again; its follower is told to cut, and fetches anew. What the
 first fetch said of the follower's log is then held against the new high watermark, and the follower
 joins without what is committed. Kafka decides this way, as its own Partition of 4.3.1 shows
-(experiments/old_replica_by_classes.py, docs/finds/Z170.md). Here a fetch that is noted late is one
-that arrives late, whether or not the leader had let it pass before.
+(experiments/old_replica_by_classes.py, finds/Z170/README.md). Here a fetch that is noted late
+arrives late, whether or not the leader had let it pass before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BUG = declared(
     "LeaderCandidateCompleteness",
     "PartitionLeaderCompleteness",
     "StrongIsr",
-    source="this kit; shown on the classes of Apache Kafka 4.3.1 (docs/finds/Z170.md)",
+    source="this kit; shown on the classes of Apache Kafka 4.3.1 (finds/Z170/README.md)",
     year=2026,
     boundary="fenced_fetch_may_expand_isr; the epoch of a fetch is checked / the fetch is noted",
     field="pending, remotes",

@@ -3,7 +3,7 @@
 A follower applies all batches of a fetch before it completes transactions. The last stable offset
 that it stores with an aborted one skips what is open of the same producer, its next transaction
 included; readers whose fetch ends in between look for no more aborted ones. Apache Kafka 4.3.1 does
-so (docs/finds/Z140.md).
+so (finds/Z140/README.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Z141: a snapshot keeps one batch of five.
 
 What is loaded knows the last batch of a producer only. A retry of an earlier one is out of order,
-and the client that meets this writes all again (docs/finds/Z141.md). Apache Kafka 4.3.1 does so.
+and the client that meets this writes all again (finds/Z141/README.md). Apache Kafka 4.3.1 does so.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ EXTENDS MCVoters
 CONSTANTS MaxDisturbances, MaxDeaths, MaxDeaf, Fair
 
 (* A rule that Kafka has not: who leads hands over first, and is removed by *)
-(* another (in place of RemoveRefused; docs/finds/Z164.md).                 *)
+(* another (in place of RemoveRefused; finds/Z164/README.md).                 *)
 RefusedToLeader(row, node) ==
   CASE ChangeRefused(row) # "" -> ChangeRefused(row)
     [] node \notin VotersOf(row) \/ VotersOf(row) = {node} -> "VOTER_NOT_FOUND"

@@ -46,7 +46,8 @@ OTHERWISE = {"conform": {"as": "profile"}, "model": {"model": "names"}}
 
 
 def option_name(option: click.Option) -> str:
-    return max(option.opts, key=len).removeprefix("--").replace("-", "_")
+    names = [each.removeprefix("--").replace("-", "_") for each in option.opts]
+    return str(option.name) if option.name in names else max(names, key=len)
 
 
 @pytest.mark.parametrize("name", VERBS)

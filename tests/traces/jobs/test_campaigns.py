@@ -331,7 +331,7 @@ def test_what_goes_wrong_in_a_run_names_its_seed(
 
 def test_whatever_simulates_is_in_the_digest(repo_root: Path) -> None:
     modules = find_modules(repo_root, ("reference",))
-    waiting, needed = ["kraftcheck.reference.runner.run"], set[str]()
+    waiting, needed = ["reference.runner.run"], set[str]()
     while waiting:
         name = waiting.pop()
         if name in modules and name not in needed:

@@ -1,0 +1,94 @@
+"""Z400 on a real cluster: a controller's index of eligible leaders outlives the partition.
+
+    .venv/bin/python -m experiments.cleared_elr [--control] [--repeat N]
+
+The controller keeps the eligible leader replicas (ELR, KIP-966) twice: in each partition, and in an
+index from brokers to partitions. When min.insync.replicas of a topic changes, it empties the ELR of
+the topic's partitions (KAFKA-19522, a ClearElrRecord), and leaves the index as it is.
+
+1. b1, b2 and b3 hold the topic, min.insync.replicas is 3. b3 is killed: ISR b1 and b2, ELR b3.
+2. min.insync.replicas is set to 2, so that producers can go on. The ELR is empty.
+3. The topic is deleted.
+4. b3 is started. To register it, the controller asks its index which partitions have it in their
+   ELR, since it was not stopped cleanly. The index names a topic that does not exist.
+
+The control leaves out step 2; all else is the same.
+
+All settings are Kafka's own. Nothing is cut or held up.
+
+Ends with 1 if the controller fails when b3 registers, with 0 if not, with 3 if it could not be
+tried.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition
+from kraftcheck.live.artifacts import version
+from kraftcheck.live.cluster import Cluster
+
+B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+CONTROLLER = "c1"
+CONFIGURE = (
+    "org.apache.kafka.tools.ConfigCommand" if version() >= "4.4" else "kafka.admin.ConfigCommand"
+)
+"""It moved in 4.4."""
+FAILED = re.compile(r".*(?:ERROR|FATAL).*registerBroker.*")
+REGISTERED_S = 40
+"""A killed broker is registered again within its session's time, and some."""
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether the controller fails when the broker registers."""
+    partition = Partition(cluster, B1, B1, HOSTS)
+    partition.create(asking=B1, min_insync=3)
+    cluster.kill(B3)
+    described = partition.await_isr({B1, B2}, asking=B1)
+    partition.say("b3 killed")
+    click.echo(f"         {described}")
+    if not control:
+        words = ["--bootstrap-server", cluster.node(B1).listener, "--alter"]
+        words += ["--entity-type", "topics", "--entity-name", TOPIC]
+        cluster.run_tool(B1, CONFIGURE, *words, "--add-config", "min.insync.replicas=2")
+        partition.say("min.insync.replicas=2")
+        click.echo(f"         {partition.describe(B1)}")
+    partition.ask("TopicCommand", B1, "--delete", "--topic", TOPIC)
+    partition.say("the topic is deleted")
+    cluster.start(B3, wait=False)
+    failures = registered(cluster)
+    for line in failures[:2]:
+        click.echo(f"         {line[:300]}")
+    click.echo(f"the controller failed {len(failures)} times while b3 tried to register")
+    return bool(failures)
+
+
+def registered(cluster: Cluster) -> list[str]:
+    """Waits until the broker is registered again. Returns the controller's failures meanwhile."""
+    deadline = time.monotonic() + REGISTERED_S
+    while time.monotonic() < deadline:
+        if re.search(
+            r"Unfenced broker 3|fenced broker.*3.*has been unfenced", cluster.log(CONTROLLER)
+        ):
+            break
+        time.sleep(1)
+    return FAILED.findall(cluster.log(CONTROLLER))
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a controller's index of eligible leaders outlives a partition.",
+    control="min.insync.replicas does not change.",
+    layout="one-controller",
+    shown="the controller fails",
+    otherwise="the broker is registered",
+)
+
+
+if __name__ == "__main__":
+    main()

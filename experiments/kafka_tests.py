@@ -1,0 +1,128 @@
+"""The tests that a find's patch adds to Kafka's own fail without its fix, and pass with it.
+
+    .venv/bin/python -m experiments.kafka_tests Z133
+
+A patch (finds/*/fix.patch) changes classes of Kafka and the tests of these. Every test class that
+it changes is run whole, by JUnit, on Kafka's own jars and once more with the changed classes before
+them. Without the fix exactly the added tests fail; with it none does.
+
+Ends with 0 (so it is), 1 (otherwise) or 3 (it could not be tried).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+from xml.etree import ElementTree
+
+import click
+
+from experiments.changed import FINDS, compiled, patched
+from experiments.tools import click_errors
+from kraftcheck.live.artifacts import Artifacts, libraries, version
+from kraftcheck.live.cluster import ClusterError
+from kraftcheck.live.witness.jars import program
+
+_JUNIT: Final = Path(__file__).resolve().parent / "junit"
+_TEST: Final = "/src/test/java/"
+_ADDED: Final = re.compile(r"^\+\s+(?:public )?void (\w+)\(", re.MULTILINE)
+TESTED: Final = sorted(
+    path.parent.name for path in FINDS.glob("*/fix.patch") if _TEST in path.read_text("utf-8")
+)
+"""The finds whose patches have tests."""
+
+
+class Run(NamedTuple):
+    """What JUnit said of some classes: how many tests ran, and the methods that failed."""
+
+    tests: int
+    failed: frozenset[str]
+
+
+class Compared(NamedTuple):
+    """The same tests without a fix and with it.
+
+    Attributes:
+        added: the test methods that the patch adds.
+    """
+
+    added: frozenset[str]
+    without: Run
+    fixed: Run
+
+    @property
+    def holds(self) -> bool:
+        """Whether the added tests show the defect, and the fix mends it and breaks nothing."""
+        return bool(self.added) and self.without.failed == self.added and not self.fixed.failed
+
+
+def compare(name: str) -> Compared:
+    """Runs the tests of a find's patch both ways. Raises ArtifactError, ClusterError."""
+    text = (FINDS / name / "fix.patch").read_text("utf-8")
+    jars = _jars()
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+        tree, fixed, tests = (Path(folder) / each for each in ("tree", "fixed", "tests"))
+        files = patched(name, tree)
+        sources = [each for each in files if _TEST in each.as_posix()]
+        compiled([each for each in files if each not in sources], fixed)
+        # The tests may use what the fix adds, so they are compiled against it.
+        compiled(sources, tests, [str(fixed), *jars])
+        classes = [each.as_posix().partition(_TEST)[2].removesuffix(".java") for each in sources]
+        names = [each.replace("/", ".") for each in classes]
+        return Compared(
+            frozenset(_ADDED.findall(_of_tests(text))),
+            _run(names, [str(tests), *jars], Path(folder) / "without"),
+            _run(names, [str(tests), str(fixed), *jars], Path(folder) / "with"),
+        )
+
+
+def _of_tests(patch: str) -> str:
+    """The parts of a patch that change tests."""
+    parts = re.split(r"(?m)^(?=--- )", patch)
+    return "".join(each for each in parts if _TEST in each.partition("@@")[0])
+
+
+def _jars() -> list[str]:
+    tests = Artifacts("junit", _JUNIT / "pom.xml", _JUNIT / "checksums.txt", version())
+    return [f"{tests.libraries()}/*", f"{libraries()}/*"]
+
+
+def _run(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
+    words = [program("java"), "-cp", ":".join(path), "org.junit.platform.console.ConsoleLauncher"]
+    words += ["execute", "--disable-banner", "--details=none", f"--reports-dir={reports}"]
+    words += [word for each in classes for word in ("-c", each)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    found = [
+        case
+        for report in sorted(reports.glob("TEST-*.xml"))
+        for case in ElementTree.parse(report).iter("testcase")
+    ]
+    if not found:
+        said = " ".join((done.stdout + done.stderr).split())
+        raise ClusterError(f"JUnit ran no test of {', '.join(classes)}: {said[:300]}")
+    failed = {
+        case.get("name", "").partition("(")[0]
+        for case in found
+        if case.find("failure") is not None or case.find("error") is not None
+    }
+    return Run(len(found), frozenset(failed))
+
+
+@click.command()
+@click.argument("name", type=click.Choice(TESTED))
+@click_errors("kafka_tests")
+def main(name: str) -> None:
+    """Run the tests of a find's patch without its fix and with it."""
+    found = compare(name)
+    for said, run in (("without the fix", found.without), ("with the fix", found.fixed)):
+        failed = f": {', '.join(sorted(run.failed))}" if run.failed else ""
+        click.echo(f"{said}: {len(run.failed)} of {run.tests} tests fail{failed}")
+    raise SystemExit(0 if found.holds else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Transactions over lists and registers: judged by a consistency model."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from kraftcheck.checking.options import Options
+from kraftcheck.exits import BadInput
+from kraftcheck.traces.checkers.isolation import levels
+from kraftcheck.traces.checkers.isolation.judging import EVIDENCE, Isolation, check_isolation
+from kraftcheck.traces.checkers.isolation.transactions import spans_several
+from kraftcheck.traces.checkers.verdict import HOLDS
+from kraftcheck.traces.history import History
+from kraftcheck.traces.report.judged import Judged
+
+
+def applies(history: History, model: str) -> bool:
+    """Whether atomicity matters: some transaction does more than one thing.
+
+    Single operations are judged for linearizability, which they are object by object.
+    """
+    return model in EVIDENCE and spans_several(history)
+
+
+def judge_isolation(history: History, facts: dict[str, Any], options: Options) -> Judged:
+    """Judges a history of transactions. Raises BadInput: no such consistency model."""
+    wanted = consistency_named(options.level or levels.STRICT_SERIALIZABLE)
+    found = check_isolation(history, facts["model"], wanted)
+    broken = [each for each in found.anomalies if not each.allowed]
+    certificates = [each for anomaly in broken for each in anomaly.certificates]
+    return Judged(
+        **facts,
+        verdict=found.verdict,
+        level=" and ".join(found.held) or None,
+        promised=wanted,
+        because="" if options.level is not None else "nothing else was asked for",
+        certificate=min(certificates, key=lambda each: len(each.operations), default=None),
+        reason=None if broken else _reason(found),
+        anomalies=found.anomalies,
+        transactions=found.transactions,
+    )
+
+
+def consistency_named(name: str) -> str:
+    """The consistency model of that name. Raises BadInput with the nearest one."""
+    found = levels.canonical(name)
+    if found is None:
+        near = get_close_matches(name, [*levels.MODELS, *levels.ALIASES], 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(levels.MODELS)}"
+        raise BadInput(f"no consistency model {name!r}: {hint}")
+    return found
+
+
+def _reason(found: Isolation) -> str | None:
+    if found.verdict == HOLDS and found.reason is not None:
+        return f"as far as was asked; beyond it: {found.reason}"
+    return found.reason

@@ -1,0 +1,50 @@
+"""Each patch with tests shows its defect in Kafka's own tests, and mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.changed import FINDS
+from experiments.kafka_tests import TESTED, compare
+
+MOST_LINES = 60
+REPORTS = sorted(FINDS.glob("*/report.md"))
+OURS = ("kraftcheck", "experiments", "Z1", "TLA")
+"""What a reader of a report knows nothing of."""
+PARTS = (
+    *("**Summary**", "**Type**", "**Priority**", "**Component**", "**Affects versions**"),
+    *("**Fix versions**", "**Environment**", "## Steps to reproduce", "**Expected**", "**Actual**"),
+    *("## Cause", "## Patch", "## Workaround"),
+)
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("name", TESTED)
+def test_the_added_tests_fail_without_the_fix_and_pass_with_it(name: str) -> None:
+    found = compare(name)
+    assert found.holds, found
+
+
+@pytest.mark.kafka
+def test_a_fix_that_mends_nothing_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "Z133").mkdir()
+    text = (FINDS / "Z133" / "fix.patch").read_text("utf-8")
+    wanted = "Replicas.contains(partition.replicas, replica) && targetReplicas.contains(replica)"
+    assert wanted in text
+    (tmp_path / "Z133" / "fix.patch").write_text(text.replace(wanted, "replica >= 0"), "utf-8")
+    for module in ("changed", "kafka_tests"):
+        monkeypatch.setattr(f"experiments.{module}.FINDS", tmp_path)
+    found = compare("Z133")
+    assert not found.holds and found.fixed.failed == found.added
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.parent.name)
+def test_a_report_can_be_sent_as_it_is(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert [part for part in PARTS if part not in text] == []
+    assert [word for word in OURS if word in text] == []
+    assert len(text.splitlines()) <= MOST_LINES

@@ -1,0 +1,131 @@
+"""Transactions over lists and registers, against Elle's cases and against every order."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraftcheck.traces.checkers.isolation import levels
+from kraftcheck.traces.checkers.isolation.cycles import cycles_of
+from kraftcheck.traces.checkers.isolation.dependencies import RW, WR, WW, Dependencies
+from kraftcheck.traces.checkers.isolation.judging import check_isolation
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from tests.traces.checkers.isolation.cases import CASES, Case, history_of
+from tests.traces.checkers.isolation.enumeration import drawn, is_serializable
+
+DRAWN = 800
+NOBODY = "no transaction is known to have been committed"
+MODELS = ("list-append", "register")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.model}: {case.name}")
+def test_a_case_of_elle(case: Case) -> None:
+    found = check_isolation(history_of(case.history, case.model), case.model)
+    names = {each.name for each in found.anomalies}
+    assert case.found <= names
+    assert found.verdict == (VIOLATED if case.found else HOLDS)
+    excluded = levels.excluded(names)
+    for model in case.excluded:
+        assert model in excluded
+        weaker = levels.weaker(model) - {model}
+        assert not any(each in excluded for each in weaker), (model, sorted(names))
+    if not case.found:
+        assert names == set()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_it_agrees_with_every_order(model: str) -> None:
+    verdicts = set()
+    for seed in range(DRAWN):
+        history = drawn(seed, model)
+        for consistency, realtime in (
+            (levels.SERIALIZABLE, False),
+            (levels.STRICT_SERIALIZABLE, True),
+        ):
+            found = check_isolation(history, model, consistency)
+            expected = HOLDS if is_serializable(history, realtime=realtime) else VIOLATED
+            if found.reason == NOBODY:
+                expected = UNKNOWN
+            assert found.verdict == expected, (model, seed, consistency, found)
+            verdicts.add((consistency, expected))
+    assert len(verdicts) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_it_agrees_with_every_order_of_many(model: str) -> None:
+    for seed in range(DRAWN, 50_000):
+        history = drawn(seed, model)
+        found = check_isolation(history, model, levels.STRICT_SERIALIZABLE)
+        assert (found.verdict != VIOLATED) == is_serializable(history, realtime=True), seed
+
+
+def test_the_models_that_are_left() -> None:
+    found = check_isolation(history_of("ax1ry; ay1rx"), "list-append")
+    assert "snapshot-isolation" not in levels.excluded(["G2-item"])
+    assert (
+        found.held
+        == (
+            *("strong-snapshot-isolation", "update-serializable"),
+            "cursor-stability",
+        )
+        or "strong-snapshot-isolation" in found.held
+    )
+    allowed = check_isolation(history_of("ax1ry; ay1rx"), "list-append", "snapshot-isolation")
+    assert allowed.verdict == HOLDS and all(each.allowed for each in allowed.anomalies)
+
+
+def test_a_history_without_a_committed_transaction_is_unknown() -> None:
+    assert check_isolation(history_of("ax1?; ax2!"), "list-append").verdict == UNKNOWN
+
+
+def test_a_version_that_two_wrote_is_unknown() -> None:
+    found = check_isolation(history_of("ax1; ax1ay1; rx1ry1"), "list-append")
+    assert found.verdict == UNKNOWN and found.reason is not None and "twice" in found.reason
+
+
+@pytest.mark.parametrize("model", levels.MODELS)
+def test_a_model_is_ruled_out_by_what_its_weaker_ones_exclude(model: str) -> None:
+    for weaker in levels.weaker(model):
+        for anomaly in levels.FORBIDS.get(weaker, ()):
+            assert levels.breaks(anomaly, model)
+
+
+def test_every_anomaly_has_a_meaning_and_rules_something_out() -> None:
+    for forbidden in levels.FORBIDS.values():
+        for anomaly in forbidden:
+            assert levels.meaning(anomaly)
+            assert levels.excluded([anomaly])
+
+
+def test_aliases_are_models() -> None:
+    assert {levels.canonical(name) for name in levels.ALIASES} <= set(levels.MODELS)
+    assert levels.canonical("serialisable") is None
+
+
+def test_many_before_many_take_few_edges() -> None:
+    graph = Dependencies(2_000)
+    some = [(number, None) for number in range(1_000)]
+    others = [(number, 1) for number in range(1_000, 2_000)]
+    graph.add_all(RW, some, others, "x")
+    assert len(graph.sources) == 2_000 and graph.nodes == 2_001
+    graph.add(WR, 1_500, 3)
+    cycle = cycles_of(graph).found["G-single"]
+    assert cycle.transactions == (3, 1_500) and cycle.kinds == (RW, WR)
+    assert cycle.reasons[0].after == 1
+
+
+def test_those_that_come_before_each_other_form_a_ring() -> None:
+    graph = Dependencies(300)
+    everybody = [(number, number) for number in range(300)]
+    graph.add_all(RW, everybody, everybody, "x")
+    assert len(graph.sources) < 1_000
+    assert set(cycles_of(graph).found) == {"G2-item"}
+
+
+def test_a_walk_through_a_transaction_twice_is_cut_to_a_cycle() -> None:
+    """0 -rw-> 1 -ww-> 2 -rw-> 3 -ww-> 0, and 1 is 3's other end as well."""
+    graph = Dependencies(4)
+    for kind, first, second in ((RW, 0, 1), (WW, 1, 2), (RW, 2, 1), (WW, 1, 0)):
+        graph.add(kind, first, second)
+    found = cycles_of(graph).found
+    assert set(found) == {"G-single"} and len(found["G-single"].transactions) == 2
