@@ -41,6 +41,7 @@ import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
 import org.apache.kafka.common.message.SyncGroupRequestData;
 import org.apache.kafka.common.message.SyncGroupResponseData;
+import org.apache.kafka.common.message.TxnOffsetCommitRequestData;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.network.ClientInformation;
 import org.apache.kafka.common.network.ListenerName;
@@ -160,6 +161,20 @@ public class Coordinators {
             case "renumbered" -> renumbered(true, false);
             case "renumbered-control" -> renumbered(false, false);
             case "renumbered-else" -> renumbered(true, true);
+            case "spared" -> spared(true);
+            case "spared-control" -> spared(false);
+            case "overtaken" -> overtaken(true);
+            case "overtaken-control" -> overtaken(false);
+            case "other-producer" -> otherProducer(200);
+            case "other-producer-control" -> otherProducer(100);
+            case "outdated-sends" -> outdatedSends(true);
+            case "outdated-sends-control" -> outdatedSends(false);
+            case "live-group" -> liveGroup(true);
+            case "live-group-control" -> liveGroup(false);
+            case "new-topic" -> newTopic(new Uuid(2, 2));
+            case "new-topic-control" -> newTopic(TOPIC_ID);
+            case "other-topic" -> otherTopic(new Uuid(2, 2));
+            case "other-topic-control" -> otherTopic(TOPIC_ID);
             case "outlived" -> outlived(true);
             case "outlived-control" -> outlived(false);
             default -> throw new IllegalArgumentException(name);
@@ -428,6 +443,123 @@ public class Coordinators {
         return !both.isEmpty();
     }
 
+    // --- Guards of offsets: each case shows that Kafka has one
+
+    // A transaction has sent another offset, the group is empty, and the retention is over.
+    private static boolean spared(boolean sent) throws Exception {
+        settings = Map.of(GroupCoordinatorConfig.OFFSETS_RETENTION_MINUTES_CONFIG, 1);
+        var broker = new Broker(new Log(), 0);
+        var member = new Classic("m", null);
+        settle(broker, member);
+        member.commit(broker, member.epoch, 7);
+        if (sent)
+            sends(broker, member, member.epoch, 100, 0, 9);
+        member.leave(broker);
+        broker.passes(61_000);
+        broker.write("cleanupGroupMetadata", GroupCoordinatorShard::cleanupGroupMetadata);
+        return committed(broker) == 7;
+    }
+
+    // An administrator commits after, or before, a transaction has sent an offset, which is committed.
+    private static boolean overtaken(boolean later) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        member.leave(broker);
+        var administrator = new Consumer("", null);
+        if (!later)
+            administrator.commit(broker, -1, 7);
+        sends(broker, administrator, -1, 100, 0, 5);
+        if (later)
+            administrator.commit(broker, -1, 7);
+        ends(broker, 100);
+        return committed(broker) == 7;
+    }
+
+    // Two producers have sent offsets, and the transaction of one is committed.
+    private static boolean otherProducer(long committing) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        sends(broker, member, member.epoch, 100, 0, 5);
+        sends(broker, member, member.epoch, 200, 1, 6);
+        ends(broker, committing);
+        return committed(broker) == -1;
+    }
+
+    // A member that was removed sends an offset in its transaction after its successor has committed.
+    private static boolean outdatedSends(boolean outdated) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        broker.passes(SESSION_MS + 1);
+        var other = new Consumer("n", null);
+        settle(broker, other);
+        other.commit(broker, other.epoch, 100);
+        var sender = outdated ? member : other;
+        return sends(broker, sender, sender.epoch, 100, 0, 50) != Errors.NONE;
+    }
+
+    // The group is deleted on request.
+    private static boolean liveGroup(boolean live) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        member.commit(broker, member.epoch, 7);
+        if (!live)
+            member.leave(broker);
+        tell("the group is deleted", errorOf(broker.write("delete", shard ->
+            shard.deleteGroups(context(ApiKeys.DELETE_GROUPS, "a"), List.of(GROUP)))));
+        return committed(broker) == 7;
+    }
+
+    // An offset is committed to a topic of this id, and then the coordinator hears that the first is gone.
+    private static boolean newTopic(Uuid topic) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        member.topic = topic;
+        member.commit(broker, member.epoch, 7);
+        for (var future : broker.runtime.scheduleWriteAllOperation("deletion", shard ->
+                shard.onTopicsDeleted(List.of(new GroupCoordinatorShard.DeletedTopic(TOPIC_ID, TOPIC))))) {
+            broker.run();
+            tell("the topic is deleted", errorOf(future));
+        }
+        return committed(broker) == 7;
+    }
+
+    // An offset of the first topic is asked for by this id.
+    private static boolean otherTopic(Uuid topic) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        member.commit(broker, member.epoch, 7);
+        return committed(broker, topic) == -1;
+    }
+
+    private static Errors sends(Broker broker, Member member, int epoch, long producer, int partition, long offset)
+            throws Exception {
+        var request = new TxnOffsetCommitRequestData()
+            .setGroupId(GROUP).setTransactionalId("t").setProducerId(producer).setProducerEpoch((short) 0)
+            .setMemberId(member.named()).setGenerationId(epoch)
+            .setTopics(List.of(new TxnOffsetCommitRequestData.TxnOffsetCommitRequestTopic().setName(TOPIC)
+                .setPartitions(List.of(new TxnOffsetCommitRequestData.TxnOffsetCommitRequestPartition()
+                    .setPartitionIndex(partition).setCommittedOffset(offset)))));
+        var future = broker.runtime.scheduleTransactionalWriteOperation("send", broker.at, "t", producer, (short) 0,
+            shard -> shard.commitTransactionalOffset(context(ApiKeys.TXN_OFFSET_COMMIT, member.id), request), 5);
+        broker.run();
+        var error = errorOf(future);
+        tell("producer " + producer + " sends " + offset + " of partition " + partition + " with epoch " + epoch, error);
+        return error;
+    }
+
+    private static void ends(Broker broker, long producer) throws Exception {
+        var future = broker.runtime.scheduleTransactionCompletion("end", broker.at, producer, (short) 0, 0,
+            TransactionResult.COMMIT, (short) 1);
+        broker.run();
+        tell("producer " + producer + " commits", errorOf(future));
+    }
+
     // A topic is deleted while another broker loads the group's log, and made anew; the control is a
     // deletion after that. Who asks names the topic as clients do that know of no topic ids.
     private static boolean outlived(boolean early) throws Exception {
@@ -620,8 +752,13 @@ public class Coordinators {
     }
 
     private static long committed(Broker broker) throws Exception {
+        return committed(broker, Uuid.ZERO_UUID);
+    }
+
+    private static long committed(Broker broker, Uuid topic) throws Exception {
         var asked = new OffsetFetchRequestData.OffsetFetchRequestGroup().setGroupId(GROUP).setTopics(List.of(
-            new OffsetFetchRequestData.OffsetFetchRequestTopics().setName(TOPIC).setPartitionIndexes(List.of(0))));
+            new OffsetFetchRequestData.OffsetFetchRequestTopics().setName(TOPIC).setTopicId(topic)
+                .setPartitionIndexes(List.of(0))));
         var came = broker.runtime.scheduleReadOperation("fetch", broker.at, (shard, offset) ->
             shard.fetchOffsets(asked, offset));
         long offset = came.get().topics().get(0).partitions().get(0).committedOffset();
@@ -658,6 +795,7 @@ public class Coordinators {
     private abstract static class Member {
         final String id, instance;
         int epoch;
+        Uuid topic = TOPIC_ID;
         Set<Integer> owned = new TreeSet<>();
 
         Member(String id, String instance) {
@@ -677,7 +815,7 @@ public class Coordinators {
             var request = new OffsetCommitRequestData()
                 .setGroupId(GROUP).setMemberId(named()).setGenerationIdOrMemberEpoch(epoch)
                 .setTopics(List.of(new OffsetCommitRequestData.OffsetCommitRequestTopic().setName(TOPIC)
-                    .setTopicId(TOPIC_ID).setPartitions(List.of(
+                    .setTopicId(topic).setPartitions(List.of(
                         new OffsetCommitRequestData.OffsetCommitRequestPartition()
                             .setPartitionIndex(0).setCommittedOffset(offset)))));
             var error = errorOf(broker.write("commit", shard ->
@@ -1176,7 +1314,9 @@ public class Coordinators {
 
         @Override
         public long append(TopicPartition tp, VerificationGuard guard, MemoryRecords records, short version) {
-            records.records().forEach(each -> log.add(serde.deserialize(each.key(), each.value())));
+            for (var batch : records.batches())
+                for (var each : batch)
+                    log.add(batch.isControlBatch() ? null : serde.deserialize(each.key(), each.value()));
             if (commits)
                 listener.onHighWatermarkUpdated(tp, log.size());
             return log.size();

@@ -7,8 +7,11 @@
 // WHEN the marker comes again: "amid" (while the batch is verified), "never", "before" (the
 // verification), "next" (amid, but the batch is of the very next transaction), "used" (amid, but the
 // partition had a part in the transaction between). "overtaken": it is the batch of a transaction
-// that is being aborted which comes while the next one's is verified; "in-turn": before that. For
-// each, in a new log, one line of JSON: what became of each append.
+// that is being aborted which comes while the next one's is verified; "in-turn": before that.
+// "second": the second batch of a transaction whose epoch only a marker has told of is appended before
+// the first; "first": the first is. "higher": with version 1 and nothing known of the producer, a batch
+// is appended while a lower one is verified; "alone": no lower one has come. For each, in a new log, one
+// line of JSON: what became of each append.
 
 import java.io.File;
 import java.util.ArrayList;
@@ -45,6 +48,10 @@ public class LateMarker {
             switch (args[at]) {
                 case "overtaken" -> lateBatch(true);
                 case "in-turn" -> lateBatch(false);
+                case "second" -> afterMarker(1);
+                case "first" -> afterMarker(0);
+                case "higher" -> unknownProducer(true);
+                case "alone" -> unknownProducer(false);
                 default -> lateMarker(args[at]);
             }
             log.close();
@@ -90,15 +97,33 @@ public class LateMarker {
         batch("last transaction", FIRST + 1, next);
     }
 
+    private static void afterMarker(int sequence) {
+        batch("first transaction", FIRST, verify(FIRST));
+        marker("its marker", FIRST + 1);
+        var guard = log.maybeStartTransactionVerification(PRODUCER, sequence, (short) (FIRST + 1), true);
+        batch("batch " + sequence + " of the next", FIRST + 1, guard, sequence, VERSION);
+    }
+
+    private static void unknownProducer(boolean lower) {
+        if (lower)
+            log.maybeStartTransactionVerification(PRODUCER, 0, FIRST, false);
+        var guard = log.maybeStartTransactionVerification(PRODUCER, 1, FIRST, false);
+        batch("batch 1", FIRST, guard, 1, (short) 1);
+    }
+
     private static VerificationGuard verify(int epoch) {
         return log.maybeStartTransactionVerification(PRODUCER, 0, (short) epoch, true);
     }
 
     private static void batch(String what, int epoch, VerificationGuard guard) {
+        batch(what, epoch, guard, 0, VERSION);
+    }
+
+    private static void batch(String what, int epoch, VerificationGuard guard, int sequence, short version) {
         MemoryRecords records = MemoryRecords.withTransactionalRecords(
-            Compression.NONE, PRODUCER, (short) epoch, 0, new SimpleRecord("x".getBytes()));
+            Compression.NONE, PRODUCER, (short) epoch, sequence, new SimpleRecord("x".getBytes()));
         append(what, epoch, () -> log.appendAsLeader(
-            records, 0, AppendOrigin.CLIENT, RequestLocal.noCaching(), guard, VERSION).firstOffset());
+            records, 0, AppendOrigin.CLIENT, RequestLocal.noCaching(), guard, version).firstOffset());
     }
 
     private static void marker(String what, int epoch) {

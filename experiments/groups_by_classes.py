@@ -4,7 +4,8 @@
 
 Coordinators.java drives CoordinatorRuntime, its timers and GroupCoordinatorShard of Apache Kafka,
 unpatched: logs, clocks, high watermarks and members are those of the program. Each case has one
-control or more, which differ in what is held to be the cause.
+control or more, which differ in what is held to be the cause. Most cases are harm; those of GUARDS
+show what Kafka does right, where a mutant of the kit does not.
 
 Ends with 1 if one of the cases is shown, with 0 if none is, with 3 if it could not be tried, or a
 control came out as its case should.
@@ -31,7 +32,38 @@ class Case(NamedTuple):
     controls: dict[str, str]
 
 
+GUARDS: Final = {
+    "spared": Case(
+        "an offset does not expire while a transaction has sent another one (Z240 without)",
+        {"spared-control": "nothing was sent"},
+    ),
+    "overtaken": Case(
+        "an offset that was committed after a transaction's stays (Z241 without)",
+        {"overtaken-control": "it was committed before"},
+    ),
+    "other-producer": Case(
+        "a marker leaves what another producer has sent (Z242 without)",
+        {"other-producer-control": "the producer's own marker"},
+    ),
+    "outdated-sends": Case(
+        "offsets of a removed member's transaction are refused (Z243 without)",
+        {"outdated-sends-control": "of a member"},
+    ),
+    "live-group": Case(
+        "a group that has members is not deleted (Z244 without)",
+        {"live-group-control": "it has none"},
+    ),
+    "new-topic": Case(
+        "an offset of the new topic stays when the old one's deletion is heard of (Z245 without)",
+        {"new-topic-control": "an offset of the old topic"},
+    ),
+    "other-topic": Case(
+        "an offset of the old topic is not returned for the new one (Z246 without)",
+        {"other-topic-control": "asked for by its own id"},
+    ),
+}
 CASES: Final = {
+    **GUARDS,
     "orphaned": Case(
         "nobody takes over what the last member of the consumer protocol leaves (Z107)",
         {"orphaned-control": "the default migration policy"},

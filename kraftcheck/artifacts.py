@@ -15,6 +15,7 @@ import fcntl
 import json
 import os
 import platform
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -63,6 +64,16 @@ def claim(folder: Path) -> Path:
         raise BadInput(f"{folder} holds {present[0]}, which is not ours: name a new folder")
     (folder / MARK).touch()
     return folder
+
+
+def check_writable(folder: Path) -> None:
+    """Before long work. Raises BadInput: nothing can be written to the folder."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        said = f"{folder}: {error.strerror}: what is found is written there; give it a copy"
+        raise BadInput(said) from None
 
 
 @contextmanager

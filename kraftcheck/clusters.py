@@ -136,7 +136,7 @@ def record(
             "history": str(out / HISTORY),
             "lines": recording.lines,
             "seconds": recording.seconds,
-            "complete": recording.complete,
+            "complete": bool(recording.complete),
             "held": recording.held,
             "faults": [msgspec.to_builtins(each) for each in recording.faults],
             "trouble": list(recording.trouble),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,10 +16,11 @@ import msgspec
 
 from kraftcheck import artifacts, exits, reference, report
 from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs.own_rules import within
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.bugs.catalog import OutOfScope, UnknownBug, bug
-from kraftcheck.reference.protocols import is_composition, sources_of_others
+from kraftcheck.reference.protocols import asks, is_composition, sources_of_others
 from kraftcheck.reference.runner.scenarios import FAMILIES, family, protocols_under
 from kraftcheck.reference.sim.choices import SeededChooser
 from kraftcheck.screen import Meter, Screen
@@ -56,6 +57,7 @@ def simulate(
     runs: int,
     seed: int,
     bug_id: str | None = None,
+    rules: Path | None = None,
     fixed: Sequence[str] = (),
     backend: str = "auto",
     master: str | None = None,
@@ -63,10 +65,36 @@ def simulate(
 ) -> int:
     """Record runs of the reference, or those of them that are still missing in the folder.
 
-    scenario: unless given, the first that there is. fixed: options of it that are not drawn, as
-    NAME=VALUE.
+    scenario: unless given, that of the rules, or the first that there is. rules: a file with rules
+    of one's own; other processes do not know them, so that all runs are taken in this one. fixed:
+    options that are not drawn, as NAME=VALUE.
     """
-    scenario = scenario or next(iter(FAMILIES))
+    if rules is not None:
+        if bug_id is not None or backend not in ("auto", "pool"):
+            given = "--bug" if bug_id is not None else "--backend"
+            raise BadInput(f"--rules and {given} exclude each other")
+        with within(rules) as own:
+            assert own is not None
+            if own.scenario not in FAMILIES:
+                look = command("storage", "crash", "--rules", rules)
+                raise BadInput(f"{rules}: no runs have rules of the {own.scenario}: {look}")
+            asked = scenario or own.scenario
+            return _simulate(out, asked, runs, seed, own.id, fixed, Pool(1), master, screen)
+    asked = scenario or next(iter(FAMILIES))
+    return _simulate(out, asked, runs, seed, bug_id, fixed, backend, master, screen)
+
+
+def _simulate(
+    out: Path,
+    scenario: str,
+    runs: int,
+    seed: int,
+    bug_id: str | None,
+    fixed: Sequence[str],
+    backend: str | Pool,
+    master: str | None,
+    screen: Screen,
+) -> int:
     options = fixed_options(known_scenario(scenario), fixed)
     campaign = Campaign(
         scenario=known_scenario(scenario),
@@ -75,18 +103,25 @@ def simulate(
         bug=known_bug(bug_id, scenario, options),
         options=options,
     )
-    check_place(backend, master)
+    if isinstance(backend, str):
+        check_place(backend, master)
     with artifacts.alone(artifacts.claim(out)):
         return _record(out, campaign, backend, master, screen)
 
 
-def _record(out: Path, campaign: Campaign, backend: str, master: str | None, screen: Screen) -> int:
+def _record(
+    out: Path, campaign: Campaign, backend: str | Pool, master: str | None, screen: Screen
+) -> int:
     before = _parts(out)
     _same_code(out, before)
     begin = monotonic()
     with (
         exits.resumable(),
-        backend_of(backend, master, campaign.runs) as place,
+        (
+            nullcontext(backend)
+            if isinstance(backend, Pool)
+            else backend_of(backend, master, campaign.runs)
+        ) as place,
         screen.progress(f"simulating {campaign.scenario}", campaign.runs) as meter,
     ):
         manifest = simulate_trace(
@@ -167,24 +202,17 @@ def known_bug(
         return None
     taken_by = family(scenario).taken_by
     own = taken_by(options or {})[0] if taken_by else scenario
-    composed = is_composition(scenario)
     try:
-        found = bug(id, None if composed else own)
-        under = protocols_under(scenario, options or {})
-        asked = any(found.base in each.rules for each in under)
-        if composed and not asked and found.protocol not in {each.name for each in under}:
-            raise UnknownBug(id)
+        found = bug(id)
     except UnknownBug:
-        with suppress(UnknownBug):
-            found = bug(id)
-            if found.protocol == scenario:
-                raise OutOfScope(
-                    f"{found.id} is none of {own}, of which runs are with these options"
-                ) from None
-            raise OutOfScope(
-                f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
-            ) from None
-        raise
+        found = bug(id, None if is_composition(scenario) else own)  # It names those of `own`.
+    under = protocols_under(scenario, options or {})
+    if not any(asks(each, found.protocol) for each in under):
+        if found.protocol == scenario:
+            raise OutOfScope(f"{found.id} is none of {own}, of which runs are with these options")
+        raise OutOfScope(
+            f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
+        )
     if found.scope:
         raise OutOfScope(f"{found.id} cannot be simulated: it {found.scope}")
     return found.id
@@ -281,6 +309,7 @@ def conform(
     """Judge every recorded step with TLC, and every run with the checks on runs."""
     report.refuse_campaign(folder)
     manifest = read_manifest(folder)
+    artifacts.check_writable(folder)
     if jar:
         # The one place where every run of TLC looks, those of workers included.
         os.environ[JAR_VARIABLE] = str(find_jar(jar).path)

@@ -9,16 +9,15 @@ proposed has all that is committed) or less.
 
 from __future__ import annotations
 
-import json
 import struct
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from kraftcheck.osutil.files import open_file, read_bytes
+from kraftcheck.osutil.files import open_file
 from kraftcheck.reference.storage.batches import (
     Record,
     Undecodable,
@@ -30,11 +29,11 @@ from kraftcheck.serve import codec
 from kraftcheck.traces.disks import files
 from kraftcheck.traces.disks.batches import Batch, batches
 from kraftcheck.traces.disks.directory import Place
+from kraftcheck.traces.disks.elections import FILE, election_of
 from kraftcheck.traces.disks.found import Finding
 from kraftcheck.traces.disks.members import Members
 from kraftcheck.traces.disks.voters import METADATA, snapshots_of, voters_of
 
-QUORUM: Final = "quorum-state"
 SOUND: Final = "ControllerStateIsReplay"
 RECORDS: Final = {
     2: "TopicRecord",
@@ -72,6 +71,8 @@ class _Partition(msgspec.Struct):
     isr: tuple[int, ...]
     elr: tuple[int, ...]
     unclean: bool
+    epoch: int = 0
+    replicas: tuple[int, ...] = ()
 
 
 class Metadata:
@@ -104,7 +105,16 @@ class Metadata:
         found = self._partitions.get(topic_id or self._topics.get(topic, ""), {}).get(partition)
         if found is None:
             return None
-        return Members(found.leader, found.isr, found.elr, found.unclean, self._whole, self.latest)
+        return Members(
+            found.leader,
+            found.isr,
+            found.elr,
+            found.unclean,
+            self._whole,
+            self.latest,
+            found.epoch,
+            found.replicas,
+        )
 
     def _replay(self, told: Told) -> None:
         folder = told.folder
@@ -164,6 +174,12 @@ class Metadata:
             each.isr = tuple(message["isr"])
         if message.get("eligible_leader_replicas") is not None:
             each.elr = tuple(message["eligible_leader_replicas"])
+        if message["replicas"] is not None:
+            each.replicas = tuple(message["replicas"])
+        if "leader_epoch" in message:
+            each.epoch = message["leader_epoch"]
+        elif message["leader"] != SAME:
+            each.epoch += 1
         if message["leader"] != SAME:
             each.leader = message["leader"]
         each.unclean |= message["leader_recovery_state"] == 1
@@ -195,12 +211,10 @@ def _voters(folder: Path) -> set[str]:
     if found := voters_of(folder):
         return {str(each.number) for each in found}
     try:
-        told: dict[str, Any] = json.loads(read_bytes(folder / QUORUM))
-        return {str(each["voterId"]) for each in told.get("currentVoters") or ()}
-    except FileNotFoundError:
-        return set()
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise Unread(f"{folder / QUORUM}: no state of a quorum") from None
+        election = election_of(folder)
+    except files.Malformed as error:
+        raise Unread(f"{folder / FILE}: {error}") from None
+    return set() if election is None else {str(each) for each in election.voters}
 
 
 def _records(path: Path) -> Iterator[tuple[int, int, codec.Message]]:

@@ -71,13 +71,20 @@ def run(
     with screen.progress("directories", len(chosen)) as meter:
         for key, of in sorted(partitions.items()):
             replicas: list[Found] = []
+            cleaned = any(each.common.compacted for each in of)
             for each in of:
-                replicas.append(judge(each.path, each.common))
+                common = msgspec.structs.replace(each.common, copied_cleaned=cleaned)
+                replicas.append(judge(each.path, common))
                 meter.update(next(number), each.path.name)
             topic_id = next((each.common.topic_id for each in replicas), None)
             members = None if metadata is None else metadata.members(*key, topic_id)
             judged.append(together(*key, replicas, members))
-    beside = {folder: found.findings for folder, found in asked.items() if found.findings}
+    beside: dict[Path, Sequence[Finding]] = {
+        folder: found.findings for folder, found in asked.items() if found.findings
+    }
+    if foreign := _of_clusters(asked):
+        first = min(asked)
+        beside[first] = [*beside.get(first, ()), foreign]
     for folder, several in of_metadata.items():
         beside[folder] = [*beside.get(folder, ()), *several]
     held = [str(folder) for folder in folders if _is_held(folder)]
@@ -107,6 +114,18 @@ def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, Beside]:
     said = f"{why}: who is in the ISR is not known"
     finding = Finding("unknown", "FilesWhole", METADATA, -1, said)
     return None, {places[0].path.parent: [finding]}
+
+
+def _of_clusters(asked: Mapping[Path, Directory]) -> Finding | None:
+    """That not all are of one cluster. (MetaPropertiesEnsemble.verify, of one node.)"""
+    of: dict[str, list[str]] = defaultdict(list)
+    for folder, found in sorted(asked.items()):
+        if found.cluster is not None:
+            of[found.cluster].append(str(folder))
+    if len(of) < 2:
+        return None
+    said = "; ".join(f"{', '.join(folders)}: {name}" for name, folders in sorted(of.items()))
+    return Finding("report", "SameCluster", files.META, -1, f"ids of several clusters: {said}")
 
 
 def _write(page: Path, text: str) -> None:
@@ -263,7 +282,7 @@ def _document(
 def _replica(found: Found) -> dict[str, object]:
     fields = msgspec.structs.asdict(found)
     common = found.common
-    for name in ("sums", "ended", "transactions", "layout", "common"):
+    for name in ("sums", "ended", "transactions", "layout", "common", "election", "noted_epochs"):
         del fields[name]
     fields |= {name.replace(" ", "_"): mark for name, mark in common.marks.items()}
     fields |= {"node": common.node, "topic_id": common.topic_id}

@@ -11,8 +11,14 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from textwrap import fill
+from typing import Any
 
+import msgspec
+
+from kraftcheck import exits
 from kraftcheck.artifacts import checkout
+from kraftcheck.checking import recorded
 from kraftcheck.known_bugs import matrix, mutants as mutant_list
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.catalog import bugs_of
@@ -178,6 +184,29 @@ def _anomalies(meanings: Mapping[str, str]) -> str:
     return table(("anomaly", "means", "allowed where"), rows)
 
 
+def recording() -> str:
+    """The fields of `recording.json`, with their defaults."""
+    rows = []
+    for prefix, kind, meanings in (
+        ("", recorded.Recorded, recorded.FIELDS),
+        ("configuration.", Configuration, recorded.CONFIGURATION),
+        ("envelope.", Envelope, recorded.ENVELOPE),
+    ):
+        known = {each.name: each for each in msgspec.structs.fields(kind)}
+        for name, meaning in meanings.items():
+            default = f"`{msgspec.json.encode(_default(known[name].default)).decode()}`"
+            if kind is Configuration and name in recorded.FROM_HISTORY:
+                default = "from the history"
+            rows.append((f"`{prefix}{name}`", default, meaning))
+    described = ", ".join(f"`{each}`" for each in recorded.DESCRIPTIVE)
+    rows.append((described, "", "describe the recording; no verdict depends on them"))
+    return table(("field", "default", "means"), rows)
+
+
+def _default(default: Any) -> Any:
+    return {} if isinstance(default, Configuration) else default
+
+
 def bug_matrix() -> str:
     """Bugs by oracles, from what is stored."""
     return matrix.markdown(matrix.matrix())
@@ -208,6 +237,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "mutants": mutants,
     "bug_matrix": bug_matrix,
     "profile": profile,
+    "recording": recording,
     "promises": promises,
     "promised_levels": promised_levels,
     "trace": trace,
@@ -229,12 +259,27 @@ def rewritten(text: str) -> str:
     )
 
 
-def main(*parts: str) -> None:
-    """parts: names of those to print."""
+USAGE = """\
+usage: python -m kraftcheck.docs [PART...]
+
+Prints these generated parts of the documentation; without one, writes all of them into its pages.
+
+parts: """
+
+
+def main(*parts: str) -> int:
+    """parts: names of those to print. The exit code."""
+    if "--help" in parts or "-h" in parts:
+        print(USAGE + fill(", ".join(PARTS), 93, subsequent_indent=" " * 7))
+        return exits.HOLDS
+    if strange := [part for part in parts if part not in PARTS]:
+        what = f"no part {strange[0]!r} of the documentation; --help lists them"
+        print(f"kraftcheck: {what}", file=sys.stderr)
+        return exits.BAD_INPUT
     for part in parts:
         print(PARTS[part](), end="")
     if parts:
-        return
+        return exits.HOLDS
     root = checkout()
     for page in PAGES:
         path = root / page
@@ -242,7 +287,8 @@ def main(*parts: str) -> None:
     pictures = root / LIFE_CYCLES
     if life_cycles.is_stale(pictures.read_text("utf-8")):
         pictures.write_text(life_cycles.drawn(), "utf-8")
+    return exits.HOLDS
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

@@ -1,7 +1,7 @@
 """How a command ends: exit codes, and one line for every error.
 
     0    holds                    every verdict is the wanted one
-    1    violated                 something was found
+    1    violated                 something was found; `disk` also says damaged
     2    unknown                  a bound or a time limit was reached, so nothing is claimed
     3    bad input                said in one line on stderr; nothing was judged
     130  interrupted (143: terminated)
@@ -40,6 +40,7 @@ INTERRUPTED, TERMINATED = 130, 143
 BROKEN_PIPE = 141
 
 VERDICTS = {HOLDS: "holds", VIOLATED: "violated", UNKNOWN: "unknown", BAD_INPUT: "bad input"}
+_CODES = {**{name: code for code, name in VERDICTS.items()}, "damaged": VIOLATED}
 PRECEDENCE = (BAD_INPUT, VIOLATED, UNKNOWN, HOLDS)
 
 SAID_MAX = 2000
@@ -79,7 +80,7 @@ def worst(codes: Iterable[int]) -> int:
 
 def code_of(verdict: str) -> int:
     """The exit code of a verdict by name."""
-    return {name: code for code, name in VERDICTS.items()}[verdict]
+    return _CODES[verdict]
 
 
 def guarded(work: Callable[[], int | None]) -> int:

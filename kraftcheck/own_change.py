@@ -1,4 +1,8 @@
-"""`try`: what a change of one's own does, held against the correct protocol, on a screen."""
+"""`try`: what a change of one's own does, held against the correct protocol, on a screen.
+
+While it works, violations are shown as they are found (on stderr). The result has the verdict
+first, then what was searched.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +15,30 @@ from time import monotonic
 import msgspec
 
 from kraftcheck import artifacts, exits
+from kraftcheck.conformance import fixed_options, known_scenario
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import beginning, own_runs, related, trying
 from kraftcheck.known_bugs.entries import manifest_of
-from kraftcheck.known_bugs.own_overlay import OwnOverlay, models_for, read_overlay, text_of
+from kraftcheck.known_bugs.own_bounds import read_bounds
+from kraftcheck.known_bugs.own_histories import try_histories
+from kraftcheck.known_bugs.own_overlay import OwnOverlay, has, models_for, read_overlay, text_of
 from kraftcheck.known_bugs.own_rules import OwnRules, read_rules
-from kraftcheck.known_bugs.own_runs import Finding, OfRuns
+from kraftcheck.known_bugs.own_runs import Finding, OfRuns, Wanted
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.trying import OfModel, Tried
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.protocols import PROTOCOLS
-from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.reference.protocols import PROTOCOLS, asks, parts_of
+from kraftcheck.reference.runner.scenarios import FAMILIES, family
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.specs import SPECS
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
 from tla_utils.overrides import read_module
 
 RESULT = "tried.json"
+STORAGE = "storage"
+"""The engine, whose rules a change may replace, and which is no protocol."""
 BOUNDS = "bounds"
 """The folder of the cfgs of known bugs' models without the bug."""
 HEADS = ("rule", "operator", "what it says")
@@ -51,9 +60,13 @@ def run(
     rules: Path | None,
     tiers: Sequence[str],
     names: Sequence[str],
+    bounds: Path | None,
     runs: int,
     seed: int,
+    scenarios: Sequence[str],
+    fixed: Sequence[str],
     minutes: float,
+    fail_fast: bool,
     out: Path,
     jar: str | None,
     java: str | None,
@@ -61,11 +74,34 @@ def run(
 ) -> int:
     """Ask the detectors; returns 0, 1 or 2 as `known_bugs.trying` says.
 
-    Raises BadInput: nothing is given, or what is given cannot be used.
+    Args:
+        overlay: the change in TLA+.
+        rules: the change in Python.
+        tiers: of models.
+        names: of models.
+        bounds: a file with constants of models (own_bounds.py).
+        runs: of the campaign of each scenario.
+        seed: of the campaigns.
+        scenarios: those of runs; empty: of all protocols that ask the replaced class.
+        fixed: options that all runs have, as NAME=VALUE; without scenarios, of the first alone.
+        minutes: for all of it.
+        fail_fast: end with the first violation.
+        out: the folder for all that is written.
+        jar: of TLC.
+        java: the command.
+        screen: shows all of it.
+
+    Raises:
+        BadInput: nothing is given, or what is given cannot be used.
     """
     if overlay is None and rules is None:
         raise BadInput("nothing to try: give --overlay, --rules or both")
     own_rules = None if rules is None else read_rules(rules.absolute())
+    if own_rules is None and (scenarios or fixed):
+        raise BadInput("--scenario and --option are of runs: give --rules as well")
+    wanted = (
+        [] if own_rules is None else _wanted(own_rules, runs, seed, scenarios, fixed, fail_fast)
+    )
     protocol = protocol_of(overlay, own_rules)
     manifest = manifest_of(protocol)
     own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
@@ -74,34 +110,45 @@ def run(
     end = begun + 60 * minutes
     replaced = _replaced(own_overlay, own_rules)
     bugs, near = related.bugs_with(protocol, replaced), list[Bug]()
-    models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
+    if own_overlay is None and (tiers or names or bounds):
+        raise BadInput("--tier, --model and --bounds are of models: give --overlay as well")
     place = artifacts.claim(out)
-    chosen = bool(tiers or names)
+    asked = [] if bounds is None else read_bounds(bounds, manifest, place / BOUNDS)
+    models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names, asked)
+    chosen = bool(tiers or names or bounds)
     if own_overlay is not None and not chosen:
         # First where changes of these rules are known to show: who waits hears of it early. Then
         # what is soon over, where changes of their neighbours show, and all else.
         near = related.bugs_near(protocol, replaced)
-        bounds, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
+        first, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
         models.sort(key=lambda each: each.distinct or 0)
         soon = sum((each.distinct or 0) < SOON_OVER for each in models)
-        models = [*bounds, *models[:soon], *others, *models[soon:]]
-    _introduce(own_overlay, own_rules, screen)
-    by_runs = None
-    if own_rules is not None:
-        share = 60 * minutes * (1 if own_overlay is None else RUNS_SHARE)
-        by_runs = own_runs.try_runs(own_rules, runs, seed, place, own_overlay, screen, share)
-        _show_runs(by_runs, screen)
+        models = [*first, *models[:soon], *others, *models[soon:]]
+    share = 60 * minutes * (1 if own_overlay is None else RUNS_SHARE)
+    campaigns = list[OfRuns]()
+    for each in wanted if own_rules is not None else ():
+        if fail_fast and any(of.broken for of in campaigns):
+            break
+        assert own_rules is not None
+        left = begun + share - monotonic()
+        campaigns.append(_campaign(own_rules, each, place, own_overlay, screen, left))
     by_models: list[OfModel] = []
-    if own_overlay is not None:
+    if own_overlay is not None and not (fail_fast and any(of.broken for of in campaigns)):
         options = RunOptions(jar=find_jar(jar), java=find_java(java))
         left = end - monotonic()
-        by_models = _show_models(own_overlay, manifest, models, options, place, left, screen)
+        by_models = _try_models(
+            own_overlay, manifest, models, options, place, left, screen, fail_fast
+        )
     ended = [each.model for each in by_models if each.verdict in (trying.HOLDS, trying.VIOLATED)]
-    judged = runs if by_runs is not None and by_runs.ended else None
+    by_runs = next(
+        (of for of in campaigns if own_rules and of.scenario == own_rules.scenario), None
+    )
+    judged = by_runs.runs if by_runs is not None and by_runs.ended else None
     played = 0 if by_runs is None else by_runs.schedules
     known = related.known(bugs, ended, manifest, runs=judged, played=played, near=near)
-    found = trying.concluded(by_models, by_runs, known, chosen=chosen)
-    _conclude(found, monotonic() - begun, place, screen)
+    others_of = [of for of in campaigns if of is not by_runs]
+    found = trying.concluded(by_models, by_runs, known, others_of, chosen=chosen)
+    _show(found, own_overlay, own_rules, monotonic() - begun, place, screen)
     document = msgspec.to_builtins(found)
     artifacts.write_json(place / RESULT, document)
     screen.document(document)
@@ -113,10 +160,11 @@ def list_rules(screen: Screen) -> int:
     found = list(beginning.rules())
     table = Columns(HEADS, [("  " + each.name, each.operator, "") for each in found])
     screen.line(table.head)
-    for base, of in groupby(found, lambda each: each.base):
+    for _, of in groupby(found, lambda each: each.base):
         screen.line()
-        screen.line(f"{base.__name__}:")
-        for each in of:
+        own = list(of)
+        screen.line(f"{beginning.class_name(own[0])}:")
+        for each in own:
             screen.line(table.row(("  " + each.name, each.operator, each.said)))
     screen.document([{**each._asdict(), "base": each.base.__name__} for each in found])
     return exits.HOLDS
@@ -139,7 +187,51 @@ def protocol_of(overlay: Path | None, rules: OwnRules | None) -> str:
         return rules.scenario if rules else PROTOCOLS[0].name
     extended = read_module(text_of(overlay)).extends
     own = [p.name for p in PROTOCOLS if _modules(p) & {*extended}]
+    if {path.stem for path in (SPECS / STORAGE).glob("*.tla")} & {*extended}:
+        own.append(STORAGE)
     return own[0] if own else PROTOCOLS[0].name
+
+
+def _wanted(
+    own: OwnRules,
+    runs: int,
+    seed: int,
+    scenarios: Sequence[str],
+    fixed: Sequence[str],
+    fail_fast: bool,
+) -> list[Wanted]:
+    """The campaigns. Raises BadInput: a scenario does not ask the class, or has no such option."""
+    every = own_runs.scenarios_of(own)
+    for each in scenarios:
+        if each not in every and not any(asks(p, own.scenario) for p in _parts(each)):
+            raise BadInput(
+                f"runs of {each} do not ask {own.base.__name__}; those of {', '.join(every)} do"
+            )
+    if own.scenario == STORAGE and fixed:
+        raise BadInput("--option: histories of the storage engine have no options")
+    chosen = list(dict.fromkeys(scenarios)) or (every[:1] if fixed else every)
+    return [
+        Wanted(runs, seed, each, fixed_options(each, fixed) if fixed else {}, fail_fast)
+        for each in chosen
+    ]
+
+
+def _parts(scenario: str) -> tuple[Protocol, ...]:
+    return parts_of(known_scenario(scenario)) if scenario != STORAGE else ()
+
+
+def _campaign(
+    own: OwnRules,
+    wanted: Wanted,
+    place: Path,
+    overlay: OwnOverlay | None,
+    screen: Screen,
+    timeout_s: float,
+) -> OfRuns:
+    if wanted.scenario == STORAGE:
+        return try_histories(own, wanted, place, screen, timeout_s)
+    out = place if wanted.scenario == own.scenario else artifacts.claim(place / wanted.scenario)
+    return own_runs.try_runs(own, wanted, out, overlay, screen, max(timeout_s, 0))
 
 
 def _modules(protocol: Protocol) -> set[str]:
@@ -173,21 +265,53 @@ def _replaced(overlay: OwnOverlay | None, rules: OwnRules | None) -> set[str]:
 
 
 def _models(
-    own: OwnOverlay, manifest: Manifest, tiers: Sequence[str], names: Sequence[str]
+    own: OwnOverlay,
+    manifest: Manifest,
+    tiers: Sequence[str],
+    names: Sequence[str],
+    bounds: Sequence[Model],
 ) -> list[Model]:
     """Those that were asked for; of tier small without. Raises BadInput, ToolError."""
+    for each in bounds:
+        if not has(own, manifest, each):
+            raise BadInput(f"model {each.name} does not use {', '.join(own.replaced)}")
     if not names:
-        return models_for(own, manifest, list(tiers or ["small"]))
+        return [
+            *bounds,
+            *(models_for(own, manifest, list(tiers or ["small"])) if tiers or not bounds else ()),
+        ]
     chosen = models_for(own, manifest, manifest.tiers)
     for name in names:
         if name not in {model.name for model in chosen}:
             manifest.select(names=[name])
             raise BadInput(f"model {name} does not use {', '.join(own.replaced)}, or is no model")
     of_tiers = {model.name for model in manifest.select(tiers=list(tiers))} if tiers else set()
-    return [model for model in chosen if model.name in names or model.name in of_tiers]
+    named = [model for model in chosen if model.name in names or model.name in of_tiers]
+    return [*bounds, *named]
 
 
 # -- Shown
+
+
+def _show(
+    found: Tried,
+    overlay: OwnOverlay | None,
+    rules: OwnRules | None,
+    seconds: float,
+    place: Path,
+    screen: Screen,
+) -> None:
+    screen.facts([("verdict", found.verdict), *(("", each) for each in found.reasons)])
+    screen.line()
+    _introduce(overlay, rules, screen)
+    for each in found.campaigns:
+        _show_runs(each, screen)
+    if found.models:
+        _show_models(found.models, screen)
+    _show_counterexample(found, place, screen)
+    screen.line()
+    screen.facts([("known bugs", each) for each in _worth(found.known, seconds)])
+    screen.line(f"{_explored(found)}; all of it in {place}")
 
 
 def _introduce(overlay: OwnOverlay | None, rules: OwnRules | None, screen: Screen) -> None:
@@ -203,37 +327,49 @@ def _introduce(overlay: OwnOverlay | None, rules: OwnRules | None, screen: Scree
     screen.facts(facts)
 
 
+WORDS = {
+    "invariants": "property broken",
+    "histories": "level lost",
+    "progress": "stuck",
+    "crashes": "promise broken",
+    "steps": "step the spec forbids",
+}
+
+
 def _show_runs(found: OfRuns, screen: Screen) -> None:
     screen.line()
-    screen.line(
-        f"{found.runs:,} runs of scenario {found.scenario}, seed {found.seed}; {found.schedules} "
-        "stored schedules"
-    )
-    asked = [
-        f"{name} asked {times:,} times, {found.differed[name]:,} otherwise than the correct one"
+    screen.line(_searched(found))
+    facts = [
+        ("distinct steps", f"{name} asked {times:,} times, {found.differed[name]:,} otherwise")
         for name, times in found.asked.items()
+        if found.differed[name]
     ]
-    words = {
-        "invariants": "property broken",
-        "histories": "level lost",
-        "progress": "stuck",
-        "steps": "step the spec forbids",
-    }
-    facts = [("distinct steps", each) for each in asked]
-    facts += [(words[each.oracle], _finding(each)) for each in (*found.broken, *found.forbidden)]
+    alike = [name for name, differed in found.differed.items() if not differed]
+    if alike:
+        facts.append(("", f"{', '.join(alike)}: answered as by the correct one"))
+    facts += [(WORDS[each.oracle], _finding(each)) for each in (*found.broken, *found.forbidden)]
     facts += [("not the change's", _finding(each)) for each in found.shared]
-    heals = family(found.scenario).manner.heals
-    if not found.broken:
+    heals = found.scenario in FAMILIES and family(found.scenario).manner.heals
+    if not found.broken and found.runs + found.schedules:
         facts.append(("broken", "no property, no level" + (", no healed cluster" * heals)))
     if not heals:
         facts.append(("not asked", f"progress: runs of {found.scenario} do not heal"))
-    if not found.forbidden:
+    if not found.forbidden and found.ended and found.judges_steps:
         facts.append(("steps the spec forbids", "none"))
     for at, each in enumerate(found.measures):
         facts.append(("correct -> changed" if not at else "", str(each)))
     if found.measures:
         facts.append(("", "no property speaks of these: whether it is worse is for you to say"))
     screen.facts([*facts, *(("unknown", each) for each in found.undecided)])
+
+
+def _searched(found: OfRuns) -> str:
+    """How much of a campaign was judged, in words."""
+    of = "histories of the storage engine" if found.scenario == STORAGE else "runs"
+    runs = f"{found.runs:,} {of}" if found.runs else f"no {of} (the time was over before)"
+    own = "" if found.scenario == STORAGE else f" of scenario {found.scenario}"
+    schedules = f"; {found.schedules} stored schedules" if found.schedules else ""
+    return f"{runs}{own}, seed {found.seed}{schedules}"
 
 
 def _finding(found: Finding) -> str:
@@ -248,7 +384,7 @@ def _finding(found: Finding) -> str:
 HEAD = ("model", "verdict", ">states", ">correct", ">seconds", "what")
 
 
-def _show_models(
+def _try_models(
     own: OwnOverlay,
     manifest: Manifest,
     models: Sequence[Model],
@@ -256,22 +392,30 @@ def _show_models(
     place: Path,
     timeout: float,
     screen: Screen,
+    fail_fast: bool,
 ) -> list[OfModel]:
-    screen.line()
-    widest = max((model.name for model in models), key=len)
-    columns = Columns(HEAD, [(widest, "left out", 9999999, 9999999, 999.9, "")])
-    screen.line(columns.head)
     done = 0
     with screen.progress("models", len(models)) as meter:
 
         def told(found: OfModel) -> None:
             nonlocal done
             done += 1
-            screen.line(columns.row(_cells(found)))
+            if found.verdict == trying.VIOLATED:
+                what = f"{found.property} (model {found.model}, {found.length} states)"
+                screen.note(f"violated: {what}")
             meter.update(done, found.model)
 
         watched = replace(options, told=lambda running: meter.update(done, str(running)))
-        return trying.try_models(own, manifest, models, watched, place, timeout, told)
+        return trying.try_models(own, manifest, models, watched, place, timeout, told, fail_fast)
+
+
+def _show_models(found: Sequence[OfModel], screen: Screen) -> None:
+    rows = [_cells(each) for each in found]
+    table = Columns(HEAD, [tuple(row) for row in rows])
+    screen.line()
+    screen.line(table.head)
+    for row in rows:
+        screen.line(table.row(row))
 
 
 def _cells(found: OfModel) -> list[object]:
@@ -282,25 +426,24 @@ def _cells(found: OfModel) -> list[object]:
         what = "other states than the correct protocol, nothing broken"
     elif found.verdict == trying.HOLDS and found.correct is not None:
         what = "as many states as the correct protocol"
-    return [found.model, found.verdict, found.distinct, found.correct, found.seconds, what]
+    same = found.distinct == found.correct
+    correct = None if same else found.correct
+    return [found.model, found.verdict, found.distinct, correct, found.seconds, what]
 
 
-def _conclude(found: Tried, seconds: float, place: Path, screen: Screen) -> None:
+def _show_counterexample(found: Tried, place: Path, screen: Screen) -> None:
     violated = [each for each in found.models if each.told]
-    if violated:
-        first = min(violated, key=lambda each: each.length or 0)
-        screen.line()
-        screen.line(f"counterexample to {first.property} (model {first.model})")
-        for line in first.told[:TOLD_LINES]:
-            screen.line(line)
-        if len(first.told) > TOLD_LINES:
-            screen.line(f"... {len(first.told) - TOLD_LINES} lines more in {place / RESULT}")
-        if (page := place / trying.drawn_in(first.model)).exists():
-            screen.line(f"drawn: {page}")
+    if not violated:
+        return
+    first = min(violated, key=lambda each: each.length or 0)
     screen.line()
-    screen.facts([("known bugs", each) for each in _worth(found.known, seconds)])
-    screen.facts([("verdict", found.verdict), *(("", each) for each in found.reasons)])
-    screen.line(f"{_explored(found)}; all of it in {place}")
+    screen.line(f"counterexample to {first.property} (model {first.model})")
+    for line in first.told[:TOLD_LINES]:
+        screen.line(line)
+    if len(first.told) > TOLD_LINES:
+        screen.line(f"... {len(first.told) - TOLD_LINES} lines more in {place / RESULT}")
+    if (page := place / trying.drawn_in(first.model)).exists():
+        screen.line(f"drawn: {page}")
 
 
 def _worth(known: Known, seconds: float) -> Iterator[str]:
@@ -331,6 +474,6 @@ def _explored(found: Tried) -> str:
         longest = max(found.models, key=lambda each: each.seconds)
         if longest.seconds > LONG_S:
             words[-1] += f", the longest {longest.model}, {longest.seconds:.0f} s"
-    if found.runs is not None:
-        words.append(f"{found.runs.runs:,} runs, {found.runs.schedules} schedules")
+    for each in found.campaigns:
+        words.append(_searched(each))
     return f"explored: {', '.join(words)}"

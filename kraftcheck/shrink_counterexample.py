@@ -21,7 +21,6 @@ from kraftcheck.reference.bugs.catalog import UnknownBug, replayable
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS, parts_of
 from kraftcheck.reference.runner.narrate import narrate
-from kraftcheck.reference.sim.schedules import write as write_schedule
 from kraftcheck.reference.steered.failures import REJECTED
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.schedules import VERDICTS, load, made
@@ -160,8 +159,8 @@ def _plain(
         screen.facts([*facts, ("not followed", way.missing)])
         screen.document(document)
         return exits.UNKNOWN
-    path = _write(asked.out or FOLDER / f"{model.name}.schedule", write_schedule(way.schedule))
-    violates = way.schedule.violates
+    path = _keep(asked.out, f"{model.name}.moves", way.script)
+    violates = way.script.violates
     facts += [("violates", violates or "nothing in the reference"), ("schedule", str(path))]
     screen.facts([*facts, ("next", command("replay", path))])
     screen.document({**document, "violates": violates, "schedule": str(path)})
@@ -175,9 +174,9 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
     """Whose model it is, if it is one of others; and the models."""
     if asked.bug is not None:
         [own] = parts_of(replayable(asked.bug).protocol)
-        return (own if own.world else None), manifest_of(own.name)
+        return (own if own.by_chance else None), manifest_of(own.name)
     for own in PROTOCOLS:
-        if own.world is None:
+        if not own.by_chance:
             continue
         manifest = manifest_of(own.name)
         found = manifest.models.get(asked.model or "")

@@ -12,6 +12,7 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.known_bugs.own_rules import substitution
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.storage.as_kafka import AsKafka
 from kraftcheck.reference.storage.crashing import Judged
@@ -28,16 +29,25 @@ PER_HISTORY = 100
 
 
 def crash(
-    states: int, seed: int, as_kafka: bool, mode: Mode, bug: str | None, screen: Screen
+    states: int,
+    seed: int,
+    as_kafka: bool,
+    mode: Mode,
+    bug: str | None,
+    own: Path | None,
+    screen: Screen,
 ) -> int:
     """Start from so many states that crashes leave of a disk, and judge each. Exit code 1: a
-    promise does not hold. Raises BadInput, UnknownBug."""
+    promise does not hold. own: a file with rules of one's own. Raises BadInput, UnknownBug."""
     rules: type[StorageRules] = AsKafka if as_kafka else StorageRules
-    if bug is not None:
-        found = replayable(bug, "storage")
-        if found.replacement is None or as_kafka:
-            raise BadInput("--bug and --as-kafka exclude each other")
-        rules = found.replacement
+    if found := substitution(bug, own):
+        if as_kafka:
+            raise BadInput("--as-kafka excludes --bug and --rules")
+        if found.protocol != "storage":
+            raise BadInput(f"{own or bug} replaces nothing of the storage engine")
+        bugged = found if own else replayable(found.id, "storage")
+        assert bugged.replacement is not None
+        rules = bugged.replacement
     total = Judged()
     with screen.progress("states", states) as meter:
         while total.states < states:

@@ -223,6 +223,11 @@ def extended_by(protocol: Protocol) -> tuple[str, ...]:
     return (protocol.extends, *extended_by(_BY_NAME[protocol.extends]), *protocol.asks)
 
 
+def asks(protocol: Protocol, name: str) -> bool:
+    """Whether the rules and handlers of the protocol of this name are among those it asks."""
+    return name == protocol.name or name in extended_by(protocol)
+
+
 def kind_named(name: str) -> NodeKind:
     return next(kind for kind in KINDS if kind.name == name)
 

@@ -72,6 +72,8 @@ REVOKED: Final = "partitions-revoked"
 LOST: Final = "partitions-lost"
 CALLBACKS: Final = (ASSIGNED, REVOKED, LOST)
 MEMBER_OPERATIONS: Final = (*CALLBACKS, "processed", "commit-offsets", "leave")
+GROUP_OPERATIONS: Final = (*MEMBER_OPERATIONS, "send-offsets", "committed")
+"""All that tell of a group, whether its members tell of themselves or not."""
 NOT_COMMITTED: Final = -1
 """In the place of an offset: the group has committed none."""
 READ_UNCOMMITTED: Final = "read_uncommitted"

@@ -69,6 +69,7 @@ def check(
     faults: Literal["none", "clean", "lossy", "unclean"] | None = None,
     elr: bool | None = None,
     min_insync_replicas: int | None = None,
+    complete: bool | None = None,
     budget: float = 60.0,
     run: int | None = None,
     html: PathLike | None = None,
@@ -81,6 +82,8 @@ def check(
             JSON lines); or a table of pandas, Polars, Arrow or Spark with these columns.
         more: further files and folders, judged together.
         faults: what went wrong in the cluster. A history with faults in it needs this.
+        complete: whether consumers read every partition to its end, so that an acknowledged record
+            that nobody read is lost. Without an answer, such a record makes the verdict unknown.
         screen: where results and progress are printed; nowhere by default.
 
     The other arguments are options of `kraftcheck check`, described by `kraftcheck check --help`.
@@ -102,7 +105,7 @@ def check(
         **{"html": None if html is None else Path(html), "acks": acks, "faults": faults},
         **{"idempotent": idempotent, "transactional": transactional, "reads": reads},
         **{"late_requests": late_requests, "isolation": isolation, "compaction": compaction},
-        **{"elr": elr, "min_insync_replicas": min_insync_replicas},
+        **{"elr": elr, "min_insync_replicas": min_insync_replicas, "complete": complete},
     }
 
     if is_path(history):
@@ -234,6 +237,7 @@ def simulate(
     scenario: str | None = None,
     seed: int = SEED,
     bug: str | None = None,
+    rules: PathLike | None = None,
     option: Mapping[str, Any] | Several = (),
     java: str | None = None,
     backend: Backend = "auto",
@@ -263,6 +267,7 @@ def simulate(
             runs=runs,
             seed=seed,
             bug_id=bug,
+            rules=None if rules is None else Path(rules),
             fixed=_assignments(option),
             backend=backend,
             master=master,

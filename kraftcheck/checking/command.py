@@ -23,7 +23,8 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options, PageWriter
-from kraftcheck.checking.terms import BESIDE, RECORDING, TOO_LONG
+from kraftcheck.checking.recorded import RECORDING
+from kraftcheck.checking.terms import BESIDE, TOO_LONG
 from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured

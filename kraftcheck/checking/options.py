@@ -22,7 +22,7 @@ from kraftcheck.traces.rows import Rows, operation_numbers
 AUTO = "auto"
 PAGES_MAX = 20
 """Of a trace, so many runs get a page."""
-TWO_SIDED = ("elr", "idempotent")
+TWO_SIDED = ("elr", "complete", "idempotent")
 """Options that are on, off, or not given."""
 
 

@@ -1,8 +1,8 @@
 """What was promised to the clients of a history, and how that is known.
 
 A file `recording.json` beside a history says how its cluster was configured and what went wrong
-(`kraftcheck record` writes it; so may anybody). Options of the command line go before it. What
-neither says is taken from the history (who subscribes, who reads what it appends), and the rest is
+(recorded.py). Options of the command line go before it. What neither
+says is taken from the history (who subscribes, who reads what it appends), and the rest is
 Kafka's defaults, with nothing gone wrong: the strongest promise.
 """
 
@@ -14,7 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kraftcheck.checking import recorded as recorded_file
 from kraftcheck.checking.options import Options, given_words
+from kraftcheck.checking.recorded import HISTORY, RECORDING, Recorded
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.clients.promises import (
@@ -25,7 +27,6 @@ from kraftcheck.reference.clients.promises import (
     Envelope,
     Promise,
     promised,
-    unseen,
 )
 from kraftcheck.traces.checkers import bulk, log
 from kraftcheck.traces.checkers.check import SECOND, configuration_in
@@ -38,8 +39,6 @@ from kraftcheck.traces.rows import Rows
 TOO_LONG: Final = "what takes too long"
 """Of transactions and members of groups; it needs times, by which it is told."""
 
-RECORDING: Final = "recording.json"
-HISTORY: Final = "history.jsonl"
 BESIDE: Final = frozenset(
     {RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS, "disks"}
 )
@@ -59,34 +58,22 @@ COMPACTED: Final[Mapping[Compaction, str]] = {
     "keyed": "yes; each value is a key and a value",
     "keys-unknown": "yes; keys are not known",
 }
+READ_TO_THE_END: Final = {True: "yes", False: "no: judged is what they read", None: "not known"}
 
 
 class Terms(NamedTuple):
     """What a history is held against.
 
-    gaps: whether offsets may hold what no client wrote. complete: whether everything was read in
-    the end. assumed: configuration and envelope in words, for the reader. compaction: of the topic.
+    gaps: whether offsets may hold what no client wrote. complete: whether consumers read every
+    partition to its end; None: nobody says. assumed: configuration and envelope in words, for the
+    reader. compaction: of the topic.
     """
 
     promise: Promise
     gaps: bool
-    complete: bool
+    complete: bool | None
     assumed: dict[str, str]
     configuration: Configuration = Configuration()
-
-
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a `recording.json`, what promises depend on. envelope_is: 'assumed', or how it is known.
-
-    complete: whether the final read reached every end. lines: that were written of the history; 0:
-    nobody says.
-    """
-
-    configuration: Configuration
-    envelope: Envelope = ANYTHING_CLEAN
-    envelope_is: str = "assumed"
-    complete: bool = False
-    lines: int = 0
 
 
 def refuse_cut(path: Path, lines: int) -> None:
@@ -105,7 +92,7 @@ def recorded_beside(path: Path) -> Recorded | None:
     """What is recorded beside a history. Raises BadInput: damaged, or the history is cut."""
     place = path.parent / RECORDING
     try:
-        recorded = msgspec.json.decode(read_bytes(place), type=Recorded)
+        recorded = recorded_file.read(place)
         if path.name == HISTORY:
             refuse_cut(path, recorded.lines)
         return recorded
@@ -113,8 +100,6 @@ def recorded_beside(path: Path) -> Recorded | None:
         return None
     except OSError as error:
         raise BadInput(f"{place}: {error.strerror}") from None
-    except msgspec.MsgspecError as error:
-        raise BadInput(f"{place}: damaged: {error}") from None
 
 
 class Told(NamedTuple):
@@ -163,11 +148,11 @@ def _terms(path: Path, told: Told, options: Options) -> Terms:
     if beside is None:
         configuration, envelope = told.configuration(), NOTHING
     else:
-        configuration, envelope = beside.configuration, beside.envelope
-        if beside.envelope_is == "assumed":
-            envelope = unseen(configuration)
+        configuration = beside.over(told.configuration())
+        envelope = beside.went_wrong(configuration)
     configuration = _with(configuration, given)
     envelope = FAULTS[given["faults"]] if "faults" in given else envelope
+    complete = given.get("complete", None if beside is None else beside.complete)
     try:
         promise = promised(configuration, envelope)
     except ValueError as error:
@@ -180,7 +165,7 @@ def _terms(path: Path, told: Told, options: Options) -> Terms:
     if told.time_unit not in SECOND and told.timed:
         assumed[TOO_LONG] = "not asked: the history has no times"
     assumed["known from"] = _known(beside, given)
-    complete = beside is not None and beside.complete
+    assumed["consumers read to the end"] = READ_TO_THE_END[complete]
     return Terms(promise, gaps, complete, assumed, configuration)
 
 
@@ -229,7 +214,7 @@ def _known(beside: Recorded | None, given: Mapping[str, Any]) -> str:
     said = " ".join(given_words(given))
     words = [said] if said else []
     if beside is not None:
-        words.append(f"{RECORDING} (what went wrong: {beside.envelope_is})")
+        words.append(f"{RECORDING} (what went wrong: {beside.known})")
     return ", ".join(words) or "nothing: Kafka's defaults are assumed, and that nothing went wrong"
 
 

@@ -1,4 +1,4 @@
-"""What a change of one's own may replace, and the two files to begin one with (docs/bugs.md).
+"""What a change of one's own may replace, and the two files to begin one with (docs/try.md).
 
 The files have the correct rules under the names of replacements, word for word: what is not edited
 changes nothing, and `try` refuses it as that.
@@ -19,7 +19,7 @@ from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.osutil.files import read_text
-from kraftcheck.reference.bugs.bug import OF_PROTOCOLS
+from kraftcheck.reference.bugs.bug import BASES
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.reference.protocols import PROTOCOLS
 from tla_utils.definitions import definition, renamed
@@ -27,6 +27,8 @@ from tla_utils.overrides import find_module, read_modules
 
 NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 PREFIX = "Mine"
+OF_STORAGE = "StorageRules"
+"""The module of the storage engine, which is no protocol, with all decisions that specs have."""
 
 
 class Rule(NamedTuple):
@@ -41,9 +43,16 @@ class Rule(NamedTuple):
     said: str
 
 
+def class_name(rule: Rule) -> str:
+    """The class of a rule, with its protocol where others have a class of the same name."""
+    name = rule.base.__name__
+    alike = [each for each in BASES if each.__name__ == name]
+    return name if len(alike) == 1 else f"{rule.protocol}.{name}"
+
+
 def rules() -> Iterator[Rule]:
     """All that may be replaced, in the order of the reference."""
-    for base, replaceable in OF_PROTOCOLS.items():
+    for base, replaceable in BASES.items():
         operators = _operators(replaceable.protocol)
         for name in replaceable.names:
             module, operator = operators.get(name, ("", ""))
@@ -53,7 +62,7 @@ def rules() -> Iterator[Rule]:
 
 def prose(protocol: str) -> Iterator[tuple[str, str]]:
     """Of each rule and handler of a protocol, its name and the first line of its prose."""
-    for base, replaceable in OF_PROTOCOLS.items():
+    for base, replaceable in BASES.items():
         if replaceable.protocol == protocol:
             yield from ((name, _said(base, name)) for name in replaceable.names)
 
@@ -63,15 +72,17 @@ def _said(base: type, name: str) -> str:
 
 
 def _operators(name: str) -> dict[str, tuple[str, str]]:
-    """By the name that the reference has for it, each operator's module and name."""
-    protocol = next(each for each in PROTOCOLS if each.name == name)
+    """By the name that the reference has for it, each operator's module and name. Which of several
+    modules is meant by a name that they share, nothing tells.
+    """
+    kinds = [kind.module for each in PROTOCOLS if each.name == name for kind in each.kinds]
     manifest = manifest_of(name)
-    modules = read_modules([kind.module for kind in protocol.kinds], manifest.libraries)
-    return {
-        snake(operator.removeprefix("Step_")): (module, operator)
-        for module, source in modules.items()
-        for operator in source.definitions
-    }
+    modules = read_modules(kinds or [OF_STORAGE], manifest.libraries)
+    found = dict[str, list[tuple[str, str]]]()
+    for module, source in modules.items():
+        for operator in source.definitions:
+            found.setdefault(snake(operator.removeprefix("Step_")), []).append((module, operator))
+    return {each: places[0] for each, places in found.items() if len(places) == 1}
 
 
 def begin(name: str, wanted: Sequence[str], folder: Path) -> list[Path]:
@@ -100,10 +111,10 @@ def begin(name: str, wanted: Sequence[str], folder: Path) -> list[Path]:
 
 
 def _candidates(wanted: str, every: Sequence[Rule]) -> list[Rule]:
-    """The rules of this name; `Class.rule` is of that class."""
+    """The rules of this name; `Class.rule` and `protocol.Class.rule` are of that class."""
     *of, name = wanted.rsplit(".", 1)
     found = [each for each in every if name in (each.name, each.operator)]
-    found = [each for each in found if not of or each.base.__name__ == of[0]]
+    found = [each for each in found if not of or of[0] in (each.base.__name__, class_name(each))]
     if not found:
         near = get_close_matches(name, [w for each in every for w in (each.name, each.operator)], 1)
         hint = f"did you mean {near[0]}?" if near else "--list-rules has all"
@@ -118,7 +129,7 @@ def _of_one_class(candidates: Sequence[Sequence[Rule]]) -> list[Rule]:
     common = set.intersection(*[{each.base for each in of} for of in candidates])
     if len(common) == 1:
         return [next(each for each in of if each.base in common) for of in candidates]
-    told = ", ".join(f"{each.base.__name__}.{each.name}" for of in candidates for each in of)
+    told = ", ".join(f"{class_name(each)}.{each.name}" for of in candidates for each in of)
     raise BadInput(f"a change replaces rules of one class; say of which: {told}")
 
 

@@ -1,8 +1,10 @@
 """A substitution of one's own on the side of the specs: an overlay from a file, like a bug's.
 
 The module extends the one whose operators it replaces, and defines each replacement under a prefix
-of its own and the operator's name (docs/bugs.md): `Mine_LogOk(row, m) == ...` for `LogOk`. The
-kit's models of that protocol are then checked with it in the operator's place.
+of its own and the operator's name (docs/try.md): `Mine_LogOk(row, m) == ...` for `LogOk`. The
+kit's models of that protocol are then checked with it in the operator's place: by their cfg where
+they extend the module. Models of protocols that instantiate it (voters have the quorum's rules
+under each set) get a copy of the module with the replacement in its text.
 
 Law of this file: nothing is written to the kit. What TLC would ignore or evaluate for ever is
 refused before it runs; a model that replaces the operator itself is left out and named.
@@ -11,7 +13,7 @@ refused before it runs; a model that replaces the operator itself is left out an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +25,13 @@ from kraftcheck.osutil.files import read_text
 from tla_utils import Manifest, Model, StepFrame, ToolError
 from tla_utils.config import read_config
 from tla_utils.definitions import definition, definitions, renamed
-from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
+from tla_utils.overrides import (
+    ModuleSource,
+    check_overrides,
+    find_module,
+    read_module,
+    read_modules,
+)
 
 _PREFIXED = re.compile(r"([A-Za-z][A-Za-z0-9]*)_(\w+)")
 _JOINING = Lock()
@@ -120,6 +128,37 @@ def _words(text: str) -> str:
     return "".join(_COMMENT.sub(" ", text).split())
 
 
+# -- Copies of modules
+
+
+def copied(own: OwnOverlay, folders: Sequence[Path], place: Path) -> Path:
+    """A folder with copies of the modules whose operators are replaced, the replacements in them.
+
+    A replacement stands where the original stood, so it can use what is defined before that.
+    """
+    text = text_of(own.path)
+    mine = {new: old for old, (_, new) in own.replaced.items()}
+    helpers = [each.text for each in definitions(text) if each.name not in mine]
+    standard = [m for m in read_module(text).extends if find_module(m, folders) is None]
+    target = place / "modules"
+    for module in dict.fromkeys(owner for owner, _ in own.replaced.values()):
+        where = find_module(module, folders)
+        assert where is not None, f"{module} has operators that are replaced"
+        copy = read_text(where)
+        originals = [definition(copy, old) for old, by in own.replaced.items() if by[0] == module]
+        for at in sorted(originals, key=lambda each: each.start, reverse=True):
+            new = own.replaced[at.name][1]
+            lines = [*(helpers if at == min(originals, key=lambda e: e.start) else ())]
+            lines.append(renamed(definition(text, new), new, at.name))
+            copy = copy[: at.start] + "\n\n".join(lines) + copy[at.end :]
+        for each in standard:
+            copy = re.sub(r"^EXTENDS ", f"EXTENDS {each}, ", copy, count=1, flags=re.MULTILINE)
+        with _JOINING:
+            target.mkdir(exist_ok=True)
+            artifacts.write_whole(target / f"{module}.tla", copy)
+    return target
+
+
 # -- The steps of runs
 
 
@@ -132,6 +171,9 @@ def under(own: OwnOverlay, place: Path, frame: StepFrame) -> StepFrame:
     mine = {old: by for old, by in own.replaced.items() if by[0] in known}
     if not mine:
         return frame
+    if not {owner for owner, _ in mine.values()} <= _extended(frame.module, known):
+        folder = copied(own, frame.libraries, place)
+        return replace(frame, libraries=[folder, *frame.libraries])
     joined = f"With{frame.module}"
     text = f"---- MODULE {joined} ----\nEXTENDS {frame.module}, {own.module}\n====\n"
     with _JOINING:
@@ -149,14 +191,14 @@ def under(own: OwnOverlay, place: Path, frame: StepFrame) -> StepFrame:
 
 
 def models_for(own: OwnOverlay, manifest: Manifest, tiers: list[str]) -> list[Model]:
-    """The correct models of these tiers that know every replaced operator.
+    """The correct models of these tiers that have every replaced operator.
 
     Raises BadInput: there is none. ToolError: there is no such tier.
     """
     found = [
         model
         for model in manifest.select(tiers=tiers)
-        if model.expect == "holds" and not model.overlays and _knows(own, manifest, model)
+        if model.expect == "holds" and not model.overlays and has(own, manifest, model)
     ]
     if not found:
         raise BadInput(f"no model of tier {', '.join(tiers)} uses {', '.join(own.replaced)}")
@@ -171,20 +213,32 @@ def unsuitable(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
     return f"the kit checks it with {taken}" if taken else ""
 
 
-def _knows(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
-    """Whether the model extends the modules whose operators are replaced. What it instantiates has
-    constants of its own there, which an overlay that extends it would lack."""
+def has(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
+    """Whether the model has all operators that are replaced, as its own or instantiated."""
     known = read_modules([model.module], manifest.libraries)
-    extended, waiting = set(), [model.module]
+    return all(
+        owner in known and old in known[owner].definitions
+        for old, (owner, _) in own.replaced.items()
+    )
+
+
+def is_instantiated(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
+    """Whether the model instantiates a module whose operators are replaced. It has constants of its
+    own there, which an overlay that extends the module would lack (`copied`).
+    """
+    known = read_modules([model.module], manifest.libraries)
+    return not {owner for owner, _ in own.replaced.values()} <= _extended(model.module, known)
+
+
+def _extended(root: str, known: Mapping[str, ModuleSource]) -> set[str]:
+    """The module and all that it extends."""
+    extended, waiting = set[str](), [root]
     while waiting:
         name = waiting.pop()
         if name in known and name not in extended:
             extended.add(name)
             waiting += known[name].extends
-    return all(
-        owner in extended and old in known[owner].definitions
-        for old, (owner, _) in own.replaced.items()
-    )
+    return extended
 
 
 def cfg_with(own: OwnOverlay, manifest: Manifest, model: Model) -> str:

@@ -1,7 +1,7 @@
 """A substitution of one's own on the side of the reference, from a file, written like a bug.
 
-The file defines one class that extends QuorumRules, PartitionRules or BrokerHandlers and overrides
-some of its methods, and nothing else (docs/bugs.md). It is refused when it changes nothing,
+The file defines one class that extends a class of rules or handlers of the reference, and overrides
+some of its methods, and nothing else (docs/try.md). It is refused when it changes nothing,
 replaces what does not exist, or calls what it replaces.
 
 Law of this file: what is refused is refused before anything runs, in one line that says why. The
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.bugs import catalog
-from kraftcheck.reference.bugs.bug import OF_PROTOCOLS, Bug
+from kraftcheck.reference.bugs.bug import BASES, Bug
 from kraftcheck.reference.runner.run import forget
 
 
@@ -43,13 +43,13 @@ class OwnRules(NamedTuple):
 
     @property
     def scenario(self) -> str:
-        return OF_PROTOCOLS[self.base].protocol
+        return BASES[self.base].protocol
 
 
 def read_rules(path: Path) -> OwnRules:
     """Load and judge a file. Raises BadInput, with the reason in one line."""
     text = _text(path)
-    identity = f"OWN-{hashlib.sha256(text.encode()).hexdigest()[:12].upper()}"
+    identity = f"{catalog.OWN}{hashlib.sha256(text.encode()).hexdigest()[:12].upper()}"
     module = _imported(path, f"kraftcheck_own_{identity[4:].lower()}")
     base, replacement = _only_class(path, module)
     own = {name: each for name, each in vars(replacement).items() if inspect.isfunction(each)}
@@ -88,21 +88,23 @@ def _imported(path: Path, name: str) -> ModuleType:
 
 def _only_class(path: Path, module: ModuleType) -> tuple[type, Any]:
     found = [
-        (next(base for base in each.__mro__ if base in OF_PROTOCOLS), each)
+        (next(base for base in each.__mro__ if base in BASES), each)
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__
-        if any(issubclass(each, base) for base in OF_PROTOCOLS)
+        if any(issubclass(each, base) for base in BASES)
     ]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(base.__name__ for base in OF_PROTOCOLS)
     many = ", ".join(each.__name__ for _, each in found) or "none"
-    raise BadInput(f"{path}: one class that extends one of {names} is needed; there is {many}")
+    raise BadInput(
+        f"{path}: one class that extends rules or handlers is needed, of those that "
+        f"`kraftcheck try --list-rules` lists; there is {many}"
+    )
 
 
 def _refuse_strangers(path: Path, base: type, replacement: type) -> None:
     """Names that replace nothing, or with other parameters than what they replace."""
-    known = OF_PROTOCOLS[base].names
+    known = BASES[base].names
     for name, member in vars(replacement).items():
         if name.startswith("__"):
             continue
@@ -144,7 +146,7 @@ def _refuse_recursion(path: Path, base: type, replacement: type, name: str) -> N
             if called == name:
                 told = " -> ".join([*way, name])
                 raise BadInput(f"{path}: {told} calls what it replaces; write super().{name}(...)")
-            if called in OF_PROTOCOLS[base].names and called not in seen:
+            if called in BASES[base].names and called not in seen:
                 seen.add(called)
                 waiting.append((*way, called))
 
@@ -184,6 +186,17 @@ def known(own: OwnRules) -> Iterator[Bug]:
             yield entry
     finally:
         forget()
+
+
+@contextmanager
+def within(rules: Path | None) -> Iterator[OwnRules | None]:
+    """As `known`, of a file; without one, nothing is known. Raises BadInput: it is refused."""
+    if rules is None:
+        yield None
+        return
+    own = read_rules(rules.absolute())
+    with known(own):
+        yield own
 
 
 def _entry(own: OwnRules) -> Bug:

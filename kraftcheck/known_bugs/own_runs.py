@@ -11,12 +11,13 @@ same schedule, is not the change's, and is told apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -31,11 +32,13 @@ from kraftcheck.known_bugs.own_rules import OwnRules, known
 from kraftcheck.known_bugs.runs import consult_runs, differs, record, record_numbers
 from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt
 from kraftcheck.picture import picture, write_page
+from kraftcheck.reference.bugs.bug import BASES
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
-from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.protocols import PROTOCOLS, asks, parts_of
 from kraftcheck.reference.runner.narrate import narrate, render_input
 from kraftcheck.reference.runner.run import Run
+from kraftcheck.reference.runner.scenarios import FAMILIES
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.replay import annotated, conclusion, rejected_steps
 from kraftcheck.screen import Screen
@@ -75,11 +78,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
     """A campaign, and so many stored schedules, with the rules in them.
 
-    asked, differed: how often each replaced rule was asked in distinct steps, and answered
+    runs, schedules: how many were judged for violations; steps may be unjudged, as `undecided`
+    says. asked, differed: how often each replaced rule was asked in distinct steps, and answered
     otherwise than the correct one. shared: what the correct protocol shows as well, and so is not
     the change's. ended: whether all of them were judged within the time. never: why all of this
     says nothing of the change; empty if it was met. measures: of a change that was met and broke
-    nothing.
+    nothing. judges_steps: whether a specification judges all steps.
     """
 
     scenario: str
@@ -95,12 +99,40 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
     ended: bool = True
     never: str = ""
     measures: list[Measure] = []
+    judges_steps: bool = True
+
+    @property
+    def differs(self) -> bool:
+        """Whether it takes other steps than the correct protocol; where no specification judges
+        them, whether rules answered otherwise."""
+        return bool(self.forbidden) or (not self.judges_steps and any(self.differed.values()))
+
+
+class Wanted(NamedTuple):
+    """What is to be tried of a change.
+
+    runs, seed: of the campaign. scenario: whose runs; empty: those of the replaced class's own
+    protocol. options: that all runs have. fail_fast: nothing is judged after the first violation.
+    """
+
+    runs: int
+    seed: int
+    scenario: str = ""
+    options: Mapping[str, Any] = {}
+    fail_fast: bool = False
+
+
+def scenarios_of(own: OwnRules) -> list[str]:
+    """The scenario of the replaced class's protocol, and those of protocols that ask the class."""
+    if beside := BASES[own.base].beside:
+        return [own.scenario, *beside]
+    others = [p.name for p in PROTOCOLS if asks(p, own.scenario) and p.name in FAMILIES]
+    return [own.scenario, *(each for each in others if each != own.scenario)]
 
 
 def try_runs(
     own: OwnRules,
-    runs: int,
-    seed: int,
+    wanted: Wanted,
     out: Path,
     overlay: OwnOverlay | None = None,
     screen: Screen = QUIET,
@@ -108,14 +140,27 @@ def try_runs(
 ) -> OfRuns:
     """A campaign and the stored schedules with the rules in them, judged by every detector.
 
-    overlay: what is said to be the same change on the side of the specs. screen: tells how far it
-    is. timeout_s: what is not judged by then is not. Raises BadInput: the rules fail, or answer
-    what the simulator cannot use, or take a step that the overlay forbids.
+    Args:
+        own: the rules.
+        wanted: which runs.
+        out: the folder for them.
+        overlay: what is said to be the same change on the side of the specs.
+        screen: shows progress, and violations as they are found.
+        timeout_s: what is not judged by then is not.
+
+    Raises:
+        BadInput: the rules fail, or answer what the simulator cannot use, or take a step that the
+            overlay forbids.
     """
     with known(own) as entry:
-        hunt = Hunt(scenario=own.scenario, bug=entry.id, seed=seed)
+        hunt = Hunt(
+            scenario=wanted.scenario or own.scenario,
+            bug=entry.id,
+            seed=wanted.seed,
+            options=dict(wanted.options),
+        )
         try:
-            return _tried(own, hunt, runs, out, overlay, screen, timeout_s)
+            return _tried(own, hunt, wanted, out, overlay, screen, timeout_s)
         except (ToolError, BadInput, OSError):
             raise
         except Exception as error:
@@ -134,15 +179,16 @@ def _blamed(own: OwnRules, error: Exception) -> str:
 def _tried(
     own: OwnRules,
     hunt: Hunt,
-    runs: int,
+    wanted: Wanted,
     out: Path,
     overlay: OwnOverlay | None,
     screen: Screen,
     timeout_s: float,
 ) -> OfRuns:
-    scripts = dict(schedules.every(hunt.scenario))
-    found, consulted, never = _Found(), Consulted(), ""
-    measures, played, judged = list[Measure](), False, False
+    scripts = {} if hunt.options else dict(schedules.every(hunt.scenario))
+    runs, played = wanted.runs, False
+    found, consulted, never = _Found(screen, wanted.fail_fast), Consulted(), ""
+    measures = list[Measure]()
     try:
         with exits.within(timeout_s), screen.progress("runs and schedules", 3) as meter:
             other = {
@@ -155,30 +201,31 @@ def _tried(
                 say = partial(meter.update, 0)
                 _schedules(other, hunt.bug, out).judge(found, overlay, say)
             played = True
-            _campaign(hunt, runs, out).judge(found, overlay, partial(meter.update, 1))
-            judged = True
-            meter.update(2, "what asked the rules")
-            consulted, met = _consulted(hunt, runs, scripts)
-            met = met or bool(other)
+            if not found.enough:
+                _campaign(hunt, runs, out).judge(found, overlay, partial(meter.update, 1))
+            if not found.enough:
+                meter.update(2, "what asked the rules")
+                consulted, met = _consulted(hunt, runs, scripts)
+                met = met or bool(other)
+                of = f"{runs:,} runs and {len(scripts)}"
+                never = "" if met else _never(own, hunt, consulted, of)
+                if met and all(each.oracle == STEPS for each in found.own):
+                    measures = measured(hunt, runs)
             meter.update(3)
-            of = f"{runs:,} runs and {len(scripts)}"
-            never = "" if met else _never(own, hunt, consulted, of)
-            if met and all(each.oracle == STEPS for each in found.own):
-                measures = measured(hunt, runs)
         ended = True
     except exits.TimeOver:
         ended = False
         of = "the campaign" if played else "the stored schedules"
         found.undecided.append(
-            f"runs: stopped after the time limit of {timeout_s:.0f} s, within {of}; "
-            "fewer runs (--runs) take less"
+            f"runs of {hunt.scenario}: stopped after the time limit of {timeout_s:.0f} s, within "
+            f"{of}; fewer runs (--runs) take less"
         )
     # Told is first what anybody meets.
     own_found = sorted(found.own, key=lambda each: bool(each.schedule))
     return OfRuns(
         scenario=hunt.scenario,
         seed=hunt.seed,
-        runs=runs if judged else 0,
+        runs=found.runs,
         schedules=len(scripts) if played else 0,
         asked=dict(sorted(consulted.asked.items())),
         differed=dict(sorted(consulted.differed.items())),
@@ -207,7 +254,7 @@ def _never(own: OwnRules, hunt: Hunt, consulted: Consulted, of: str) -> str:
     if not times:
         asked = f"nobody asked {names} in {of} stored schedules"
     assert hunt.bug is not None
-    [protocol] = parts_of(own.scenario)
+    [protocol] = parts_of(hunt.scenario)
     tried = attempts.differing(protocol.rules[0].__name__, hunt.bug, hunt.seed)
     of_them = f"{len(tried.steps):,} of {tried.tried:,} inputs that no run gave"
     if not tried.steps:
@@ -232,13 +279,15 @@ class _Source(NamedTuple):
     """Runs with the change, and those of the correct protocol that are their control.
 
     recorded: the trace of a kind. control: the same, of the correct protocol and these runs alone.
-    run: one of them. schedules: their names by number, where they are schedules.
+    run: one of them. taken: how many there are. schedules: their names by number, where they are
+    schedules.
     """
 
     recorded: Callable[[str], Path]
     control: Callable[[str, Iterable[int]], Path]
     run: Callable[[str, int], Run]
     out: Path
+    taken: int
     schedules: Sequence[str] = ()
 
     def judge(
@@ -252,31 +301,37 @@ class _Source(NamedTuple):
 
         say("are taken")
         for kind in (WATCHED, UNWATCHED):
-            self.recorded(kind)
+            folder = self.recorded(kind)
+            say("invariants" if kind == WATCHED else "what clients saw")
+            self._violations(kind, folder, found)
+        found.runs += 0 if self.schedules else self.taken
+        if found.enough:
+            return
         if overlay is not None:
             say("against the overlay")
             self._hold_together(overlay)
-        say("invariants and clients")
-        shown, undecided = _shown({kind: self.recorded(kind) for kind in (WATCHED, UNWATCHED)})
+        say("steps")
+        forbidden, undecided = _forbidden(self.recorded(WATCHED), self._is_correct)
         found.undecided += undecided
-        red = {
-            kind: {run for each in shown if KIND_OF[each.oracle] == kind for run in each.said}
-            for kind in (WATCHED, UNWATCHED)
-        }
-        say("the correct protocol")
-        control, undecided = _shown({k: self.control(k, runs) for k, runs in red.items() if runs})
-        found.undecided += [f"the correct protocol: {each}" for each in undecided]
+        for each, is_correct in forbidden:
+            self._note(found.shared if is_correct else found.own, each)
+            found.tell()
+
+    def _violations(self, kind: str, folder: Path, found: _Found) -> None:
+        """What is broken in these runs, and not in those of the correct protocol."""
+        shown, undecided = _shown({kind: folder})
+        found.undecided += undecided
+        control = list[_Shown]()
+        if red := {run for each in shown for run in each.said}:
+            control, undecided = _shown({kind: self.control(kind, red)})
+            found.undecided += [f"the correct protocol: {each}" for each in undecided]
         for each in shown:
             too = {run for other in control if _alike(each, other) for run in other.said}
             self._note(found.own, each._replace(said=_without(each.said, too)))
             self._note(
                 found.shared, each._replace(said=_without(each.said, each.said.keys() - too))
             )
-        say("steps")
-        forbidden, undecided = _forbidden(self.recorded(WATCHED), self._is_correct)
-        found.undecided += undecided
-        for each, is_correct in forbidden:
-            self._note(found.shared if is_correct else found.own, each)
+            found.tell()
 
     def _is_correct(self, run: int, number: int) -> bool:
         """Whether the correct protocol takes this step, too."""
@@ -327,12 +382,30 @@ class _Source(NamedTuple):
 
 
 class _Found:
-    """All findings: those of the change, and those that it shares with the correct protocol."""
+    """All findings: those of the change, and those that it shares with the correct protocol.
 
-    def __init__(self) -> None:
+    runs: of the campaign, judged for violations.
+    """
+
+    def __init__(self, screen: Screen, fail_fast: bool) -> None:
         self.own: list[Finding] = []
         self.shared: list[Finding] = []
         self.undecided: list[str] = []
+        self.runs = 0
+        self._screen, self._fail_fast, self._told = screen, fail_fast, 0
+
+    @property
+    def enough(self) -> bool:
+        """Whether nobody wants to know of more."""
+        return self._fail_fast and any(each.oracle != STEPS for each in self.own)
+
+    def tell(self) -> None:
+        """Show the findings that were not shown yet, before all else is judged."""
+        for each in self.own[self._told :]:
+            where = each.schedule or f"run {each.run}"
+            label = "other step" if each.oracle == STEPS else "violated"
+            self._screen.note(f"{label}: {each.what} ({each.oracle}, first in {where})")
+        self._told = len(self.own)
 
 
 def _alike(one: _Shown, other: _Shown) -> bool:
@@ -348,18 +421,24 @@ def _without(said: dict[int, str], runs: Iterable[int]) -> dict[int, str]:
 
 def _campaign(hunt: Hunt, runs: int, out: Path) -> _Source:
     assert hunt.bug is not None
-    folder = artifacts.claim(out / hunt.bug / f"seed-{hunt.seed}-runs-{runs}")
+    given = "".join(f"-{name}-{value}" for name, value in sorted(hunt.options.items()))
+    place = f"{hunt.scenario}-seed-{hunt.seed}-runs-{runs}{re.sub('[^A-Za-z0-9.-]', '_', given)}"
+    folder = artifacts.claim(out / hunt.bug / place)
     twin = msgspec.structs.replace(hunt, bug=None)
 
     def control(kind: str, numbers: Iterable[int]) -> Path:
         return record_numbers(folder / "correct", twin, kind, numbers)
 
-    return _Source(lambda kind: record(folder, hunt, kind, runs, Pool(1)), control, hunt.run, out)
+    def own(kind: str) -> Path:
+        return record(folder, hunt, kind, runs, Pool(1))
+
+    return _Source(own, control, hunt.run, out, runs)
 
 
 def _schedules(scripts: Mapping[str, Script], bug: str | None, out: Path) -> _Source:
     assert bug is not None
-    folder = artifacts.claim(out / bug / "schedules")
+    machine = next(iter(scripts.values())).machine
+    folder = artifacts.claim(out / bug / f"schedules-{machine}")
     numbered = dict(enumerate(scripts.values()))
 
     @cache
@@ -373,7 +452,7 @@ def _schedules(scripts: Mapping[str, Script], bug: str | None, out: Path) -> _So
     def run(kind: str, number: int) -> Run:
         return schedules.run(numbered[number], kind, bug)
 
-    return _Source(own, control, run, out, [*scripts])
+    return _Source(own, control, run, out, len(scripts), [*scripts])
 
 
 # -- What the detectors say

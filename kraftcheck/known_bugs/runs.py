@@ -22,7 +22,7 @@ from kraftcheck.known_bugs.witnesses import WATCHED, Hunt
 from kraftcheck.reference.bugs.catalog import bug, handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.kit.protocol import Handlers
-from kraftcheck.reference.protocols import components_of, protocol_of
+from kraftcheck.reference.protocols import asks, components_of, protocol_of
 from kraftcheck.reference.runner.run import Run, simulate_part
 from kraftcheck.traces.jobs.backends import Backend, Pool
 from kraftcheck.traces.jobs.simulate import simulate
@@ -116,5 +116,5 @@ def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, int, Any, Any]]:
 
 
 def _of_part(id: str | None, constants: Any) -> str | None:
-    """The bug in a component of a cluster: it is in those of its own protocol."""
-    return id if id is not None and bug(id).protocol == protocol_of(constants).name else None
+    """The bug in a component of a cluster: it is in those that ask what it replaces."""
+    return id if id is not None and asks(protocol_of(constants), bug(id).protocol) else None

@@ -233,6 +233,9 @@ _SPENT = {
 
 def _stands(row: Any) -> str:
     """Its role in a word; of a broker that does not run, or begins or ends to, that."""
+    row = _with_role(row)
+    if row is None:
+        return ""
     status = name_of(row["status"]) if "status" in row else "Running"
     role = name_of(row["role"])
     return status if status != "Running" else "without a role" if role == "None" else role
@@ -309,7 +312,20 @@ def name_of(node: object) -> str:
 
 def _beginning(state: State) -> Iterator[str]:
     for node, row in pairs(state.values.get("rows")):
-        yield f"{name_of(node)}: {row['role']}, its log is {short(row['log'])}"
+        own = _with_role(row)
+        said = short(row) if own is None else f"{own['role']}, its log is {short(own['log'])}"
+        yield f"{name_of(node)}: {said}"
+
+
+def _with_role(row: Any) -> Any:
+    """The part of a row that says which role the node has: of voters it is the quorum's row. None:
+    there is no such part.
+    """
+    if not isinstance(row, Record):
+        return None
+    if "role" in row:
+        return row
+    return next((_with_role(row[part]) for part in ("quorum", "voter") if part in row), None)
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:

@@ -27,9 +27,17 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import drawn, stories
-from kraftcheck.known_bugs.own_overlay import OwnOverlay, cfg_with, unsuitable
+from kraftcheck.known_bugs.own_bounds import OWN_BOUNDS
+from kraftcheck.known_bugs.own_overlay import (
+    OwnOverlay,
+    cfg_with,
+    copied,
+    is_instantiated,
+    unsuitable,
+)
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known
+from kraftcheck.osutil.files import read_text
 from kraftcheck.picture import write_page
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
 from tla_utils.models import told_as
@@ -46,6 +54,7 @@ CODES = {
 VIOLATED, HOLDS, LEFT_OUT = "violated", "holds", "left out"
 NEVER_THERE = "the change was never there"
 NOT_BEGUN = "not begun within the time limit"
+ALLOWED = "the correct spec allows every step, but the runs went otherwise"
 LONGER = "give it longer with --minutes, or say with --model which are enough"
 LEAST_S = 1.0
 """In less time than a JVM takes to start no model is begun."""
@@ -76,8 +85,9 @@ class OfModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """All that came of it. reasons: why it is broken or unknown. known: the known bugs of the rules
-    that are replaced.
+    """All that came of it. reasons: why it is broken or unknown. runs: of the replaced class's own
+    protocol; others: of protocols that ask the class, too. known: the known bugs of the rules that
+    are replaced.
     """
 
     verdict: str
@@ -85,6 +95,11 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     models: list[OfModel]
     runs: OfRuns | None
     known: Known
+    others: list[OfRuns] = []
+
+    @builtins.property
+    def campaigns(self) -> list[OfRuns]:
+        return [*([] if self.runs is None else [self.runs]), *self.others]
 
 
 # -- Models
@@ -98,10 +113,12 @@ def try_models(
     out: Path,
     timeout_s: float,
     told: Callable[[OfModel], None],
+    fail_fast: bool = False,
 ) -> list[OfModel]:
     """Check each model with the overlay in it; `told` hears of each as it comes.
 
     timeout_s: for all of them. A model has half of what is left for as long as others wait.
+    fail_fast: check none after the first that is violated.
     """
     found, end = [], monotonic() + timeout_s
     for at, model in enumerate(models):
@@ -116,6 +133,8 @@ def try_models(
             said = _try_model(own, manifest, model, options, out, share)
         found.append(said)
         told(said)
+        if fail_fast and said.verdict == VIOLATED:
+            break
     return found
 
 
@@ -128,11 +147,17 @@ def _try_model(
     timeout_s: float,
 ) -> OfModel:
     cfg = out / f"{model.name}.cfg"
-    artifacts.write_whole(cfg, cfg_with(own, manifest, model))
+    copy = is_instantiated(own, manifest, model)
+    if copy:
+        artifacts.write_whole(cfg, read_text(manifest.root / model.config))
+        libraries = [copied(own, manifest.libraries, out), *manifest.libraries]
+    else:
+        artifacts.write_whole(cfg, cfg_with(own, manifest, model))
+        libraries = [*manifest.libraries, own.path.parent]
     job = TlcJob(
-        module=stories.root_module("Tried", [model.module, own.module], ""),
+        module=stories.root_module("Tried", [model.module, *([] if copy else [own.module])], ""),
         cfg=cfg,
-        libraries=[*manifest.libraries, own.path.parent],
+        libraries=libraries,
         heap_mb=model.heap_mb,
         timeout_s=timeout_s,
         deadlock=model.deadlock,
@@ -141,9 +166,19 @@ def _try_model(
         told=told_as(model.name, options),
     )
     result = run_tlc(job)
+    if result.kind == "error" and copy:
+        # It may use what the module defines further below, or have other constants there.
+        reason = f"it instantiates {', '.join({of for of, _ in own.replaced.values()})}, and TLC "
+        reason += f"cannot use the change there: {result.reason}"
+        return OfModel(model=model.name, verdict=LEFT_OUT, reason=reason)
     if result.kind == "error":
         raise BadInput(f"{own.path}: TLC cannot use it in model {model.name}: {result.reason}")
-    with_own = replace(model, overlays=(own.module,), config=str(cfg.absolute()))
+    correct = model.distinct
+    if model.tier == OWN_BOUNDS and result.verdict == HOLDS:
+        job = replace(job, module=stories.root_module("Correct", [model.module], ""))
+        job = replace(job, cfg=manifest.root / model.config, libraries=manifest.libraries)
+        correct = run_tlc(job).distinct
+    with_own = replace(model, overlays=() if copy else (own.module,), config=str(cfg.absolute()))
     ways, lines = _story(own, manifest, with_own, result, options)
     if len(result.counterexample) > 1:
         page = out / drawn_in(model.name)
@@ -154,7 +189,7 @@ def _try_model(
         property=result.property or ("deadlock" if result.kind == "deadlock" else None),
         length=len(result.counterexample) or None,
         distinct=result.distinct,
-        correct=model.distinct,
+        correct=correct,
         seconds=round(result.seconds, 1),
         reason=result.reason,
         told=lines,
@@ -185,9 +220,15 @@ def _story(
 
 
 def concluded(
-    models: list[OfModel], runs: OfRuns | None, known: Known, *, chosen: bool = False
+    models: list[OfModel],
+    runs: OfRuns | None,
+    known: Known,
+    others: Sequence[OfRuns] = (),
+    *,
+    chosen: bool = False,
 ) -> Tried:
     """The verdict on all of it. chosen: somebody said how far it is to look."""
+    campaigns = [*([] if runs is None else [runs]), *others]
     broken = [f"{each.property} (model {each.model})" for each in models if _breaks(each)]
     late = [each for each in models if each.verdict == UNKNOWN and "time limit" in each.reason]
     undecided = [
@@ -195,20 +236,22 @@ def concluded(
     ]
     if late:
         undecided.append(f"not searched to the end in time: {', '.join(m.model for m in late)}")
-    ended = [each for each in models if each.verdict != UNKNOWN]
+    ended = [each for each in models if each.verdict not in (UNKNOWN, LEFT_OUT)]
+    if models and all(each.verdict == LEFT_OUT for each in models):
+        undecided.append(f"models: all are left out: {models[0].reason}")
     if ended and not any(each.differs for each in ended):
         which = "they" if len(ended) == len(models) else "those that ended"
         undecided.append(f"models: {NEVER_THERE}: {which} have the states of the correct protocol")
-    if runs is not None:
-        broken += [f"{each.what} ({each.oracle})" for each in runs.broken]
-        undecided += runs.undecided
-        if runs.never:
-            undecided.append(f"runs: {NEVER_THERE}: {runs.never}")
-    other = any(each.differs for each in models) or (runs is not None and bool(runs.forbidden))
+    for of in campaigns:
+        broken += [f"{each.what} ({each.oracle}{_of(of, runs)})" for each in of.broken]
+        undecided += of.undecided
+    if campaigns and all(of.never for of in campaigns):
+        undecided.append(f"runs: {NEVER_THERE}: {campaigns[0].never}")
+    other = any(each.differs for each in models) or any(of.differs for of in campaigns)
     if other and not chosen:
         undecided += _worthless(known)
     verdict, reasons = NO_DIFFERENCE, []
-    if late or (runs is not None and not runs.ended):
+    if late or not all(of.ended for of in campaigns):
         undecided.append(LONGER)
     if broken:
         verdict, reasons = BROKEN, broken
@@ -216,7 +259,21 @@ def concluded(
         verdict, reasons = UNKNOWN, undecided
     elif other:
         verdict = OTHER_STEPS
-    return Tried(verdict=verdict, reasons=reasons, models=models, runs=runs, known=known)
+    elif any(of.measures for of in campaigns):
+        reasons = [ALLOWED]
+    return Tried(
+        verdict=verdict,
+        reasons=reasons,
+        models=models,
+        runs=runs,
+        known=known,
+        others=[*others],
+    )
+
+
+def _of(found: OfRuns, own: OfRuns | None) -> str:
+    """Whose runs they are, where they are not those of the replaced class's own protocol."""
+    return "" if found is own else f" of {found.scenario}"
 
 
 def _worthless(known: Known) -> Iterator[str]:

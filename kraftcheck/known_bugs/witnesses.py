@@ -68,6 +68,9 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z176": {"recovers": True, "offsets": [12], "give_up": 200},
     "Z177": {"version": 1, "recovers": True, "give_up": 200, "retry": 200},
     "Z200": {"version": 2, "list_timed_out": 200},
+    "Z247": {"version": 2, "late": 200, "doubled": 200, "send_more": 500},
+    "Z248": {"version": 1, "late": 200, "doubled": 200, "send_more": 500},
+    "Z249": {"version": 1, "max_epoch": 1, "transaction_timeout": 200, "append_timeout": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {
         **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
@@ -83,6 +86,12 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z219": {"growing": [2]},
     "Z220": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
     "Z221": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
+    "Z241": {"alter_offset": 500},
+    "Z242": {"others_send": 500},
+    "Z243": {"ask_txn_offsets": 1000, "fence_consumer": 500, "members": [1], "partitions": [1]},
+    "Z244": {"delete_group": 200},
+    "Z245": {"growing": [1, 2, 3], "partitions": [1, 2, 3], "renew_topic": 30},
+    "Z246": {"growing": [1], "renew_topic": 50},
     "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
     "Z47": {"leader_notes": True},
     "Z128": {
@@ -96,6 +105,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z193": {"brokers": [1, 2, 3, 4], "second_rack": [3, 4], "place_partition": 50},
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
     "Z136": {"topic_deleted": 300, "host_crash": 300},
+    "Z301": {"sole": True, "directories": [1, 2], "host_crash": 300},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
 LATER: Mapping[str, dict[str, Any]] = {

@@ -148,7 +148,7 @@ class Cluster:
         """
         if (directory / STATE).exists():
             raise ClusterError(f"{directory / STATE}: there is a cluster; take it down first")
-        hosts = Islands([*(name for name, _ in LAYOUTS[layout]), *guests])
+        hosts = Islands(directory, [*(name for name, _ in LAYOUTS[layout]), *guests])
         nodes = [
             Node(name, at, roles, hosts.address(name) if islands else "127.0.0.1")
             for at, (name, roles) in enumerate(LAYOUTS[layout], 1)
@@ -163,9 +163,10 @@ class Cluster:
         cluster._class_path()
         cluster._refuse_taken_ports()
         try:
-            if islands:
-                hosts.make()
+            # First: by it others know that the islands are a cluster's.
             cluster._save(state)
+            if islands:
+                hosts.make(lasts)
             for node in nodes:
                 cluster._format(node)
             for node in nodes:
@@ -379,7 +380,8 @@ class Cluster:
     def _hosts(self) -> Islands:
         if not self._state.islands:
             raise ClusterError("links can be cut between islands only: start with islands")
-        return Islands([*(node.name for node in self._state.nodes), *self._state.guests])
+        names = [*(node.name for node in self._state.nodes), *self._state.guests]
+        return Islands(self.directory, names)
 
     def _path(self, name: str, suffix: str) -> Path:
         return self.directory / f"{name}.{suffix}"

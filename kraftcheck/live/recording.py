@@ -121,7 +121,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     client: str
     kafka: str | None
     """The broker's version, where the cluster is ours."""
-    complete: bool
+    complete: bool | None
+    """Whether the final read reached every end; None: it did not, or nobody knows."""
     lines: int
     """Of the history; `kept`: of the other files of lines. They tell one that was cut."""
     seconds: float
@@ -187,7 +188,7 @@ def record(
                 at_rest = cluster is None or _settled(cluster, plan)
             faults = nemesis.faults if nemesis else []
             told("reading everything once more")
-            complete = read_all(setting, {}) and at_rest
+            complete = (read_all(setting, {}) and at_rest) or None
             lines = journal.lines
         # Logs on disks hold what was there before as well.
         own = there is None or not there.records
@@ -263,7 +264,7 @@ def _begun(
         bootstrap=bootstrap,
         client=library.version,
         kafka=cluster.state.version if cluster else None,
-        complete=False,
+        complete=None,
         lines=0,
         seconds=0.0,
         configuration=_configuration(plan, []),

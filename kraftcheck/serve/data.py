@@ -26,7 +26,7 @@ from kraftcheck.serve.core import Closed, Core
 from kraftcheck.serve.logs import Appends
 from kraftcheck.serve.partition import FETCH_MAX, ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
-from kraftcheck.serve.requests import Request, Serve, Waiting, by_topic, named
+from kraftcheck.serve.requests import ACKS, Request, Serve, Waiting, by_topic, named
 from kraftcheck.serve.sessions import Sessions, Wanted
 from kraftcheck.serve.world import INTERNAL
 
@@ -34,6 +34,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 HIGH_WATERMARK: Final = -1
 """Where records are to be deleted up to: what is committed."""
 ALL: Final = -1
+
 COMMITTED: Final = 1
 TV2_PRODUCE: Final = 12
 """The version of Produce from which on a client speaks version 2 of transactions."""
@@ -98,7 +99,7 @@ class Data:
                 slot: Message = {"index": asked["index"], "base_offset": UNDEFINED}
                 slots.append(slot)
                 partition, error = self.find(of, asked["index"], request.broker, by_id)
-                if acks not in (ALL, 0, 1):
+                if acks not in ACKS:
                     error = "INVALID_REQUIRED_ACKS"
                 if partition is None or error != "NONE":
                     produce.settle(slot, partition, error)
@@ -387,7 +388,7 @@ class Delete:
                 number = self._data.core.number(lambda response: told.append(response.error))
                 world.delete_before(partition, broker, number, offset)
                 self._data.core.forget(number)
-                error = told[0] if told else "NOT_LEADER_OR_FOLLOWER"
+                error = told[0] if told else "NONE"  # It waits, as this does.
         slot["error_code"] = ERRORS[error]
         if partition is not None and error == "NONE":
             self._open.append((slot, partition, offset))

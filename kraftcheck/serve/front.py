@@ -383,7 +383,7 @@ class Front:
         try:
             said = json.loads(line)
             do = said["do"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return {"error": "no command: a JSON object with `do` is one"}
         if do == "describe":
             return {"error": "", **self._taped.core.described()}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
+
+ACKS: Final = (-1, 0, 1)
+"""What a producer may ask for: all in-sync replicas, no answer, the leader."""
 
 
 class Request(msgspec.Struct, eq=False):

@@ -37,7 +37,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch as Stored
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
-from kraftcheck.serve.requests import Request
+from kraftcheck.serve.requests import ACKS, Request
 from kraftcheck.serve.wire_across import Across, Transaction
 from kraftcheck.serve.wire_members import Members
 from kraftcheck.serve.world import INTERNAL, World
@@ -173,7 +173,8 @@ class WireHistory:
                     log = self._log(world, topic, "name", asked["index"])
                     for batch in _batches(asked.get("records") or b"") if log else ():
                         assert log is not None, "it was asked a moment ago"
-                        log.acks.add(request.body["acks"])
+                        if request.body["acks"] in ACKS:  # of another nothing is appended
+                            log.acks.add(request.body["acks"])
                         appends.append((log, asked["index"], self._append(log, batch)))
         self._asked[request.connection] = self._now, appends
 

@@ -178,8 +178,29 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
     "--tier", "tiers", multiple=True, help="Models of this tier; may be repeated; default: small."
 )
 @click.option("--model", "names", multiple=True, help="A model by name; may be repeated.")
-@click.option("--runs", type=RUNS, default=200, show_default=True, help="Runs of the campaign.")
+@click.option(
+    "--bounds",
+    type=FOLDER,
+    help="A TOML file: stock models by name, each with constants that have other values.",
+)
+@click.option(
+    "--runs", type=RUNS, default=200, show_default=True, help="Runs of each scenario's campaign."
+)
 @SEED
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    help="Runs of this one; again for more. Default: of all protocols that ask the class.",
+)
+@click.option(
+    "--option",
+    "fixed",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Fix an option that each run draws otherwise; again for more.",
+)
+@click.option("--fail-fast", is_flag=True, help="End with the first violation.")
 @click.option(
     "--minutes",
     type=Real(0, min_open=True),

@@ -58,6 +58,13 @@ PROMISED = (
     ),
     click.option("--elr/--no-elr", default=None, help="Eligible leader replicas (KIP-966)."),
     click.option("--min-insync-replicas", type=click.IntRange(1), help="Of the topic."),
+    click.option(
+        "--complete/--no-complete",
+        default=None,
+        help="Consumers read every partition to its end, so that an acknowledged record nobody read"
+        " is lost; or they stopped earlier, and only what they read is judged. Without either, such"
+        " a record makes the verdict unknown.",
+    ),
 )
 """Default to what is recorded beside the history, else to Kafka's own, with nothing gone wrong."""
 

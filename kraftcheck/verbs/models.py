@@ -11,7 +11,7 @@ from kraftcheck import exits
 from kraftcheck.osutil.commands import protocol_folders
 from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
-from kraftcheck.verbs.options import FOLDER, RUNS, Real, shown, tools
+from kraftcheck.verbs.options import FOLDER, RULES, RUNS, Real, shown, tools
 
 
 @click.group()
@@ -73,9 +73,7 @@ def spec_list(specs: Path, screen: Screen) -> int:
     "--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated; default: small."
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the reference is to have.")
-@click.option(
-    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in its place; see `try`."
-)
+@RULES
 @click.option(
     "--campaign", "folder", metavar="DIR", type=FOLDER, help="Say what these runs have seen."
 )
@@ -140,9 +138,7 @@ PROVED = (
     help="How many nodes.",
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
-@click.option(
-    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in its place; see `try`."
-)
+@RULES
 @click.option(
     "--timeout",
     type=Real(0.001),

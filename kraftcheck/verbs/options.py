@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
@@ -17,12 +18,25 @@ from kraftcheck.screen import COMMAND, Screen
 OWN_PROCESS = "own process"
 """The root context's object where this process was started for one command."""
 
-FOLDER = click.Path(path_type=Path)
-THERE = click.Path(path_type=Path, exists=True)
+
+class _Local(click.Path):
+    """A path of this machine. Of `s3a://...` a folder `s3a:` would be made."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if found := re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", str(value)):
+            said = f"{value}: only folders of this machine are read and written, not {found[1]}:"
+            self.fail(said, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Local(path_type=Path)
+THERE = _Local(path_type=Path, exists=True)
 """For verbs that would otherwise ask for more before they notice that nothing is there."""
 
 
-class _Page(click.Path):
+class _Page(_Local):
     """A file that can be written: whoever names another is told before anything is judged."""
 
     def convert(
@@ -54,6 +68,9 @@ RUNS = click.IntRange(1, 10**9)
 
 SEED = click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
 BUG = click.option("--bug", metavar="ID", help="A known bug to have; see `bugs list`.")
+RULES = click.option(
+    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in place of a bug's; see `try`."
+)
 JAR = click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
 JAVA = click.option("--java", help="The Java launcher; default: JAVA_HOME, or the one on PATH.")
 

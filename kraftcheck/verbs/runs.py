@@ -10,7 +10,19 @@ import click
 
 from kraftcheck import exits
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, placed, shown, tools
+from kraftcheck.verbs.options import (
+    BUG,
+    FOLDER,
+    JAR,
+    PAGE,
+    RULES,
+    RUNS,
+    SEED,
+    THERE,
+    placed,
+    shown,
+    tools,
+)
 
 
 @click.command()
@@ -23,6 +35,7 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, PAGE, RUNS, SEED, THERE, 
 @SEED
 @click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
 @BUG
+@RULES
 @click.option(
     "--option",
     metavar="NAME=VALUE",
@@ -39,6 +52,7 @@ def simulate(**options: Any) -> int:
     \b
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
     Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
+    Example: kraftcheck simulate --rules my_vote.py --runs 100 --out runs/my-vote
     """
     from kraftcheck import api
 
@@ -182,8 +196,16 @@ def drive(**options: Any) -> int:
 @click.option("--run", "number", type=int, help="Which run, by its number.")
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
 @click.option("--html", "page", type=PAGE, help="A file for a page that draws the run.")
+@RULES
 @shown
-def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen: Screen) -> int:
+def replay(
+    path: Path,
+    number: int | None,
+    skip: bool,
+    page: Path | None,
+    rules: Path | None,
+    screen: Screen,
+) -> int:
     """Tell a run step by step, one line for each, with a legend.
 
     PATH is the folder of a campaign, a schedule that `shrink` wrote, a schedule of moves
@@ -194,7 +216,15 @@ def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen
     Example: kraftcheck replay runs/Z01/run-7.schedule --html runs/Z01/run-7.html
     """
     from kraftcheck import schedules
+    from kraftcheck.known_bugs.own_rules import within
 
+    if rules is not None:
+        if number is None or not path.is_dir():
+            raise click.UsageError("--rules is of a campaign: name its folder, and --run")
+        from kraftcheck import replay as work
+
+        with within(rules):
+            return work.replay(path, number, screen, page)
     if moves := schedules.schedule_of(path):
         return schedules.replay(moves, screen, skip, page)
     if path.suffix == ".jsonl":

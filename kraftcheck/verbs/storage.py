@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import BUG, SEED, shown
+from kraftcheck.verbs.options import BUG, RULES, SEED, shown
 
 
 @click.group()
@@ -33,6 +34,7 @@ def storage() -> None:
 )
 @SEED
 @BUG
+@RULES
 @shown
 def crash(
     states: int,
@@ -40,6 +42,7 @@ def crash(
     as_kafka: bool,
     mode: Literal["ordered", "free"],
     bug: str | None,
+    rules: Path | None,
     screen: Screen,
 ) -> int:
     """Start from what crashes and failing disks leave, and judge what was recovered.
@@ -49,7 +52,7 @@ def crash(
     """
     from kraftcheck import storage as work
 
-    return work.crash(states, seed, as_kafka, mode, bug, screen)
+    return work.crash(states, seed, as_kafka, mode, bug, rules, screen)
 
 
 @storage.command()

@@ -20,8 +20,8 @@ from kraftcheck.reference.kit.cover import Result
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.refusals import attempts_of, sort_of
 from kraftcheck.traces.foreign.profiles import Profile
-from kraftcheck.witness.departures import ALLOWED, STOPS, reasons_of
-from kraftcheck.witness.speech import Outcome, Speech
+from kraftcheck.witness.departures import ALLOWED, BEYOND, STOPS, reasons_of
+from kraftcheck.witness.speech import Outcome, Speech, Unspoken
 
 NOT_THERE: Final = "Kafka cannot be brought to that row"
 HOST: Final = "the host refuses it: "
@@ -73,7 +73,7 @@ def ask(
         for node, row, input in some:
             found.attempts += 1
             brought, answer = next(said), next(said)
-            if not brought or speech.taken(brought).outcome.row != row:
+            if not _is_there(brought, row, speech):
                 found.reasons[NOT_THERE] += 1
                 continue
             reference = next(iter(matcher.composition.outcomes(node, row, input)), None)
@@ -85,8 +85,8 @@ def ask(
                 found.alike[sort_of(row, reference)] += 1
             elif why:
                 found.reasons[why] += 1
-                if why == STOPS:
-                    found.wrong.append(f"{type(input).__name__}: {STOPS}: {answer}")
+                if why in (STOPS, BEYOND):
+                    found.wrong.append(f"{type(input).__name__}: {why}: {answer}")
             else:
                 found.differing.append(answer)
         told(found.attempts)
@@ -100,13 +100,24 @@ def _lines(speech: Speech, node: int, row: Any, input: Any) -> tuple[str, str]:
     return f"{node} follow {there}", f"{node} {speech.text(input)}"
 
 
+def _is_there(brought: str, row: Any, speech: Speech) -> bool:
+    """Whether a node has come to where it was to be brought."""
+    try:
+        return bool(brought) and bool(speech.taken(brought).outcome.row == row)
+    except Unspoken:
+        return False
+
+
 def _differs(reference: Result | None, answer: str, speech: Speech, same: Same) -> str | None:
     """None: Kafka does what the reference does; a reason why it does not; "": TLC is to say it."""
     if not answer or answer.startswith(REFUSED):
         return None if reference is None else answer.replace(REFUSED, HOST, 1)
     if answer.split("\t")[-1].startswith(THROWN):
         return STOPS
-    kafka = speech.taken(answer).outcome
+    try:
+        kafka = speech.taken(answer).outcome
+    except Unspoken:
+        return BEYOND
     return None if reference is not None and same(reference, kafka) else ""
 
 

@@ -25,7 +25,7 @@ from kraftcheck.traces.cover.models import CoverModel, dump_graph
 from kraftcheck.traces.foreign.profiles import Profile
 from kraftcheck.witness import asking
 from kraftcheck.witness.asking import Asked
-from kraftcheck.witness.departures import STOPS, reasons_of
+from kraftcheck.witness.departures import BEYOND, STOPS, reasons_of
 from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_jar
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import Speech
@@ -57,7 +57,11 @@ def explain(
     """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
     told = {edge: where.why for edge, where in found.parted.items() if where.why}
     steps, step = matcher.moves.steps, matcher.moves.step
-    stops = [f"{steps[step[e]].action}: {why}" for e, why in told.items() if why.startswith(STOPS)]
+    stops = [
+        f"{steps[step[edge]].action}: {why}"
+        for edge, why in told.items()
+        if why.startswith((STOPS, BEYOND))
+    ]
     judged = {edge: where.text for edge, where in found.parted.items() if where.text}
     if judged:
         texts = list(dict.fromkeys(judged.values()))

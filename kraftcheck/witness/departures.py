@@ -25,6 +25,7 @@ from kraftcheck.witness.speech import header
 NO_USE: Final = "Kafka has no use for that input, or nobody has sent it"
 ALLOWED: Final = "the specs allow what Kafka does in the row that it is in"
 STOPS: Final = "Kafka throws what ends its process"
+BEYOND: Final = "Kafka comes to what the specs have no word for"
 WRONG: Final = "refused"
 """Why Kafka does something else than the reference; else an entry of a profile."""
 

@@ -36,7 +36,7 @@ from kraftcheck.witness import comparing, following
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed, witnessed
 from kraftcheck.witness.kafka import Composed, Kafka, tried
-from kraftcheck.witness.speech import constants_form, header
+from kraftcheck.witness.speech import Unspoken, constants_form, header
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
 
@@ -122,12 +122,14 @@ class Steps(NamedTuple):
 
 class Driven(NamedTuple):
     """What runs have done. parts: in the component's order. scripts: all moves, by run. thrown:
-    what ended processes, in words.
+    what ended processes, in words. unsaid: the runs that ended with a step that nothing of the spec
+    can say, each with how many moves had been made by then, and what there is no word for.
     """
 
     parts: list[Steps]
     scripts: list[Script]
     thrown: list[str]
+    unsaid: list[tuple[int, int, str]]
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -165,7 +167,7 @@ def drive(
     """Makes so many runs from the first on, and writes their steps (`traces_of`). given: options of
     all runs. Raises BadInput: Kafka cannot be driven, or not so.
     """
-    driven = Driven([Steps([], []) for _ in component.parts], [], [])
+    driven = Driven([Steps([], []) for _ in component.parts], [], [], [])
     protocol = component.protocol
     constants = component.constants(_setting(component, nodes, seed, given))
 
@@ -181,7 +183,10 @@ def drive(
                 own = run_seed(seed, run)
                 setting = _setting(component, nodes, own, given)
                 schedule = component.begin(setting, host, False, compares)
-                component.walk(schedule, own, moves)
+                try:
+                    component.walk(schedule, own, moves)
+                except Unspoken as error:
+                    driven.unsaid.append((run, len(schedule.moves), str(error)))
                 for file, steps, taken in zip(files, driven.parts, schedule.parts, strict=True):
                     # The first line of a trace is its header.
                     steps.differing.extend(
@@ -216,7 +221,7 @@ def _setting(component: Component, nodes: int, seed: int, given: Mapping[str, An
 def check_steps(component: Component, driven: Driven) -> None:
     """Raises BadInput: of a part no step was taken, so that there is nothing to judge."""
     for part, steps in zip(component.parts, driven.parts, strict=True):
-        if not steps.places:
+        if not steps.places and not driven.unsaid:
             name = part.protocol.name
             raise BadInput(f"no step of a {name} was taken: ask for more runs or moves")
 
@@ -268,6 +273,7 @@ def by_chance(
         for steps, of in zip(driven.parts, found, strict=True)
         for line in _wrong(of)
     ]
+    wrong += [(run, made) for run, made, _ in driven.unsaid]
     saved = _save(place, driven.scripts, sorted(wrong))
     facts = [
         ("runs", f"{runs:,} of {nodes} {protocol.alike}, seed {seed}"),
@@ -280,7 +286,11 @@ def by_chance(
         "differing": of_differing(driven.differing) if differential else None,
     }
     thrown = driven.thrown
-    return concluded(found, component, kafka, profile, facts, told, thrown, saved, place, screen)
+    unsaid = [f"run {run}, move {made}: {what}" for run, made, what in driven.unsaid]
+    return concluded(
+        *(found, component, kafka, profile, facts, told, thrown, saved, place, screen),
+        unsaid=unsaid,
+    )
 
 
 def of_differing(differing: Sequence[Differing]) -> list[dict[str, Any]]:
@@ -383,14 +393,15 @@ def concluded(
     place: Path | None,
     screen: Screen,
     failure: Failure | None = None,
+    unsaid: Sequence[str] = (),
 ) -> int:
     """Shows what was found of each part, and writes it into the folder; the exit code. failure: an
-    invariant that is violated.
+    invariant that is violated. unsaid: of steps that nothing of the spec can say.
     """
     code = exits.worst(
         [
             *(exits.code_of(each.verdict) for each in found),
-            exits.VIOLATED if failure else exits.HOLDS,
+            exits.VIOLATED if failure or unsaid else exits.HOLDS,
         ]
     )
     forbidden = sum(each.forbidden for each in found)
@@ -404,6 +415,7 @@ def concluded(
             ("known", f"{forbidden:,} steps that the specs alone refuse" if profile else ""),
             *(("", _met(each)) for of in found for each in of.met),
             *(("stopped", each) for each in thrown[:LISTED]),
+            *(("beyond the spec", each) for each in unsaid[:LISTED]),
             *(("", reason) for of in found for reason in of.found.reasons[:LISTED]),
             *(
                 ("", f"line {f.line}: {f.check}: {f.explanation}")
@@ -428,6 +440,7 @@ def concluded(
         "profile": profile.name if profile else None,
         **told,
         "stopped": thrown,
+        "beyond": list(unsaid),
         "schedules": saved,
     }
     if len(found) == 1:

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Protocol
 
 from kraftcheck.reference.protocols import kind_of_row
 from kraftcheck.reference.runner.narrate import render_input
-from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.failures import Failure, StepUnsaid
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.witness.comparing import Differing
+from kraftcheck.witness.speech import Unspoken
 
 
 class Impossible(Exception):
@@ -78,6 +79,9 @@ def follow(script: Script, schedule: Schedule) -> Followed:
             done = schedule.attempt(words, script.moves[at + 1 :])
         except Failure as failure:
             return Followed(schedule, made + 1, left_out, failure, parts_at)
+        except Unspoken as error:
+            unsaid = StepUnsaid(str(error), [*schedule.moves])
+            return Followed(schedule, made + 1, left_out, unsaid, parts_at)
         made += done
         if not done:
             left_out.append(words)

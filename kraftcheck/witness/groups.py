@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
 from kraftcheck.reference.groups.log import newest
 from kraftcheck.reference.groups.messages import (
@@ -43,7 +44,6 @@ from kraftcheck.reference.groups.rules import GroupRules
 from kraftcheck.reference.groups.types import Constants
 from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.plain import options_of
 from kraftcheck.traces.foreign.reading import ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Finding
 from kraftcheck.witness import covering, histories

@@ -29,7 +29,16 @@ from kraftcheck.live.witness.host import Host
 from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Step
 from kraftcheck.witness.speech import Speech, Taken
-from kraftcheck.witness.walking import DRAWN, OnKafka, Parted, Walker, Walkers, asked_of, parted
+from kraftcheck.witness.walking import (
+    DRAWN,
+    OnKafka,
+    Parted,
+    Walker,
+    Walkers,
+    asked_of,
+    got,
+    parted,
+)
 
 BEGINNING: Final = 0
 TOGETHER: Final = 64
@@ -332,16 +341,16 @@ class _Driving:
             if lost:
                 self._lost[own] = lost
             before = len(walker.unsent)
-            got = walker.got(step, answers)
+            made = got(walker, step, answers)
             lost = frozenset([self._speech.input(text) for text in walker.unsent[before:]])
-            if where := parted(step, got, self._matcher, walker):
+            if where := parted(step, made, self._matcher, walker):
                 # If it has taken it before, that was without the crash that comes next.
                 first = own if own not in self._verdicts else path[at + 1]
                 self._verdicts.setdefault(first, where)
                 return
             self._verdicts.setdefault(own, None)
-            if isinstance(got, Taken):
-                self._sent |= {*got.outcome.sent} - lost
+            if isinstance(made, Taken):
+                self._sent |= {*made.outcome.sent} - lost
 
 
 def drive(

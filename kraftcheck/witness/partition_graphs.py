@@ -19,7 +19,7 @@ from kraftcheck.reference.partition.messages import (
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, BrokerRow
 from kraftcheck.traces.cover.matching import Matcher, Step
 from kraftcheck.witness.departures import NO_USE, STOPS
-from kraftcheck.witness.speech import Speech, Taken
+from kraftcheck.witness.speech import Speech, Taken, Unspoken
 from kraftcheck.witness.walking import Walker
 
 SENT_AGAIN: Final = "metadata cleared what is proposed, and Kafka sends it all the same"
@@ -90,4 +90,9 @@ class Walk(Walker):
 
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         brought = answers[1:]
-        return bool(brought) and self._speech.taken(brought[0]).outcome.row == step.result.row
+        if not brought:
+            return False
+        try:
+            return bool(self._speech.taken(brought[0]).outcome.row == step.result.row)
+        except Unspoken:
+            return False

@@ -61,6 +61,7 @@ def beside(
     judged: dict[tuple[str, str, str], Witnessed] = {}
     newest: dict[tuple[str, str], tuple[str, list[str]]] = {}
     told: list[dict[str, Any]] = []
+    beyond: list[str] = []
     for version in sorted(chosen, key=_number, reverse=True):
         screen.note(f"Apache Kafka {version}")
         kafka = Kafka(version, None, "", files=True)
@@ -73,6 +74,7 @@ def beside(
                 trace, kafka, component, NODES, runs=runs, seed=seed, moves=moves
             )
             driving.check_steps(component, driven)
+            beyond += [f"{version}, {what}, run {run}: {why}" for run, _, why in driven.unsaid]
             for part, path in zip(
                 component.parts, driving.traces_of(trace, component), strict=True
             ):
@@ -91,9 +93,11 @@ def beside(
     refused = any(each[part]["refused"] for each in told for part in PARTS)
     has = any(find["there"] for each in told for find in each["finds"].values())
     parts_on_disk = any(each["log"]["differ"] for each in told)
-    code = exits.VIOLATED if refused or has or parts_on_disk else exits.HOLDS
+    code = exits.VIOLATED if refused or has or parts_on_disk or beyond else exits.HOLDS
     how = {"runs": runs, "seed": seed, "moves": moves, "nodes": NODES}
-    document = {"verdict": exits.VERDICTS[code], **how, "versions": told}
+    document = {"verdict": exits.VERDICTS[code], **how, "versions": told, "beyond": beyond}
+    for line in beyond:
+        screen.line(f"beyond the spec: {line}")
     for each in told:
         screen.facts(_facts(each))
         screen.line()

@@ -40,6 +40,12 @@ class Taken(NamedTuple):
     outcome: Outcome
 
 
+class Unspoken(Exception):
+    """A step that no row and no message of the specification can say: so it is none of its. The
+    text is one line: what there is no word for, and where.
+    """
+
+
 class _Line(msgspec.Struct):
     node: int
     before: msgspec.Raw
@@ -69,18 +75,20 @@ class Speech:
         return self._protocol.kind_of(self._constants, node).initial(self._constants)
 
     def taken(self, text: str) -> Taken:
-        """A line of the trace, read."""
+        """A line of the trace, read. Raises Unspoken."""
         line = self._line.decode(text)
         messages = self._protocol.messages
-        sent = [m for m in map(self._input, line.sent) if isinstance(m, messages)]
-        assert len(sent) == len(line.sent), f"sent what is no message: {text}"
+        sent = [self._input(each) for each in line.sent]
+        for each, raw in zip(sent, line.sent, strict=True):
+            if not isinstance(each, messages):
+                raise Unspoken(f"sent what is no message: {bytes(raw).decode()}")
         of = self._protocol.kind_of(self._constants, line.node).row
         outcome = Outcome(self._row(of, line.after), canonical(sent), line.ignored)
         before = self._row(of, line.before)
         return Taken(text, line.node, before, self._input(line.input), outcome)
 
     def input(self, text: str) -> Any:
-        """An input, read."""
+        """An input, read. Raises Unspoken."""
         return self._input(msgspec.Raw(text.encode()))
 
     def text(self, input: Any) -> str:
@@ -131,7 +139,10 @@ class Speech:
         known = self._inputs.get(text)
         if known is None:
             form = msgspec.json.decode(text)
-            known = self._inputs[text] = self._value((self._types[form["type"]],), form)
+            of = self._types.get(form["type"])
+            if of is None:
+                raise Unspoken(f"there is no message {form['type']}")
+            known = self._inputs[text] = self._value((of,), form)
             self._texts[known] = text.decode()
         return known
 
@@ -141,10 +152,16 @@ class Speech:
         """A form that is of one of these types, or a plain value."""
         if not structs:
             return form
-        of = structs[0] if len(structs) == 1 else _tagged(structs, form)
+        of = _tagged(structs, form)
         return of(*[self._field(field, form[field.spec_name]) for field in fields_of(of)])
 
     def _field(self, field: Field, form: Any) -> Any:
+        try:
+            return self._in_field(field, form)
+        except Unspoken as error:
+            raise Unspoken(f"{field.spec_name}: {error}") from None
+
+    def _in_field(self, field: Field, form: Any) -> Any:
         if not field.is_tuple:
             return self._value(field.structs, form)
         if field.many is Kind.BY_NODE:
@@ -178,8 +195,15 @@ class Speech:
 
 
 def _tagged(structs: tuple[type[msgspec.Struct], ...], form: Any) -> type[msgspec.Struct]:
-    """That of these types which a form says that it is of."""
-    return next(of for of in structs if form[of.__struct_config__.tag_field] == _tag(of))
+    """That of these types which a form says that it is of. Raises Unspoken: it is of another."""
+    tag = structs[0].__struct_config__.tag_field
+    if tag is None:
+        return structs[0]
+    for of in structs:
+        if form[tag] == _tag(of):
+            return of
+    there = " or ".join(_tag(of) for of in structs)
+    raise Unspoken(f"{form[tag]}, where {there} may be")
 
 
 def _tag(of: type[msgspec.Struct]) -> str:

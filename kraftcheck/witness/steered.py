@@ -1,6 +1,6 @@
 """A run of a protocol that has no simulation of its own, with nodes of Kafka's among the others.
 
-Moves are those of `reference/steered/plain.py`. Of Kafka's nodes the host is told the input, and
+Moves are those of `reference/drivers/script.py`. Of Kafka's nodes the host is told the input, and
 says the step, or several; those of the others, who give and take what Kafka's say, are the
 reference's.
 
@@ -15,12 +15,12 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from kraftcheck.live.witness.host import Host, WitnessError
+from kraftcheck.reference.core.system import Move as SystemMove, NodeMachine, NodeMemo
+from kraftcheck.reference.drivers.script import LOST, ScriptedRun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
-from kraftcheck.reference.sim.plain import PlainMachine, PlainMemo
 from kraftcheck.reference.steered.moves import Move
-from kraftcheck.reference.steered.plain import LOST, PlainSchedule
 from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 
@@ -28,7 +28,7 @@ _NODE: Final = re.compile(r"(-?\d+) \w")
 """At the beginning of a move that is a node's own."""
 
 
-class _Machine(PlainMachine):
+class _Machine(NodeMachine):
     """Nodes of which some have their steps asked for elsewhere."""
 
     def __init__(self, memo: _Memo, constants: Any) -> None:
@@ -39,19 +39,19 @@ class _Machine(PlainMachine):
         return self._taken(node, row, input, super().outcome)
 
 
-class _Memo(PlainMemo):
+class _Memo(NodeMemo):
     """Of one run: what Kafka does depends on more than the row, so nothing is remembered."""
 
     def __init__(self, protocol: Protocol, taken: Callable[..., Any]) -> None:
         super().__init__(protocol, None, enabled=False)
         self.taken = taken
 
-    def new_machine(self, constants: Any) -> PlainMachine:
+    def new_machine(self, constants: Any) -> NodeMachine:
         return _Machine(self, constants)
 
 
-class KafkaSteered(Hosted, PlainSchedule):
-    """As PlainSchedule; see following.Schedule.
+class KafkaSteered(Hosted, ScriptedRun):
+    """As ScriptedRun; see following.Schedule.
 
     kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all, each with
     the reason. unkept: the properties that Kafka does not keep by what a profile says of it.
@@ -77,7 +77,7 @@ class KafkaSteered(Hosted, PlainSchedule):
         self._speech = Speech(self.constants)
 
     def row(self, node: int) -> Any:
-        return self._states[node].row
+        return self.state(node).row
 
     def reference(self, node: int, row: Any, input: Any, kafka: Outcome) -> Sequence[Any]:
         """What the reference may make of it, where the spec leaves a choice with Kafka's."""
@@ -88,7 +88,10 @@ class KafkaSteered(Hosted, PlainSchedule):
         return (*super().unkept(), *self._unkept)
 
     def is_kafkas(self, node: int) -> bool:
-        return self._protocol.kind_of(self.constants, node).name in self._kafkas
+        return self.kind(node) in self._kafkas
+
+    def kind(self, node: int) -> str:
+        return self.system.protocol.kind_of(self.constants, node).name
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
         self._reference = reference
@@ -109,18 +112,17 @@ class KafkaSteered(Hosted, PlainSchedule):
         self._more = steps[1:]
         return steps[0] if steps else None
 
-    def _take(self, time: int, step: Step) -> bool:
-        goes_on = super()._take(time, step)
+    def make(self, time: int, step: Step) -> bool:
+        goes_on = super().make(time, step)
         node = step.before.node
         while self._more and self.is_kafkas(node):
-            known = self._machine.interner.input(self._more[0].input)
-            then = self._machine.step(self._states[node], known)
+            then = self.system.machine.step(self.state(node), self.known(self._more[0].input))
             assert then is not None, "it has been taken"
-            goes_on = super()._take(time, then)
+            goes_on = super().make(time, then)
         return goes_on
 
-    def _record(self, time: int, step: Step) -> None:
-        super()._record(time, step)
+    def record(self, time: int, step: Step) -> None:
+        super().record(time, step)
         before, sent = step.before, tuple([each.value for _, each in step.sent])
         if self.whole or self.is_kafkas(before.node):
             outcome = Outcome(step.after.row, sent, step.ignored)
@@ -133,8 +135,8 @@ class KafkaSteered(Hosted, PlainSchedule):
     def _check_driven(self, words: str) -> None:
         """Raises WitnessError: the move is one of a node that takes no steps here."""
         node = _NODE.match(words)
-        if node and int(node[1]) in self._states:
-            kind = self._protocol.kind_of(self.constants, int(node[1])).name
+        if node and int(node[1]) in self.system.nodes:
+            kind = self.kind(int(node[1]))
             if kind in self._quiet:
                 raise WitnessError(f"{words!r:.120} is a move of a {kind}: {self._quiet[kind]}")
 
@@ -142,7 +144,7 @@ class KafkaSteered(Hosted, PlainSchedule):
         """What Kafka makes of an input is seen when it is given; then it may be none."""
         for node, input in self.own():
             if self.is_kafkas(node):
-                words = self._said(node, input)
+                words = self.system.words(SystemMove("take", node, input))
                 yield Move(words, partial(self._own_move, node, input, False))
                 yield Move(f"{words}{LOST}", partial(self._own_move, node, input, True))
             else:

@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.plain import options_of
 from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
     AbortListed,

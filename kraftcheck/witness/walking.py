@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kraftcheck.live.witness.host import Host
 from kraftcheck.reference.kit.cover import Result
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Moves, Step
-from kraftcheck.witness.departures import ALLOWED
-from kraftcheck.witness.speech import Outcome, Speech, Taken
+from kraftcheck.witness.departures import ALLOWED, BEYOND
+from kraftcheck.witness.speech import Outcome, Speech, Taken, Unspoken
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
 
@@ -128,6 +128,14 @@ cannot be driven.
 """
 
 
+def got(walker: Walker, step: Step, answers: Sequence[str]) -> Taken | str | None:
+    """As the walker reads them; BEYOND, if it cannot."""
+    try:
+        return walker.got(step, answers)
+    except Unspoken as error:
+        return f"{BEYOND}: {error}"
+
+
 def parted(step: Step, got: Taken | str | None, matcher: Matcher, walker: Walker) -> Parted | None:
     """Where Kafka parts from the model in this step; None: it does not."""
     if got is None:
@@ -230,7 +238,7 @@ def _take(
     for edge, step, told in zip(walk, steps, lines, strict=True):
         answers = [next(said) for _ in told]
         found.moves += 1
-        where = parted(step, walker.got(step, answers), matcher, walker)
+        where = parted(step, got(walker, step, answers), matcher, walker)
         if where is not None:
             found.parted.setdefault(edge, where)
             if not walker.goes_on(step, answers):

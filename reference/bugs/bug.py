@@ -19,7 +19,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.clients.rules import ProducerRules
+from kraftcheck.reference.protocols import CLUSTER, PROTOCOLS
 from kraftcheck.reference.storage.rules import StorageRules
 
 Class: TypeAlias = Literal["safety", "liveness"]
@@ -32,10 +33,13 @@ NO_CLIENT: Final[tuple[Detector, ...]] = ("tlc", "steps", "invariants")
 
 
 class Replaceable(NamedTuple):
-    """What a bug may replace. names: of the rules or handlers that it may override."""
+    """What a bug may replace. names: of the rules or handlers that it may override. beside: further
+    scenarios that ask them.
+    """
 
     protocol: str
     names: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 def _names(of: type, inherited: bool) -> tuple[str, ...]:
@@ -62,12 +66,14 @@ def _replaceable() -> dict[type, Replaceable]:
     return found
 
 
-OF_PROTOCOLS: Final = _replaceable()
 BASES: Final[dict[type, Replaceable]] = {
-    **OF_PROTOCOLS,
+    **_replaceable(),
+    ProducerRules: Replaceable("partition", _names(ProducerRules, False), (CLUSTER,)),
     StorageRules: Replaceable("storage", _names(StorageRules, False)),
 }
-"""The engine's rules as well; of those of its orders there is a specification."""
+"""The classes that a bug may replace. Producers have rules, and so has the storage engine, which is
+no protocol: of those of its orders there is a specification.
+"""
 
 
 class Bug(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,9 +11,18 @@ from typing import Any, Final, TypeVar
 
 from kraftcheck.reference.bugs.bug import BASES, Bug
 from kraftcheck.reference.bugs.probing import Consulted, probed
-from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution
-from kraftcheck.reference.protocols import PROTOCOLS, ProtocolError, protocol_of, raised
+from kraftcheck.reference.clients.rules import ProducerRules
+from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution, correct
+from kraftcheck.reference.protocols import (
+    PROTOCOLS,
+    ProtocolError,
+    asks,
+    protocol_of,
+    raised,
+)
 
+OWN: Final = "OWN-"
+"""What ids of substitutions begin with that are none of the known bugs."""
 STORAGE: Final = "kraftcheck.reference.storage"
 """The engine has rules and bugs, and is no protocol."""
 
@@ -84,6 +93,8 @@ def bug(id: str, protocol: str | None = None) -> Bug:
     """
     found = _BY_ID.get(id.strip().upper())
     if found is None or protocol not in (None, found.protocol):
+        if id.startswith(OWN):
+            raise UnknownBug(f"runs with {id}, rules of somebody's own: name their file, --rules")
         known = CATALOG if protocol is None else bugs_of(protocol)
         of = "" if protocol is None else f" of the {protocol}"
         raise UnknownBug(f"no bug {id!r}{of}{nearest(id, {b.id: b.title for b in known})}")
@@ -96,6 +107,11 @@ def replayable(id: str, protocol: str | None = None) -> Bug:
     if found.scope:
         raise OutOfScope(f"{found.id} cannot be replayed: it {found.scope}")
     return found
+
+
+def replayable_in(id: str, protocol: Protocol) -> Bug:
+    """As `replayable`. Raises UnknownBug too, where the protocol does not ask what it replaces."""
+    return replayable(id, None if asks(protocol, bug(id).protocol) else protocol.name)
 
 
 @contextmanager
@@ -140,27 +156,49 @@ def handlers_for(
 def substitution(
     bug_id: str | None, constants: Any, consulted: Consulted | None = None
 ) -> Substitution:
-    """What a bug puts in the place of rules and handlers that these constants' protocol asks; None:
-    nothing. Probed, it compares each answer with that of the correct one.
+    """What a bug puts in the place of rules and handlers that these constants' protocol asks.
 
-    Raises UnknownBug, OutOfScope.
+    A protocol asks its own classes, and those of the protocols that it extends or asks, as they
+    are or extended: a class that extends the replaced one then extends the replacement.
+
+    Args:
+        bug_id: None replaces nothing.
+        constants: of the protocol.
+        consulted: counts the answers, and how many are other ones than the correct class gives.
+
+    Raises:
+        UnknownBug: there is no such bug, or the protocol does not ask what it replaces.
+        OutOfScope: the bug cannot be replayed.
     """
     if bug_id is None:
-        return lambda base: base
-    protocol = protocol_of(constants)
-    asked = bug(bug_id).base in protocol.rules
-    found = replayable(bug_id, None if asked else protocol.name)
+        return correct
+    found = replayable_in(bug_id, protocol_of(constants))
+    if found.base is None or found.replacement is None:
+        return correct
+    replaced, replacement = found.base, found.replacement
+    if consulted is not None:
+        replacement = probed(replacement, BASES[replaced].names, replaced, consulted)
 
     def of(base: type[Any]) -> type[Any]:
-        if base is not found.base or found.replacement is None:
-            return base
-        if consulted is None:
-            return found.replacement
-        rules = () if base in protocol.rules else (protocol.rules[0](constants),)
-        correct = base(constants, *rules)
-        return probed(found.replacement, BASES[base].names, correct, consulted)
+        if base is replaced:
+            return replacement
+        return joined(base, replacement) if issubclass(base, replaced) else base
 
     return of
+
+
+def joined(base: type[Any], replacement: type[Any]) -> type[Any]:
+    """`base`, which extends a replaced class, on top of the replacement."""
+    return type(base.__name__, (base, replacement), {"__module__": base.__module__})
+
+
+def producer_rules(bug_id: str | None) -> ProducerRules:
+    """The rules of producers with this bug in them, or the correct ones."""
+    found = None if bug_id is None else replayable(bug_id)
+    if found is None or found.base is not ProducerRules or found.replacement is None:
+        return ProducerRules()
+    rules: ProducerRules = found.replacement()
+    return rules
 
 
 def rules_for(

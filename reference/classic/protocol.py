@@ -67,7 +67,7 @@ MEMBER_KIND: Final = NodeKind(
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: ClassicRules = of(ClassicRules)(constants)
-    return by_node({COORDINATOR: CoordinatorHandlers(rules)}, MemberHandlers(rules))
+    return by_node({COORDINATOR: of(CoordinatorHandlers)(rules)}, of(MemberHandlers)(rules))
 
 
 def _local(constants: Constants, node: int, row: Any) -> Iterator[Input]:
@@ -121,6 +121,7 @@ CLASSIC: Final = Protocol(
     kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
     handlers=_handlers,
     rules=(ClassicRules,),
+    handler_classes=(CoordinatorHandlers, MemberHandlers),
     sometimes=tuple(sometimes.all),
     coordinated=CoordinatorLog(COORDINATOR, MoveClassicCoordinator, said),
     world=World(

@@ -25,6 +25,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from kraftcheck.reference.clients.rules import ProducerRules
 from kraftcheck.reference.partition.log import UNDEFINED
 from kraftcheck.reference.partition.messages import CLIENTS, NOBODY, ProduceRequest, ProduceResponse
 
@@ -130,7 +131,13 @@ _RETRIABLE = (
 class Producer:
     """One producer. `producer_id` is -1 without idempotence."""
 
-    def __init__(self, config: ProducerConfig, producer_id: int = UNDEFINED) -> None:
+    def __init__(
+        self,
+        config: ProducerConfig,
+        producer_id: int = UNDEFINED,
+        rules: ProducerRules | None = None,
+    ) -> None:
+        self._rules = rules or ProducerRules()
         assert config.idempotent == (producer_id != UNDEFINED), "only idempotent ones have an id"
         self.config = config
         self.producer_id = producer_id
@@ -314,9 +321,13 @@ class Producer:
         return found
 
     def _request(self, lane: _Lane, batch: _Batch, leader: int) -> ProduceRequest:
-        if self.config.idempotent and batch.sequence == UNDEFINED:
+        numbered = batch.sequence != UNDEFINED
+        if self.config.idempotent and (
+            not numbered or self._rules.renumbers(batch.epoch, self.epoch)
+        ):
             if lane.epoch != self.epoch:
-                lane.epoch, lane.next_sequence, lane.acked = self.epoch, 0, UNDEFINED
+                lane.next_sequence = self._rules.first_sequence(lane.next_sequence)
+                lane.epoch, lane.acked = self.epoch, UNDEFINED
             batch.epoch, batch.sequence = lane.epoch, lane.next_sequence
             lane.next_sequence += len(batch.values)
         return ProduceRequest(

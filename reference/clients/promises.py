@@ -194,7 +194,8 @@ _HALVES: Final = ("torn-transaction", "lost-commit")
 _UNREAD: Final = ("skipped-record", "wrong-start")
 """What comes of records that are gone."""
 _FORKED: Final = (
-    *("inconsistent-offsets", "lost-write", "unseen", "append-order", "offset-acked-twice"),
+    *("inconsistent-offsets", "lost-write", "unseen", "unread", "append-order"),
+    "offset-acked-twice",
     *(*_HALVES, *_UNREAD, "unstable-fate"),
     *("nonmonotonic-send", "int-nonmonotonic-send", "int-poll-skip", "poll-skip"),
     *("stale-read", "session-regress", "start-regress", "future-read", "hole"),
@@ -246,7 +247,7 @@ TABLE: Final[tuple[Row, ...]] = (
         durable=False,
         ordered=False,
         allows=(
-            *("lost-write", "unseen", "unplaced-append", "append-order", *_BACK),
+            *("lost-write", "unseen", "unread", "unplaced-append", "append-order", *_BACK),
             *("nonmonotonic-send", "int-nonmonotonic-send", *_HALVES, *_UNREAD),
         ),
     ),
@@ -390,11 +391,11 @@ TABLE: Final[tuple[Row, ...]] = (
         allows=(
             "G1a",
             "lost-write",
-            "unseen",
+            *("unseen", "unread"),
             "future-read",
             *_HALVES,
             "G1c",
-            "torn-offsets",
+            *("torn-offsets", "stale-offset", "unknown-offset", "offset-lost"),
             "refused-transaction",
         ),
     ),
@@ -436,7 +437,7 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, _: c.compaction == "keys-unknown",
         "the cleaner takes a record away once a later one has its key, and any other may have it",
         "cleanup.policy=compact",
-        allows=("lost-write", "unseen", "poll-skip", "int-poll-skip", *_UNREAD),
+        allows=("lost-write", "poll-skip", "int-poll-skip", *_UNREAD),
     ),
     Row(
         "group",

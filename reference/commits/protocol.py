@@ -87,8 +87,8 @@ MEMBER_KIND: Final = NodeKind(
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: CommitRules = of(CommitRules)(constants)
-    coordinator = CommitsCoordinatorHandlers(rules)
-    return by_node({COORDINATOR: coordinator}, CommittingMemberHandlers(rules))
+    coordinator = of(CommitsCoordinatorHandlers)(rules)
+    return by_node({COORDINATOR: coordinator}, of(CommittingMemberHandlers)(rules))
 
 
 # --- What comes to nodes by itself
@@ -132,6 +132,7 @@ COMMITS: Final = Protocol(
     kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
     handlers=_handlers,
     rules=(CommitRules,),
+    handler_classes=(CommitsCoordinatorHandlers, CommittingMemberHandlers),
     extends=groups.GROUPS.name,
     sometimes=tuple(sometimes.all),
     coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),

@@ -52,7 +52,7 @@ REPLICA_KIND: Final = NodeKind(
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    replica = CompactionHandlers(constants, of(CompactionRules)(constants))
+    replica = of(CompactionHandlers)(constants, of(CompactionRules)(constants))
     return lambda node, row, input: replica.step(row, input)
 
 
@@ -108,6 +108,7 @@ COMPACTION: Final = Protocol(
     kind_of=lambda constants, node: REPLICA_KIND,
     handlers=_handlers,
     rules=(CompactionRules,),
+    handler_classes=(CompactionHandlers,),
     sometimes=tuple(sometimes.all),
     world=World(
         constants={"replicas": ((1,), (1, 2)), "keys": ((1, 2), (1,), (1, 2, 3))},

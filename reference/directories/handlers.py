@@ -56,8 +56,8 @@ from kraftcheck.reference.partition.types import (
     ControllerOutcome,
     is_up,
 )
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
 from kraftcheck.reference.reassignment.messages import AssignDirectory
-from kraftcheck.reference.reassignment.rules import ReassignmentRules
 from kraftcheck.reference.reassignment.types import UNASSIGNED, TopicRow
 
 
@@ -215,9 +215,9 @@ class DirectoryController(MovingController):
     """The handlers of the controller."""
 
     def __init__(
-        self, constants: Constants, rules: MovingRules, lists: ReassignmentRules | None = None
+        self, constants: Constants, rules: MovingRules, topic: ReassignmentHandlers | None = None
     ) -> None:
-        super().__init__(constants, rules, lists)
+        super().__init__(constants, rules, topic)
         self._handlers = handlers_of(self, CONTROLLER_INPUTS)
 
     # --- What happens to the partition: C6, R17.

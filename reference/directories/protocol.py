@@ -27,6 +27,7 @@ from kraftcheck.reference.kit.protocol import Protocol, Substitution
 from kraftcheck.reference.moving import protocol as moving
 from kraftcheck.reference.moving.rules import MovingRules
 from kraftcheck.reference.partition.protocol import CONTROLLERS, of_both
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
 from kraftcheck.reference.reassignment.rules import ReassignmentRules
 
 BROKER: Final = moving.BROKER._replace(
@@ -38,6 +39,7 @@ BROKER: Final = moving.BROKER._replace(
     replaces=(
         ("InitialRow", "[PartitionRow] InitialDirectoryRow"),
         ("FetchEpochError", "[PartitionRules] FetchErrorUnderList"),
+        ("DeletionAwaits", "[PartitionRules] DeletionAwaitsUnderList"),
         ("Publish", "[BrokerLifecycle] PublishInDirectory"),
         ("Stopped", "[BrokerLifecycle] StoppedInDirectory"),
         ("StoppedCleanly", "[BrokerLifecycle] StoppedWithAll"),
@@ -77,9 +79,9 @@ def handlers_of(
 ) -> tuple[DirectoryBrokers, DirectoryController]:
     """Of brokers and of the controller."""
     rules, as_other = of(MovingRules)(constants), constants
-    lists, hosting = of(ReassignmentRules)(as_other), of(HostingRules)(as_other)
-    brokers = DirectoryBrokers(constants, rules, hosting)
-    return brokers, DirectoryController(constants, rules, lists)
+    topic = of(ReassignmentHandlers)(as_other, of(ReassignmentRules)(as_other), of)
+    brokers = of(DirectoryBrokers)(constants, rules, of(HostingRules)(as_other))
+    return brokers, of(DirectoryController)(constants, rules, topic)
 
 
 DIRECTORIES: Final = Protocol(
@@ -95,6 +97,7 @@ DIRECTORIES: Final = Protocol(
     kind_of=lambda constants, node: CONTROLLER_KIND if node in CONTROLLERS else BROKER,
     handlers=lambda constants, of: of_both(*handlers_of(constants, of)),
     rules=(MovingRules, ReassignmentRules, HostingRules),
+    handler_classes=(DirectoryBrokers, DirectoryController),
     properties=PROPERTIES,
     sometimes=tuple([each._replace(inputs=own(each.inputs)) for each in moving.MOVING.sometimes]),
     outsiders=moving.MOVING.outsiders,

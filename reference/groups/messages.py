@@ -24,6 +24,9 @@ JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN, RELEASED_EPOCH = 0, -1, -1, -2
 """Of a heartbeat that joins, and of one that leaves; no previous epoch; of a static member that has
 left for a while."""
 
+OWN, OF_OTHERS = 1, 2
+"""Producers of transactions: the consumer's, and that of another member."""
+
 Given: TypeAlias = Literal["Owned", "RebalanceTimeout", "Subscription"]
 ALL_FIELDS: Final[tuple[Given, ...]] = ("Owned", "RebalanceTimeout", "Subscription")
 """What a heartbeat says only when it has changed, or when all is said; sorted."""
@@ -212,7 +215,7 @@ class ReadGroupLog(Input, frozen=True):
 
 # --- What comes to the offsets of a group, and to who commits them
 
-GroupState: TypeAlias = Literal["Empty", "Rebalancing", "Stable"]
+GroupState: TypeAlias = Literal["Empty", "Rebalancing", "Stable", "Dead"]
 
 
 class TakePartition(Input, frozen=True):
@@ -269,17 +272,19 @@ class SendTxnOffsets(Input, frozen=True):
     partition: int
 
 
-class EndTransaction(Input, frozen=True):
+class EndTransaction(Input, frozen=True, omit_defaults=True):
     """The transaction's marker is in the log. commits: or it is aborted."""
 
     commits: bool
+    producer: int = OWN
 
 
-class TransactionMarker(msgspec.Struct, frozen=True, order=True):
+class TransactionMarker(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
     """transaction: which one it ends."""
 
     transaction: int
     commits: bool
+    producer: int = OWN
 
 
 class MaterialiseMarker(Input, frozen=True):
@@ -304,6 +309,34 @@ class FenceConsumer(Input, frozen=True):
 
 class OthersCommit(Input, frozen=True):
     """Another member goes on from there."""
+
+    partition: int
+
+
+class AskTxnOffsets(Input, frozen=True):
+    """G32. The application asks to send an offset in its transaction, with its epoch of now."""
+
+    partition: int
+
+
+class OthersSend(Input, frozen=True):
+    """G32. Another member sends an offset in a transaction of its own producer."""
+
+    partition: int
+
+
+class AlterOffset(Input, frozen=True):
+    """G30. An administrator commits, while the group has no members."""
+
+    partition: int
+
+
+class DeleteGroup(Input, frozen=True):
+    """G37. An administrator deletes the group."""
+
+
+class RenewTopic(Input, frozen=True):
+    """G36. The topic is deleted and made anew; the coordinator has not heard of it yet."""
 
     partition: int
 
@@ -409,7 +442,7 @@ OFFSETS_INPUTS: Final = (
     *(TakePartition, StartRevocation, FinishRevocation, AskOffsets, HearOffsets, ResetRest),
     *(FetchRecord, HandOut, AutoCommit, AskCommit, SendCommit, FenceConsumer, OthersCommit),
     *(GroupChange, TimePasses, ExpireOffsets, SendTxnOffsets, EndTransaction, MaterialiseMarker),
-    ForgetTopic,
+    *(ForgetTopic, AskTxnOffsets, OthersSend, AlterOffset, DeleteGroup, RenewTopic),
 )
 MIGRATION_INPUTS: Final = (
     *(StartConsumer, CloseConsumer, LeaveForAWhile, KillConsumer, ExpireMember, RestartAsClassic),

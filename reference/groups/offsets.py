@@ -10,10 +10,15 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kraftcheck.reference.groups.messages import (
+    OF_OTHERS,
     OFFSETS_INPUTS,
+    OWN,
+    AlterOffset,
     AskCommit,
     AskOffsets,
+    AskTxnOffsets,
     AutoCommit,
+    DeleteGroup,
     EndTransaction,
     ExpireOffsets,
     FenceConsumer,
@@ -25,6 +30,8 @@ from kraftcheck.reference.groups.messages import (
     HearOffsets,
     MaterialiseMarker,
     OthersCommit,
+    OthersSend,
+    RenewTopic,
     ResetRest,
     SendCommit,
     SendTxnOffsets,
@@ -66,6 +73,62 @@ def _with_offset(row: GroupOffsets, new: CommittedOffset) -> GroupOffsets:
     return replace(row, committed=tuple(sorted((*others, new))))
 
 
+def _stored(row: GroupOffsets, p: int, offset: int) -> GroupOffsets:
+    """A commit that stands after all that transactions have sent."""
+    new = CommittedOffset(p, offset, row.now, anew=p in row.renewed)
+    pending = [replace(e, overtaken=e.overtaken or e.partition == p) for e in row.pending]
+    return _with_offset(replace(row, pending=tuple(sorted(pending))), new)
+
+
+def _without_offsets(row: GroupOffsets, p: int) -> tuple[CommittedOffset, ...]:
+    return tuple([each for each in row.committed if each.partition != p])
+
+
+def _without_positions(row: GroupOffsets, p: int) -> GroupOffsets:
+    return replace(
+        row,
+        positions=tuple([each for each in row.positions if each.partition != p]),
+        requested=tuple([each for each in row.requested if each.partition != p]),
+    )
+
+
+def is_pending(row: GroupOffsets, p: int) -> bool:
+    """Whether a transaction has sent an offset of the partition."""
+    return any(each.partition == p for each in row.pending)
+
+
+def farthest(row: GroupOffsets, p: int) -> int:
+    """The largest offset that was committed, or sent; or 0."""
+    committed = [each.offset for each in row.committed if each.partition == p]
+    return max([0, *committed, *[e.offset for e in row.pending if e.partition == p]])
+
+
+def is_transactional(row: GroupOffsets) -> bool:
+    """Whether the consumer's own transaction has sent offsets, or is about to."""
+    sent = any(each.producer == OWN for each in row.pending)
+    return sent or any(each.sends for each in row.requested)
+
+
+def is_open(row: GroupOffsets, producer: int) -> bool:
+    """Whether a producer has a transaction to end; what is sent is answered before."""
+    if producer == OWN:
+        return row.open and not any(each.sends for each in row.requested)
+    has_sent = any(each.producer == producer for each in row.pending)
+    return has_sent and all(marker.producer != producer for marker in row.markers)
+
+
+def _sent(row: GroupOffsets, p: int, offset: int, producer: int, transaction: int) -> GroupOffsets:
+    others = [each for each in row.pending if each.partition != p]
+    new = PendingOffset(p, offset, transaction, producer)
+    return replace(row, pending=tuple(sorted((*others, new))))
+
+
+def _sent_by_own(row: GroupOffsets, p: int, offset: int) -> GroupOffsets:
+    transaction = row.transaction if row.open else row.transaction + 1
+    sent = _sent(row, p, offset, OWN, transaction)
+    return replace(sent, transaction=transaction, open=True)
+
+
 class OffsetsHandlers:
     """The handlers, for one set of rules."""
 
@@ -83,7 +146,8 @@ class OffsetsHandlers:
         by = {each.partition: each for each in row.committed}
         for position in some:
             offset = self.rules.committable(position)
-            by[position.partition] = CommittedOffset(position.partition, offset, row.now)
+            p = position.partition
+            by[p] = CommittedOffset(p, offset, row.now, anew=p in row.renewed)
         return replace(row, committed=tuple(sorted(by.values())))
 
     # --- The consumer: partitions ---
@@ -135,7 +199,7 @@ class OffsetsHandlers:
         if not all(self.rules.is_stable_offset(row, p) for p in row.asked):
             return None
         of = {*row.asked} - {*row.revoking}
-        found = [e for e in row.committed if e.partition in of]
+        found = [e for e in row.committed if e.partition in of and self.rules.is_of_topic(row, e)]
         new = [FetchPosition(each.partition, each.offset, each.offset) for each in found]
         return Outcome(_with_positions(replace(row, update="Heard"), new))
 
@@ -165,27 +229,41 @@ class OffsetsHandlers:
         """G29. Of what is being given up the commit is done."""
         some = [each for each in row.positions if each.partition not in row.revoking]
         after = self._committing(row, some)
-        return None if after == row or row.pending else Outcome(after)
+        return None if after == row or is_transactional(row) else Outcome(after)
 
     # --- G25, G29, G30: commits that the application asks for, and fences ---
 
     def handle_ask_commit(self, row: GroupOffsets, input: AskCommit) -> Outcome | None:
-        position = position_of(row, input.partition)
-        is_busy = row.requested or row.pending
-        if position is None or input.partition in row.revoking or is_busy:
+        return None if is_transactional(row) else self._requesting(row, input.partition, False)
+
+    def handle_ask_txn_offsets(self, row: GroupOffsets, input: AskTxnOffsets) -> Outcome | None:
+        """G32. The application sends an offset in its transaction, with what it knows of its
+        membership at that moment.
+        """
+        return self._requesting(row, input.partition, True) if self._may_begin(row) else None
+
+    def _requesting(self, row: GroupOffsets, p: int, sends: bool) -> Outcome | None:
+        position = position_of(row, p)
+        if position is None or p in row.revoking or row.requested:
             return None
-        request = RequestedCommit(input.partition, position.handed_out, row.epoch)
+        request = RequestedCommit(p, position.handed_out, row.epoch, sends)
         return Outcome(replace(row, requested=(request,)))
+
+    def _may_begin(self, row: GroupOffsets) -> bool:
+        return row.open or self.rules.is_marker_answered(row)
 
     def handle_send_commit(self, row: GroupOffsets, input: SendCommit) -> Outcome | None:
         """The coordinator accepts what has the epoch that it knows."""
         if not row.requested:
             return None
         request, done = row.requested[0], replace(row, requested=())
+        if request.sends:
+            accepted = self.rules.accepts_txn_offsets(row, request)
+            sent = _sent_by_own(done, request.partition, request.offset)
+            return Outcome(sent if accepted else done)
         if self.rules.stamped_epoch(row, request) != row.epoch:
             return Outcome(done)
-        new = CommittedOffset(request.partition, request.offset, row.now)
-        return Outcome(_with_offset(done, new))
+        return Outcome(_stored(done, request.partition, request.offset))
 
     def handle_fence_consumer(self, row: GroupOffsets, input: FenceConsumer) -> Outcome | None:
         if not row.taken:
@@ -196,12 +274,19 @@ class OffsetsHandlers:
     def handle_others_commit(self, row: GroupOffsets, input: OthersCommit) -> Outcome | None:
         """Another member goes on from there."""
         p = input.partition
-        each = next((each for each in row.committed if each.partition == p), None)
-        if each is None or p in row.taken or row.group != "Stable":
+        is_known = any(each.partition == p for each in row.committed)
+        if not is_known or p in row.taken or row.group != "Stable":
             return None
-        if any(each.partition == p for each in row.pending):
+        if is_pending(row, p) or p in row.renewed:
             return None
-        return Outcome(_with_offset(row, CommittedOffset(p, each.offset + 1, row.now)))
+        return Outcome(_stored(row, p, farthest(row, p) + 1))
+
+    def handle_alter_offset(self, row: GroupOffsets, input: AlterOffset) -> Outcome | None:
+        """An administrator commits while nobody is a member, and waits for no transaction."""
+        p = input.partition
+        if row.group != "Empty" or p in row.renewed:
+            return None
+        return Outcome(_stored(row, p, farthest(row, p) + 1))
 
     # --- G32: offsets in a transaction ---
 
@@ -209,19 +294,29 @@ class OffsetsHandlers:
         p, position = input.partition, position_of(row, input.partition)
         if position is None or p in row.revoking or row.requested:
             return None
-        if not row.open and not self.rules.is_marker_answered(row):
+        if not self._may_begin(row):
             return None
-        transaction = row.transaction if row.open else row.transaction + 1
-        others = [each for each in row.pending if each.partition != p]
-        new = PendingOffset(p, position.handed_out, transaction)
-        pending = tuple(sorted((*others, new)))
-        return Outcome(replace(row, transaction=transaction, open=True, pending=pending))
+        return Outcome(_sent_by_own(row, p, position.handed_out))
+
+    def handle_others_send(self, row: GroupOffsets, input: OthersSend) -> Outcome | None:
+        """Another member sends an offset of a partition that it has, as part of a transaction of
+        its own. Its next transaction begins after the marker.
+        """
+        p = input.partition
+        if p in row.taken or row.group != "Stable" or is_pending(row, p) or p in row.renewed:
+            return None
+        if any(marker.producer == OF_OTHERS for marker in row.markers):
+            return None
+        return Outcome(_sent(row, p, farthest(row, p) + 1, OF_OTHERS, 1))
 
     def handle_end_transaction(self, row: GroupOffsets, input: EndTransaction) -> Outcome | None:
-        if not row.open:
+        if not is_open(row, input.producer):
             return None
-        marker = TransactionMarker(row.transaction, input.commits)
-        return Outcome(replace(row, open=False, markers=tuple(sorted({*row.markers, marker}))))
+        is_own = input.producer == OWN
+        transaction = row.transaction if is_own else 1
+        marker = TransactionMarker(transaction, input.commits, input.producer)
+        markers = tuple(sorted({*row.markers, marker}))
+        return Outcome(replace(row, open=row.open and not is_own, markers=markers))
 
     def handle_materialise_marker(
         self, row: GroupOffsets, input: MaterialiseMarker
@@ -230,9 +325,11 @@ class OffsetsHandlers:
         if input.marker not in row.markers:
             return None
         markers = tuple([each for each in row.markers if each != input.marker])
-        done = replace(row, markers=markers, pending=())
-        if input.marker.commits:
-            for each in row.pending:
+        some = self.rules.of_marker(row, input.marker)
+        pending = tuple([each for each in row.pending if each not in some])
+        done = replace(row, markers=markers, pending=pending)
+        for each in some if input.marker.commits else ():
+            if self.rules.is_newest(each):
                 new = CommittedOffset(each.partition, each.offset, row.now)
                 done = _with_offset(done, new)
         return Outcome(done)
@@ -242,8 +339,9 @@ class OffsetsHandlers:
     def handle_group_change(self, row: GroupOffsets, input: GroupChange) -> Outcome | None:
         """It is empty only when the consumer has gone."""
         too_soon = (input.group == "Empty" and row.taken) or (
-            input.group == "Stable" and row.group == "Empty"
+            input.group == "Stable" and row.group in ("Empty", "Dead")
         )
+        too_soon = too_soon or (input.group == "Empty" and row.group == "Dead")
         if input.group == row.group or too_soon:
             return None
         return Outcome(replace(row, group=input.group, since=row.now))
@@ -256,11 +354,27 @@ class OffsetsHandlers:
         kept = [
             each
             for each in row.committed
-            if not rules.may_expire(row) or row.now - rules.expiry_base(row, each) < RETENTION
+            if not rules.may_expire(row)
+            or row.now - rules.expiry_base(row, each) < RETENTION
+            or rules.is_spared(row, each.partition)
         ]
-        if len(kept) == len(row.committed):
+        expired = [each for each in row.committed if each not in kept]
+        for each in expired:
+            row = self._with_tombstone(row, each.partition)
+        return Outcome(row) if expired else None
+
+    def _with_tombstone(self, row: GroupOffsets, p: int) -> GroupOffsets:
+        """A record removes the offset of a partition."""
+        pending = self.rules.pending_after_tombstone(row, p)
+        return replace(row, committed=_without_offsets(row, p), pending=pending)
+
+    # --- G37: groups that are deleted ---
+
+    def handle_delete_group(self, row: GroupOffsets, input: DeleteGroup) -> Outcome | None:
+        """What transactions have sent goes with the group."""
+        if row.group == "Dead" or not self.rules.may_delete_group(row):
             return None
-        return Outcome(replace(row, committed=tuple(kept)))
+        return Outcome(replace(row, group="Dead", since=row.now, committed=(), pending=()))
 
     # --- G36: topics that are deleted, and made anew with the same name ---
 
@@ -270,13 +384,23 @@ class OffsetsHandlers:
         if p in row.deleted:
             return None
         gone = replace(
-            row,
+            row if p in row.renewed else _without_positions(row, p),
             deleted=as_set((*row.deleted, p)),
-            positions=tuple([each for each in row.positions if each.partition != p]),
-            requested=tuple([each for each in row.requested if each.partition != p]),
+            renewed=as_set({*row.renewed} - {p}),
+            committed=tuple([replace(e, anew=e.anew and e.partition != p) for e in row.committed]),
         )
         if not input.coordinated and not self.rules.forgets_when_loaded():
             return Outcome(gone)
-        pending = self.rules.pending_after_deletion(row, p)
-        committed = tuple([each for each in row.committed if each.partition != p])
+        stays = any(
+            each.partition == p and not self.rules.goes_with_topic(each) for each in row.committed
+        )
+        committed = gone.committed if stays else _without_offsets(gone, p)
+        pending = self.rules.pending_after_tombstone(row, p)
         return Outcome(replace(gone, pending=pending, committed=committed))
+
+    def handle_renew_topic(self, row: GroupOffsets, input: RenewTopic) -> Outcome | None:
+        """The coordinator hears of it later: members commit to the new one before."""
+        p = input.partition
+        if p in row.deleted or p in row.renewed:
+            return None
+        return Outcome(replace(_without_positions(row, p), renewed=as_set((*row.renewed, p))))

@@ -36,6 +36,7 @@ from kraftcheck.reference.groups.types import (
     GroupOffsets,
     MigratedMember,
     MigratingClient,
+    PendingOffset,
 )
 from kraftcheck.reference.kit.properties import of_state
 
@@ -363,13 +364,19 @@ def _committed(row: GroupOffsets) -> dict[int, CommittedOffset]:
     return {each.partition: each for each in row.committed}
 
 
+def _current(row: GroupOffsets) -> dict[int, CommittedOffset]:
+    """Of the topic that has the name now."""
+    known = _committed(row)
+    return {p: each for p, each in known.items() if each.anew or p not in row.renewed}
+
+
 def commits_handed_out(state: State) -> str | None:
     """Nothing is committed that was not handed out.
 
     Misses: partitions that the member does not have, and what was handed out and not
     processed.
     """
-    known = _committed(state.offsets)
+    known = _current(state.offsets)
     for position in state.offsets.positions:
         each = known.get(position.partition)
         if each is not None and each.offset > position.handed_out:
@@ -392,18 +399,19 @@ def given_up_is_committed(old: State, new: State) -> str | None:
 
 
 def start_at_committed(old: State, new: State) -> str | None:
-    """Who takes a partition begins where it was committed, if it was.
+    """Who takes a partition begins where it was committed, if it was; and with the first record of
+    a topic that has no offset.
 
     Misses: a commit that is itself wrong, and the time between reading it and taking the
     partition.
     """
     before = {position.partition for position in old.offsets.positions}
-    known = _committed(old.offsets)
+    known = _current(old.offsets)
     for position in new.offsets.positions:
-        each = known.get(position.partition)
-        is_new = position.partition not in before
-        if is_new and each is not None and each.offset != position.handed_out:
-            return f"partition {each.partition} at {position.handed_out}, not {each.offset}"
+        p, each = position.partition, known.get(position.partition)
+        begins = 0 if each is None else each.offset
+        if p not in before and position.handed_out != begins:
+            return f"partition {p} at {position.handed_out}, not {begins}"
     return None
 
 
@@ -432,42 +440,58 @@ def nothing_of_deleted(old: State, new: State) -> str | None:
     Misses: what comes of it later.
     """
     row, deleted = new.offsets, _deleted_now(old, new)
-    entries: list[Any] = [*row.committed, *row.pending, *row.requested, *row.positions]
-    for each in entries if deleted else ():
-        if each.partition in deleted:
+    kept = {p: each for p, each in _current(old.offsets).items() if p in old.offsets.renewed}
+    entries: list[Any] = [*row.committed, *row.requested, *row.positions] if deleted else []
+    for each in (*entries, *row.pending):
+        is_new = each.partition in old.offsets.renewed
+        of_new = is_new and (not isinstance(each, CommittedOffset) or each.partition in kept)
+        if each.partition in deleted and (isinstance(each, PendingOffset) or not of_new):
             return f"partition {each.partition} was deleted, and {each} is left"
     return None
 
 
 def offsets_kept(old: State, new: State) -> str | None:
-    """An offset is forgotten only when the group has been empty as long as it is to be kept, and
-    nobody has committed since, or with its topic.
+    """An offset is forgotten only when the group has been empty as long as it is to be kept, nobody
+    has committed since and no transaction has sent another one; or with its topic; or with its
+    group, when that is empty.
 
     Misses: offsets that are kept too long.
     """
-    row, left = old.offsets, {*_committed(new.offsets), *_deleted_now(old, new)}
+    row, left = old.offsets, _committed(new.offsets)
+    pending = {each.partition for each in row.pending}
     for each in row.committed:
+        p = each.partition
+        if p in left or (p in _deleted_now(old, new) and not each.anew):
+            continue
         old_enough = min(row.now - row.since, row.now - each.time) >= RETENTION
-        if each.partition not in left and not (row.group == "Empty" and old_enough):
-            return f"that of partition {each.partition}, in a group that is {row.group}"
+        is_right = _group_deleted_now(old, new) or (old_enough and p not in pending)
+        if row.group != "Empty" or not is_right:
+            sent = ", and another one is sent" if p in pending else ""
+            return f"that of partition {p}, in a group that is {row.group}{sent}"
     return None
+
+
+def _group_deleted_now(old: State, new: State) -> bool:
+    return old.offsets.group != "Dead" and new.offsets.group == "Dead"
 
 
 def pending_by_own_marker(old: State, new: State) -> str | None:
     """What a transaction has sent is committed or dropped as its own marker says, unless it sends
-    another offset, or the topic is deleted.
+    another offset, or the topic or group is deleted. What was committed after it stays.
 
     Misses: a marker that is never done.
     """
     row, known = old.offsets, _committed(new.offsets)
-    kept = {(each.partition, each.transaction) for each in new.offsets.pending}
+    kept = {(each.partition, each.transaction, each.producer) for each in new.offsets.pending}
     for each in {*row.pending} - {*new.offsets.pending}:
-        own = [marker for marker in row.markers if marker.transaction == each.transaction]
+        whose = each.transaction, each.producer
+        own = [marker for marker in row.markers if (marker.transaction, marker.producer) == whose]
         done = known.get(each.partition)
         is_committed = done is not None and done.offset == each.offset
-        is_right = any(is_committed or not marker.commits for marker in own)
+        is_right = any(is_committed or each.overtaken or not marker.commits for marker in own)
         is_right = is_right or each.partition in _deleted_now(old, new)
-        if (each.partition, each.transaction) not in kept and not is_right:
+        is_right = is_right or _group_deleted_now(old, new)
+        if (each.partition, *whose) not in kept and not is_right:
             return f"{each.offset} of partition {each.partition}, transaction {each.transaction}"
     return None
 

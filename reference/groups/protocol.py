@@ -19,10 +19,13 @@ from kraftcheck.reference.groups.messages import (
     MESSAGES,
     MIGRATION,
     MIGRATION_INPUTS,
+    OF_OTHERS,
     OFFSETS,
     OFFSETS_INPUTS,
+    AlterOffset,
     AskCommit,
     AskOffsets,
+    AskTxnOffsets,
     AutoCommit,
     ChangeGroupLeader,
     CleanGroupLog,
@@ -30,6 +33,7 @@ from kraftcheck.reference.groups.messages import (
     CompleteJoin,
     CompleteReconciliation,
     ConsumerHeartbeat,
+    DeleteGroup,
     DeleteTopic,
     EndTransaction,
     ExpireMember,
@@ -56,9 +60,11 @@ from kraftcheck.reference.groups.messages import (
     MoveCoordinator,
     MoveMigrated,
     OthersCommit,
+    OthersSend,
     ReadGroupLog,
     RebalanceTimeout,
     RejoinClassic,
+    RenewTopic,
     ReplaceMember,
     ResetRest,
     RestartAsClassic,
@@ -76,7 +82,7 @@ from kraftcheck.reference.groups.messages import (
     Unsubscribe,
 )
 from kraftcheck.reference.groups.migration import MigrationHandlers
-from kraftcheck.reference.groups.offsets import OffsetsHandlers, without_position
+from kraftcheck.reference.groups.offsets import OffsetsHandlers, is_open, without_position
 from kraftcheck.reference.groups.properties import PROPERTIES
 from kraftcheck.reference.groups.replay import LoaderHandlers, is_to_clean, known_of
 from kraftcheck.reference.groups.rules import GroupRules
@@ -169,12 +175,12 @@ def _kind_of(constants: Constants, n: int) -> NodeKind:
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: GroupRules = of(GroupRules)(constants)
     alone: dict[int, Any] = {
-        COORDINATOR: CoordinatorHandlers(rules),
-        LOADER: LoaderHandlers(rules),
-        OFFSETS: OffsetsHandlers(rules),
-        MIGRATION: MigrationHandlers(rules),
+        COORDINATOR: of(CoordinatorHandlers)(rules),
+        LOADER: of(LoaderHandlers)(rules),
+        OFFSETS: of(OffsetsHandlers)(rules),
+        MIGRATION: of(MigrationHandlers)(rules),
     }
-    return by_node(alone, MemberHandlers(rules))
+    return by_node(alone, of(MemberHandlers)(rules))
 
 
 # --- What comes to nodes by itself
@@ -281,7 +287,23 @@ def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterable[Input]:
         for p in (p for p in constants.growing if p in there and p not in row.deleted):
             found += (ForgetTopic(p, True), ForgetTopic(p, False))
     found += map(GroupChange, CHANGES[row.group][: 1 if row.taken else 2])
-    return found
+    return [*found, *_beside(constants, row)]
+
+
+def _beside(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
+    """What comes on request alone, and so stands at the end."""
+    if is_open(row, OF_OTHERS):
+        yield EndTransaction(True, OF_OTHERS)
+        yield EndTransaction(False, OF_OTHERS)
+    if row.group != "Dead":
+        yield DeleteGroup()
+    if row.group == "Empty":
+        yield from map(AlterOffset, constants.partitions)
+    if row.group == "Stable":
+        yield from (OthersSend(p) for p in constants.partitions if p not in row.taken)
+    if not row.requested:
+        yield from (AskTxnOffsets(each.partition) for each in row.positions)
+    yield from map(RenewTopic, sorted({*constants.growing} - {*row.deleted} - {*row.renewed}))
 
 
 UPDATES: Final = {"None": AskOffsets, "Asked": HearOffsets, "Heard": ResetRest}
@@ -289,6 +311,7 @@ CHANGES: Final[Mapping[GroupState, tuple[GroupState, ...]]] = {
     "Empty": ("Rebalancing",),
     "Rebalancing": ("Stable", "Empty"),
     "Stable": ("Rebalancing", "Empty"),
+    "Dead": ("Rebalancing",),
 }
 
 
@@ -368,6 +391,10 @@ GROUPS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(GroupRules,),
+    handler_classes=(
+        *(CoordinatorHandlers, LoaderHandlers, OffsetsHandlers, MigrationHandlers),
+        MemberHandlers,
+    ),
     sometimes=tuple(sometimes.all),
     witness=Witness("GroupCoordinatorService", fewest=2, most=5, usual=4),
     coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),
@@ -381,7 +408,14 @@ GROUPS: Final = Protocol(
             "growing": ((),),
         },
         # A move is soon spent on a log in which everything is committed.
-        on_request={"max_coordinators": (12,)},
+        on_request={
+            "max_coordinators": (12,),
+            "ask_txn_offsets": (200,),
+            "others_send": (200,),
+            "alter_offset": (200,),
+            "delete_group": (200,),
+            "renew_topic": (200,),
+        },
         local=_local,
         properties=PROPERTIES,
         moves=(300, 600),
@@ -402,6 +436,11 @@ GROUPS: Final = Protocol(
             MoveMigrated: (0, 10, 50),
             Unsubscribe: (0, 20, 100),
             HeartbeatTimeout: (0, 50, 200),
+            AskTxnOffsets: (),
+            OthersSend: (),
+            AlterOffset: (),
+            DeleteGroup: (),
+            RenewTopic: (),
         },
     ),
 )

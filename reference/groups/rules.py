@@ -17,6 +17,7 @@ from kraftcheck.reference.groups.messages import (
     ALL_FIELDS,
     JOIN_EPOCH,
     LEAVE_EPOCH,
+    OWN,
     RELEASED_EPOCH,
     Error,
     Given,
@@ -25,6 +26,7 @@ from kraftcheck.reference.groups.messages import (
     GroupRecord,
     LeaderChange,
     MemberRecord,
+    TransactionMarker,
 )
 from kraftcheck.reference.groups.types import (
     CommittedOffset,
@@ -37,6 +39,7 @@ from kraftcheck.reference.groups.types import (
     GroupOffsets,
     MigratedMember,
     PendingOffset,
+    RequestedCommit,
 )
 
 RETENTION = 2
@@ -272,7 +275,25 @@ class GroupRules:
         """G32. A transaction has ended when the coordinator has done what its marker says, so that
         the next one begins after that (KAFKA-17507).
         """
-        return not row.markers
+        return all(marker.producer != OWN for marker in row.markers)
+
+    def of_marker(self, row: GroupOffsets, marker: TransactionMarker) -> tuple[PendingOffset, ...]:
+        """G32. The offsets that a marker commits or drops: those of its own producer
+        (OffsetMetadataManager.replayEndTransactionMarker).
+        """
+        return tuple([each for each in row.pending if each.producer == marker.producer])
+
+    def is_newest(self, each: PendingOffset) -> bool:
+        """G32. Whether a transaction's offset becomes the group's when it is committed: its record
+        stands after that of the group's offset.
+        """
+        return not each.overtaken
+
+    def accepts_txn_offsets(self, row: GroupOffsets, request: RequestedCommit) -> bool:
+        """G30. Whether offsets of a transaction are accepted: they carry the epoch of their member,
+        which may have been fenced since (KIP-447).
+        """
+        return request.epoch == row.epoch
 
     def is_stable_offset(self, row: GroupOffsets, p: int) -> bool:
         """G33. Whether a partition's offset may be told: no transaction is to change it."""
@@ -286,9 +307,15 @@ class GroupRules:
         """G35. Of a group that rebalances nobody knows what it subscribes to."""
         return row.group == "Empty"
 
-    def pending_after_deletion(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
-        """G36. What transactions have sent of a topic goes with it: offsets have its name, and one
-        that is made anew has that, too.
+    def is_spared(self, row: GroupOffsets, p: int) -> bool:
+        """G35. An offset is spared while a transaction has sent another one for its partition
+        (OffsetMetadataManager.cleanupExpiredOffsets).
+        """
+        return any(each.partition == p for each in row.pending)
+
+    def pending_after_tombstone(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
+        """G36, G37. A tombstone of an offset removes what transactions have sent for the partition
+        as well (OffsetMetadataManager.replay).
         """
         return tuple([each for each in row.pending if each.partition != p])
 
@@ -297,6 +324,23 @@ class GroupRules:
         meanwhile. Kafka's does not look.
         """
         return True
+
+    def goes_with_topic(self, each: CommittedOffset) -> bool:
+        """G36. Whether a deletion of the partition's topic removes this offset. One that was
+        committed to the new topic of that name carries another topic id
+        (OffsetMetadataManager.onTopicsDeleted).
+        """
+        return not each.anew
+
+    def is_of_topic(self, row: GroupOffsets, each: CommittedOffset) -> bool:
+        """G33, G36. Whether an offset is returned to a member that asks for the partition by topic
+        id: not one of the deleted topic of that name (OffsetMetadataManager.isMismatchedTopicId).
+        """
+        return each.anew or each.partition not in row.renewed
+
+    def may_delete_group(self, row: GroupOffsets) -> bool:
+        """G37. A group is deleted on request only when it is empty (validateDeleteGroup)."""
+        return row.group == "Empty"
 
     # --- Member ---
 

@@ -12,6 +12,7 @@ import msgspec
 from kraftcheck.reference.groups.messages import (
     ALL_FIELDS,
     JOIN_EPOCH,
+    OWN,
     UNKNOWN,
     Given,
     GroupHeartbeatResponse,
@@ -136,12 +137,15 @@ class GroupLoader(msgspec.Struct, frozen=True):
     held: SetOf[HeldPartition]
 
 
-class CommittedOffset(msgspec.Struct, frozen=True, order=True):
-    """time: of the commit."""
+class CommittedOffset(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
+    """What a group has committed of a partition."""
 
     partition: int
     offset: int
     time: int
+    """Of the commit."""
+    anew: bool = False
+    """It belongs to the new topic, while the partition is `renewed`."""
 
 
 class FetchPosition(msgspec.Struct, frozen=True, order=True):
@@ -152,25 +156,29 @@ class FetchPosition(msgspec.Struct, frozen=True, order=True):
     handed_out: int
 
 
-class RequestedCommit(msgspec.Struct, frozen=True, order=True):
+class RequestedCommit(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
     """What the application asked to be committed, in an epoch of its consumer."""
 
     partition: int
     offset: int
     epoch: int
+    sends: bool = False
+    """The offset is to be sent in the transaction."""
 
 
-class PendingOffset(msgspec.Struct, frozen=True, order=True):
+class PendingOffset(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
     """What a transaction is to commit."""
 
     partition: int
     offset: int
     transaction: int
+    producer: int = OWN
+    overtaken: bool = False
+    """An offset of the partition was committed after it."""
 
 
 class GroupOffsets(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla).
-    deleted: the partitions whose topic was."""
+    """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla)."""
 
     committed: SetOf[CommittedOffset]
     group: GroupState
@@ -188,6 +196,9 @@ class GroupOffsets(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: SetOf[PendingOffset]
     markers: SetOf[TransactionMarker]
     deleted: SetOf[int] = ()
+    """The partitions whose topic was deleted, and made anew with its name."""
+    renewed: SetOf[int] = ()
+    """Those whose topic was, and the coordinator has not heard of it yet."""
 
 
 class MigratedMember(msgspec.Struct, frozen=True):

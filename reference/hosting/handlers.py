@@ -9,7 +9,7 @@ controller is inputs that change it. What the broker tells of its directories is
 where the topic and the assignment are those that it knows.
 
 Left out: epochs of brokers, fetches and records (a log has all that was acknowledged or not), a
-clean stop, the future replica's log over a restart, which begins anew.
+clean stop, and a future log that a start finds without the replica's log.
 """
 
 from __future__ import annotations
@@ -74,6 +74,11 @@ def out_of_isr(image: Image) -> Image:
     return newer(image, image.leads, leads=False, in_isr=False)
 
 
+def without_lead(image: Image) -> Image:
+    """The broker stays in the ISR as its last member, and does not lead any more (C10)."""
+    return newer(image, True, leads=False) if image.leads else image
+
+
 def moved(image: Image) -> Image:
     """The broker becomes a replica, or is none any more: who leaves takes a leader epoch with it
     (R3).
@@ -106,7 +111,7 @@ def told(row: HostRow, directory: int) -> HostRow:
 
 
 def without_future(row: HostRow) -> HostRow:
-    return replace(row, future=UNASSIGNED, future_assigned=False)
+    return replace(row, future=UNASSIGNED, future_caught_up=False, future_assigned=False)
 
 
 def is_hosted(row: HostRow) -> bool:
@@ -167,7 +172,8 @@ class HostingHandlers:
             return None
         log = Log(row.replica.directory, row.replica.topic_id, True)
         image = newer(row.image, in_isr=True)
-        return replace(row, image=image, logs=with_log(row.logs, log))
+        level = row.future_caught_up and log in row.logs
+        return replace(row, image=image, logs=with_log(row.logs, log), future_caught_up=level)
 
     def handle_acknowledge(self, row: HostRow, input: Acknowledge) -> HostRow | None:
         """Only a replica that serves, in the ISR, has them."""
@@ -176,7 +182,8 @@ class HostingHandlers:
             return None
         has = row.replica.directory if image.in_isr else UNASSIGNED
         logs = [log if log.directory == has else replace(log, complete=False) for log in row.logs]
-        return replace(row, acknowledged=True, logs=tuple(logs))
+        level = row.future_caught_up and not image.in_isr
+        return replace(row, acknowledged=True, logs=tuple(logs), future_caught_up=level)
 
     # --- What the broker applies.
 
@@ -205,6 +212,8 @@ class HostingHandlers:
                 if log.directory not in row.online or not rules.is_stray(log, image)
             ]
             read = replace(read, logs=tuple(kept))
+            if not any(log.directory in row.online for log in kept):
+                read = without_future(read)
         if row.replica.state != "None" and (
             rules.is_of_deleted_topic(row, by_snapshot) or rules.has_left(row, by_snapshot)
         ):
@@ -258,16 +267,21 @@ class HostingHandlers:
 
     def created(self, row: HostRow) -> HostRow:
         """R20. The log that is there is taken, or one is made. Of two the one is taken where the
-        controller believes the replica, and the other goes.
+        controller believes the replica, and the other goes. A future log takes its place, or the
+        move goes on (R21).
         """
-        image, old = row.image, row.replica
+        rules, image, old = self.rules, row.image, row.replica
         found = [log for log in row.logs if log.directory in row.online]
         if found and old.state == "None":
             log = next((each for each in found if each.directory == image.directory), found[0])
+            if row.future and rules.recovers_future(row):
+                log = Log(row.future, log.topic_id, log.complete and row.future_caught_up)
             others = [each for each in row.logs if each not in found]
+            if row.future == log.directory:
+                row = without_future(row)
             taken = replace(row, logs=tuple(sorted((*others, log))))
             return told(self.hosting(taken, log.topic_id, log.directory, True), log.directory)
-        if not self.rules.may_create(row):
+        if not rules.may_create(row):
             stays = old.state == "Offline" and old.topic_id == image.topic_id
             return row if stays else self.hosting(row, image.topic_id, image.directory, False)
         at = image.directory if image.directory in row.online else row.online[0]
@@ -280,6 +294,8 @@ class HostingHandlers:
         """A broker whose last directory fails stops."""
         failed = input.directory
         if not row.running or failed not in row.online or len(row.online) == 1:
+            return None
+        if self.constants.sole:
             return None
         left = tuple([each for each in row.online if each != failed])
         at, replica = row.replica.directory, row.replica
@@ -311,16 +327,17 @@ class HostingHandlers:
         return replace(row, future=input.directory)
 
     def handle_future_caught_up(self, row: HostRow, input: FutureCaughtUp) -> HostRow | None:
-        if not row.future or row.future_assigned or not is_hosted(row) or not row.image.assigned:
+        if not row.future or not is_hosted(row) or not row.image.assigned:
             return None
-        return told(replace(row, future_assigned=True), row.future)
+        return told(replace(row, future_caught_up=True, future_assigned=True), row.future)
 
     def handle_promote_future(self, row: HostRow, input: PromoteFuture) -> HostRow | None:
-        if not row.future_assigned:
+        if not self.rules.promotes_future(row):
             return None
         replica, to = row.replica, row.future
         old = next(log for log in row.logs if log.directory == replica.directory)
-        logs = with_log(without_log(row.logs, replica.directory), replace(old, directory=to))
+        new = replace(old, directory=to, complete=old.complete and row.future_caught_up)
+        logs = with_log(without_log(row.logs, replica.directory), new)
         return without_future(replace(row, replica=replace(replica, directory=to), logs=logs))
 
     def handle_cancel_move(self, row: HostRow, input: CancelMove) -> HostRow | None:
@@ -337,18 +354,29 @@ class HostingHandlers:
     def handle_host_crash(self, row: HostRow, input: HostCrash) -> HostRow | None:
         if not row.running:
             return None
-        down = replace(row, running=False, published=False, applied=NO_IMAGE, replica=NO_REPLICA)
-        return without_future(down)
+        return replace(
+            row,
+            running=False,
+            published=False,
+            applied=NO_IMAGE,
+            replica=NO_REPLICA,
+            future_assigned=False,
+        )
 
     def handle_host_restart(self, row: HostRow, input: HostRestart) -> HostRow | None:
         if row.running or not input.directories:
             return None
         all = self.constants.directories
         failed = tuple([each for each in all if each not in input.directories])
+        if failed and self.constants.sole:
+            return None
+        reached = [log for log in row.logs if log.directory in input.directories]
+        if row.future not in input.directories or not reached:
+            row = without_future(row)
         return replace(
             row,
             running=True,
-            image=out_of_isr(row.image),
+            image=(without_lead if self.constants.sole else out_of_isr)(row.image),
             online=input.directories,
             reported=failed,
         )

@@ -71,7 +71,7 @@ def _local(constants: Constants, _: int, row: HostRow) -> Iterator[Input]:
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    broker = HostingHandlers(constants, of(HostingRules)(constants))
+    broker = of(HostingHandlers)(constants, of(HostingRules)(constants))
     return lambda node, row, input: broker.step(row, input)
 
 
@@ -87,9 +87,14 @@ HOSTING: Final = Protocol(
     kind_of=lambda constants, node: HOST_KIND,
     handlers=_handlers,
     rules=(HostingRules,),
+    handler_classes=(HostingHandlers,),
     sometimes=tuple(sometimes.all),
     world=World(
-        constants={"brokers": ((1,), (1, 2)), "directories": ((1, 2), (1,), (1, 2, 3))},
+        constants={
+            "brokers": ((1,), (1, 2)),
+            "directories": ((1, 2), (1,), (1, 2, 3)),
+            "sole": (False, True),
+        },
         local=_local,
         properties=PROPERTIES,
         moves=(200, 400),

@@ -59,6 +59,18 @@ class HostingRules:
             return False
         return row.image.directory == UNASSIGNED or row.image.directory in row.online
 
+    def promotes_future(self, row: HostRow) -> bool:
+        """R21. Whether a future log becomes the replica. It was at the replica's end once, and the
+        controller was told; but records may have come since, so both ends are compared again.
+        """
+        return row.future_assigned and row.future_caught_up
+
+    def recovers_future(self, row: HostRow) -> bool:
+        """R21. Whether a start takes the future log for the replica: where the controller believes
+        it, if it ends where the replica's log ends. Kafka 4.3.1 does not compare the ends.
+        """
+        return row.future == row.image.directory and row.future_caught_up
+
     def takes_back_assignment(self, row: HostRow) -> bool:
         """R21 (KAFKA-16297). Whether the controller is told when a replica that it was told of is
         not promoted.

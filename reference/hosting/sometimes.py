@@ -84,6 +84,18 @@ def move_is_taken_back_late(before: HostRow) -> bool:
     return before.future_assigned
 
 
+@sometimes(Acknowledge)
+def future_log_falls_behind(before: HostRow, after: HostRow) -> bool:
+    """Records are acknowledged which a future log has not, after the controller was told of it."""
+    return before.future_assigned and before.future_caught_up and not after.future_caught_up
+
+
+@sometimes(ApplyRecords, LoadSnapshot)
+def start_finds_a_future_log(before: HostRow) -> bool:
+    """A broker that starts has a future log where the controller believes the replica."""
+    return not before.published and 0 < before.future == before.image.directory
+
+
 @sometimes(HostCrash)
 def crash_during_a_move(before: HostRow) -> bool:
     """A broker crashes while its replica moves."""

@@ -26,6 +26,10 @@ class Constants(msgspec.Struct, frozen=True, tag="hosting", tag_field="protocol"
     """They have nothing to do with one another; one partition's replica may be at each."""
     directories: SetOf[AtLeastOne] = (1, 2)
     """Of each broker."""
+    sole: bool = False
+    """Whether the partition has no other replica. Then the ISR keeps this one over a start (C10),
+    and no directory fails.
+    """
 
     def __post_init__(self) -> None:
         assert self.brokers and self.directories, "there is a broker, and it has a directory"
@@ -100,9 +104,11 @@ class HostRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     logs: SetOf[Log]
     """Durable."""
     future: int
-    """The directory to which the replica moves, or 0 (R21)."""
+    """Durable: the directory of the future log, to which the replica moves, or 0 (R21)."""
+    future_caught_up: bool
+    """Durable: whether the future log ends where the replica's log ends."""
     future_assigned: bool
-    """Whether the controller was told that it is there."""
+    """Volatile: whether the broker has told the controller that the replica is there."""
     aborted: int
     """The partition epoch at which a metadata transaction was aborted that moves the replica, and
     that is yet to be read; or -1 (V28).
@@ -123,6 +129,7 @@ def initial_host_row(constants: Constants) -> HostRow:
         reported=(),
         logs=(),
         future=UNASSIGNED,
+        future_caught_up=False,
         future_assigned=False,
         aborted=UNDEFINED,
     )

@@ -70,6 +70,13 @@ def slice_of(log: Log, offset: int, end: int, limit: int) -> Log:
     return log[offset : min(end, offset + limit)]
 
 
+def up_to_epoch(records: Log, epoch: int) -> Log:
+    """The records of this epoch and of those before it."""
+    if all(record.epoch <= epoch for record in records):
+        return records
+    return tuple([record for record in records if record.epoch <= epoch])
+
+
 # --- Epoch cache: P12, P13 ---
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol as TypingProtocol, TypeAlias
 
 import msgspec
 
@@ -197,6 +197,11 @@ Substitution: TypeAlias = Callable[[type[Any]], type[Any]]
 """The class to use for one of the correct rules or handlers: itself, or a bug's."""
 
 
+def correct(base: type[Any]) -> type[Any]:
+    """The substitution that replaces nothing."""
+    return base
+
+
 def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
     """alone: handlers of nodes of which each stands alone, and is not told who it is; others: of
     all else.
@@ -259,44 +264,71 @@ class Calm(NamedTuple):
     missing: Callable[[Any, Mapping[int, Any]], str]
 
 
+class Judge(TypingProtocol):
+    """Asks all properties of a run, incrementally."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left of the last step that a property may still find wrong."""
+        ...
+
+    def __call__(
+        self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> tuple[Property, str] | None:
+        """The first property that a step of the node violates, and what is wrong. To be called for
+        each step that changes a row, up to the first violation.
+        """
+        ...
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
-    """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
+    """What may happen to the nodes of a protocol, and what is asked of its runs.
 
-    constants: by field, the values to draw from, the simplest first. on_request: by field, or by
-    option of a disturbance, values that no run draws, beside those that TLC's models have: whoever
-    wants them asks for them, and the chaos machine does. local: all inputs that are no messages and
-    may come to a node in this row, those last that come on request alone (disturbances of 0,
-    always). properties: asked after every step. moves: so many a run has, to draw from.
-
-    Where rows do not tell enough, history: what a run's past is after a step, of the constants and
-    the rows before (with the past so far) and after; properties find it under HISTORY. unpromised:
-    the names of the properties that a run with these options need not keep, unless it is `strict`.
-
-    promises: what clients see. at_once: whether a message is heard in the step that sends it, or
-    never. in_order: whether a message comes after all of these that its sender had sent to the same
-    node, and once; others are lost, doubled and overtaken. disturbances: by local
-    input, how often of a thousand times it comes when it could, to draw from. awaited: whether
-    anybody still waits for what an input does, of the constants, all rows, the node and the input;
-    in runs that are not `late` no other one comes. calm: unsaid, nothing is asked of progress.
-    story: what became of the units of a run, in lines, of its steps: each the node, its row before
-    and after.
+    A system is made of it (reference/core/system.py), which every driver runs.
     """
 
     constants: Mapping[str, Sequence[Any]]
+    """By field of the constants, the values that a run draws from, the simplest first."""
     local: Callable[[Any, int, Any], Iterable[Any]]
+    """local(constants, node, row): every input that is no message and may come to the node. Those
+    that come on request alone (disturbances of 0 always, or of nothing) stand last."""
     properties: tuple[Property, ...]
+    """Asked after every step."""
     on_request: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """By field of the constants, or by option of a disturbance: values that no run draws. TLC's
+    models have some besides. Who wants them requests them; the chaos machine does."""
     moves: Sequence[int] = (40, 80)
+    """The numbers of moves that a run draws from."""
     history: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], Any] | None = None
+    """history(constants, before, after): the past of a run after a step, where rows do not tell
+    enough. Of the rows before, with the past so far, and after. Properties find it under HISTORY.
+    """
+    judge: Callable[[Any], Judge] | None = None
+    """Asks all properties at once and incrementally, with a history of its own; made of the
+    constants. It gives the verdicts that `properties` give."""
     unpromised: Callable[[Any], Collection[str]] | None = None
+    """unpromised(options): the properties that a run need not keep, unless it is `strict`."""
     promises: ClientPromise | None = None
+    """What clients see."""
     at_once: Callable[[Any], bool] = lambda message: False
+    """Whether a message is heard in the step that sends it, or never."""
     in_order: Callable[[Any], bool] = lambda message: False
+    """Whether a message arrives once, and after all of these that its sender had sent to the same
+    node. Others are lost, doubled and overtaken."""
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
+    """By local input: of a thousand times that it could come, how often it does; to draw from. With
+    nothing to draw from it comes on request alone, and the options of other runs do not name it."""
     awaited: Callable[[Any, Mapping[int, Any], int, Any], bool] | None = None
+    """awaited(constants, rows, node, input): whether any node still waits for what the input does.
+    Unless a run is `late`, other inputs do not come."""
     calm: Calm | None = None
+    """What must come about in the end. Without it, no progress is demanded."""
     story: Callable[[Iterable[tuple[int, Any, Any]]], Iterable[str]] | None = None
+    """story(steps): what became of the units of a run, in lines; a step is the node, its row before
+    and after."""
+    simulated: bool = False
+    """Whether the scenario of the protocol's name has a simulation of its own."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -356,6 +388,11 @@ class Protocol:
     witness: Witness | None = None
     coordinated: CoordinatorLog | None = None
     world: World | None = None
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the driver by chance makes the runs of its scenario."""
+        return self.world is not None and not self.world.simulated
 
 
 class Join(NamedTuple):

@@ -78,7 +78,6 @@ from kraftcheck.reference.reassignment.messages import (
     Reassign,
     UnregisterBroker,
 )
-from kraftcheck.reference.reassignment.rules import ReassignmentRules
 from kraftcheck.reference.reassignment.types import (
     UNASSIGNED,
     BrokerRegistration,
@@ -158,13 +157,11 @@ class MovingController(PartitionControllerHandlers):
     rules: MovingRules
 
     def __init__(
-        self, constants: Constants, rules: MovingRules, lists: ReassignmentRules | None = None
+        self, constants: Constants, rules: MovingRules, topic: ReassignmentHandlers | None = None
     ) -> None:
         super().__init__(constants, rules)
         as_topic: Any = constants
-        self._topic = ReassignmentHandlers(
-            as_topic, ReassignmentRules(as_topic) if lists is None else lists
-        )
+        self._topic = ReassignmentHandlers(as_topic) if topic is None else topic
         self._handlers = handlers_of(self, CONTROLLER_INPUTS)
         self._all_active = (_ACTIVE,) * len(constants.brokers)
 

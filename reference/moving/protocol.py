@@ -28,6 +28,7 @@ from kraftcheck.reference.moving.types import (
 from kraftcheck.reference.partition import protocol as partition
 from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER, METADATA_LOG
 from kraftcheck.reference.partition.types import INITIAL_OFFSET
+from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
 from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
 from kraftcheck.reference.reassignment.rules import ReassignmentRules
 
@@ -43,6 +44,7 @@ BROKER: Final = partition.BROKER._replace(
     replaces=(
         ("InitialRow", "[PartitionRow] InitialMovingRow"),
         ("FetchEpochError", "[PartitionRules] FetchErrorUnderList"),
+        ("DeletionAwaits", "[PartitionRules] DeletionAwaitsUnderList"),
         ("Publish", "[BrokerLifecycle] PublishUnderList"),
     ),
 )
@@ -69,8 +71,8 @@ CONTROLLER_KIND: Final = partition.CONTROLLER_KIND._replace(
 def handlers_of(constants: Constants, of: Substitution) -> tuple[MovingBrokers, MovingController]:
     """Of brokers and of the controller."""
     rules, as_topic = of(MovingRules)(constants), constants
-    lists = of(ReassignmentRules)(as_topic)
-    return MovingBrokers(constants, rules), MovingController(constants, rules, lists)
+    topic = of(ReassignmentHandlers)(as_topic, of(ReassignmentRules)(as_topic), of)
+    return of(MovingBrokers)(constants, rules), of(MovingController)(constants, rules, topic)
 
 
 MOVING: Final = Protocol(
@@ -87,6 +89,7 @@ MOVING: Final = Protocol(
     kind_of=lambda constants, node: CONTROLLER_KIND if node in partition.CONTROLLERS else BROKER,
     handlers=lambda constants, of: partition.of_both(*handlers_of(constants, of)),
     rules=(MovingRules, ReassignmentRules),
+    handler_classes=(MovingBrokers, MovingController),
     properties=PROPERTIES,
     sometimes=tuple(
         [each._replace(inputs=own(each.inputs)) for each in partition.PARTITION.sometimes]

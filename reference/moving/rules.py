@@ -61,6 +61,12 @@ class MovingRules(PartitionRules):
 
     fetch_epoch_error = fetch_error_under_list
 
+    def deletion_awaits_under_list(self, row: Any, r: int) -> bool:
+        """S9, R6. Nobody waits for a broker that is no replica."""
+        return r in row.replicas and super().deletion_awaits(row, r)
+
+    deletion_awaits = deletion_awaits_under_list
+
     def leader_error_under_list(self, partition: Any, m: AlterPartitionRequest) -> str:
         """C12, R12. Before all else: the topic is there."""
         if not partition.replicas:

@@ -340,7 +340,9 @@ class PartitionChecker:
         return visible > agrees and visible > row.log_start
 
     def _leader_suspicious(self, after: PartitionState) -> bool:
-        """PartitionLeaderCompleteness, ReplicationQuorumSuperset, MonotonicListOffsets."""
+        """PartitionLeaderCompleteness, ReplicationQuorumSuperset, MonotonicListOffsets,
+        DeletedEverywhere.
+        """
         partition = after.controller.partition
         leader = partition.leader
         if leader == NOBODY:
@@ -359,6 +361,10 @@ class PartitionChecker:
             return False
         rules = self.handlers.rules
         if rules.visible_end(row) < end and rules.list_offsets_error(row) == "NONE":
+            return True
+        if 0 < row.log_start <= rules.low_watermark(row) and any(
+            other.log_start < row.log_start for other in after.rows.values()
+        ):
             return True
         if len(row.isr) >= self._min_isr and not (partition.isr == row.isr and not partition.elr):
             counted = row.isr
@@ -438,6 +444,7 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
         _looked_at(new) == _looked_at(old)
         and 0 <= new.flushed <= len(new.log)
         and (new.remotes is old.remotes or (new.role == "Leader" and _remotes_right(new)))
+        and (new.log_start == 0 or new.remotes is old.remotes)
         and (new.parked is old.parked or new.role == "Leader")
     )
 

@@ -158,6 +158,8 @@ class ReplicaFetchRequest(Addressed, frozen=True):
     """The leader epoch that the follower knows."""
     fetch_offset: int
     last_fetched_epoch: int
+    log_start: int = 0
+    """S9. Where the follower's log starts."""
 
 
 class ReplicaFetchResponse(Addressed, frozen=True):
@@ -313,9 +315,9 @@ class SendAlterPartition(Tagged, frozen=True):
 
 
 class ProduceTimeout(Tagged, frozen=True):
-    """P19. The wait of a produce request is over."""
+    """P19, S9. The wait of a produce request, or of one to delete records, is over."""
 
-    request: ProduceRequest
+    request: ProduceRequest | DeleteRecordsRequest
 
 
 class SendReplicaFetch(Tagged, frozen=True):

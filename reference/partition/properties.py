@@ -30,6 +30,8 @@ from kraftcheck.reference.partition.messages import (
     BrokerRecord,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     Message,
@@ -541,6 +543,30 @@ def monotonic_list_offsets(
             assert isinstance(m, ListOffsetsResponse)
             if m.error == "NONE" and m.offset < len(history.committed):
                 return f"leader {n} says {m.offset}, and {len(history.committed)} are committed"
+    return None
+
+
+def delete_up_to(n: int, offset: int) -> DeleteRecordsRequest:
+    return DeleteRecordsRequest(CLIENTS, n, UNDEFINED, offset)
+
+
+@_invariant("state")
+def deleted_everywhere(after: PartitionState, handlers: BrokerHandlers) -> str | None:
+    """A current leader confirms a deletion only when every replica that it knows as unfenced has
+    made it (S9).
+
+    Misses: replicas that are fenced, which may lead again from the ELR.
+    """
+    for n, row in after.rows.items():
+        if row.log_start == 0 or not is_current_leader(after, n):
+            continue
+        asked = delete_up_to(n, row.log_start)
+        for m in handlers.handle_delete_records_request(n, row, asked).sent:
+            assert isinstance(m, DeleteRecordsResponse)
+            for known, (b, other) in zip(row.image.brokers, after.rows.items(), strict=True):
+                if m.error == "NONE" and not known.fenced and other.log_start < m.offset:
+                    starts = f"the log of broker {b} starts at {other.log_start}"
+                    return f"leader {n} confirms a deletion up to {m.offset}, and {starts}"
     return None
 
 

@@ -144,7 +144,7 @@ def of_both(brokers: BrokerHandlers, controller: PartitionControllerHandlers) ->
 def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:
     rules = of(PartitionRules)(constants)
     brokers: BrokerHandlers = of(BrokerHandlers)(constants, rules)
-    return of_both(brokers, PartitionControllerHandlers(constants, rules))
+    return of_both(brokers, of(PartitionControllerHandlers)(constants, rules))
 
 
 WITNESS: Final = Witness("Partition and ReplicationControlManager", fewest=2, most=5, usual=3)
@@ -161,7 +161,7 @@ PARTITION: Final = Protocol(
     kind_of=lambda constants, node: CONTROLLER_KIND if node in CONTROLLERS else BROKER,
     handlers=_handlers,
     rules=(PartitionRules,),
-    handler_classes=(BrokerHandlers,),
+    handler_classes=(BrokerHandlers, PartitionControllerHandlers),
     properties=PARTITION_INVARIANTS,
     sometimes=tuple(sometimes.all),
     outsiders=frozenset({CLIENTS, METADATA_LOG}),

@@ -39,7 +39,6 @@ from kraftcheck.reference.partition.messages import (
     ConsumerFetchRequest,
     ConsumerFetchResponse,
     DeleteRecordsRequest,
-    DeleteRecordsResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ProduceRequest,
@@ -112,7 +111,7 @@ class HighWatermarkSteps(IsrMembershipSteps):
     def handle_produce_timeout(
         self, n: int, row: BrokerRow, input: ProduceTimeout
     ) -> BrokerOutcome | None:
-        """P19. request.timeout.ms has passed; the record may be committed later."""
+        """P19. request.timeout.ms has passed; what was asked for may be done later."""
         waiting = [p for p in row.parked if p.request == input.request]
         if not waiting:
             return None
@@ -148,7 +147,7 @@ class HighWatermarkSteps(IsrMembershipSteps):
         at = self.position[m.source]
         old = row.remotes[at]
         caught_up = old.caught_up or m.fetch_offset >= len(row.log)
-        new = Remote(m.fetch_offset, m.broker_epoch, caught_up)
+        new = Remote(m.fetch_offset, m.broker_epoch, caught_up, m.log_start)
         changed = row if new == old else replace(row, remotes=put(row.remotes, at, new))
         noted = self.maybe_expand_isr(n, changed, m.source)
         return noted if old.end_offset == m.fetch_offset else self.advanced(n, noted)
@@ -198,6 +197,7 @@ class HighWatermarkSteps(IsrMembershipSteps):
             epoch=row.leader_epoch,
             fetch_offset=len(row.log),
             last_fetched_epoch=row.last_fetched_epoch,
+            log_start=row.log_start,
         )
 
     def handle_send_replica_fetch(
@@ -358,15 +358,12 @@ class HighWatermarkSteps(IsrMembershipSteps):
             offset = self.rules.visible_end(row) if latest else row.log_start
         return BrokerOutcome(row, (self.list_offsets_response(n, m, error, offset),), "")
 
-    def delete_records_response(
-        self, n: int, m: DeleteRecordsRequest, error: str, offset: int
-    ) -> DeleteRecordsResponse:
-        return DeleteRecordsResponse(n, CLIENTS, m, error, offset)
-
     def handle_delete_records_request(
         self, n: int, row: BrokerRow, m: DeleteRecordsRequest
     ) -> BrokerOutcome:
-        """S9. The leader answers when its own start has moved; followers learn it by fetching."""
+        """S9. The leader's own start moves at once, and followers learn it by fetching. The answer
+        waits for those that are unfenced.
+        """
         error = "NONE"
         if row.role != "Leader":
             error = "NOT_LEADER_OR_FOLLOWER"
@@ -376,8 +373,10 @@ class HighWatermarkSteps(IsrMembershipSteps):
             refused = self.delete_records_response(n, m, error, UNDEFINED)
             return BrokerOutcome(row, (refused,), "")
         raised = self.raise_log_start(row, m.offset)
-        told = self.delete_records_response(n, m, "NONE", raised.log_start)
-        return BrokerOutcome(raised, (told,), "")
+        waiting = Parked(m, m.offset, m.offset)
+        if self.is_reached(raised, waiting):
+            return BrokerOutcome(raised, (self.parked_response(n, waiting, "NONE"),), "")
+        return BrokerOutcome(replace(raised, parked=parked_with(raised.parked, waiting)), (), "")
 
     # --- The disk: S4, S5.
 

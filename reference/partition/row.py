@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from kraftcheck.reference.kit.messages import canonical, encode
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     Message,
     ProduceRequest,
     ProduceResponse,
@@ -65,33 +67,54 @@ class PartitionRowSteps:
         """An ignored input is a step too, and has a named reason (L6)."""
         return BrokerOutcome(row, (), reason)
 
-    # --- Produce requests in the purgatory: P19.
+    # --- Requests in the purgatory: P19, S9.
 
     def produce_response(
         self, n: int, request: ProduceRequest, error: str, offset: int
     ) -> ProduceResponse:
         return ProduceResponse(n, CLIENTS, request, error, offset)
 
-    def parked_response(self, n: int, waiting: Parked, error: str) -> ProduceResponse:
+    def delete_records_response(
+        self, n: int, m: DeleteRecordsRequest, error: str, offset: int
+    ) -> DeleteRecordsResponse:
+        return DeleteRecordsResponse(n, CLIENTS, m, error, offset)
+
+    def deletes(self, waiting: Parked) -> bool:
+        return isinstance(waiting.request, DeleteRecordsRequest)
+
+    def parked_response(
+        self, n: int, waiting: Parked, error: str
+    ) -> ProduceResponse | DeleteRecordsResponse:
         offset = waiting.offset if error == "NONE" else UNDEFINED
+        if isinstance(waiting.request, DeleteRecordsRequest):
+            return self.delete_records_response(n, waiting.request, error, offset)
         return self.produce_response(n, waiting.request, error, offset)
 
-    def reached(self, row: BrokerRow) -> list[Parked]:
-        return [p for p in row.parked if p.required <= row.high_watermark]
+    def is_reached(self, row: BrokerRow, waiting: Parked) -> bool:
+        """P19, S9. By the high watermark, or by the low one."""
+        deletes = self.deletes(waiting)
+        bound = self.rules.low_watermark(row) if deletes else row.high_watermark
+        return waiting.required <= bound
 
-    def reached_responses(self, n: int, row: BrokerRow) -> list[ProduceResponse]:
-        """The high watermark has moved: whoever waited for it is answered."""
-        reached = self.reached(row)
-        if not reached:
-            return []
-        error = self.rules.parked_error(row)
-        return [self.parked_response(n, p, error) for p in reached]
+    def reached(self, row: BrokerRow) -> list[Parked]:
+        return [p for p in row.parked if self.is_reached(row, p)]
+
+    def reached_error(self, row: BrokerRow, waiting: Parked) -> str:
+        return "NONE" if self.deletes(waiting) else self.rules.parked_error(row)
+
+    def reached_responses(
+        self, n: int, row: BrokerRow
+    ) -> list[ProduceResponse | DeleteRecordsResponse]:
+        """A watermark has moved: whoever waited for it is answered."""
+        return [self.parked_response(n, p, self.reached_error(row, p)) for p in self.reached(row)]
 
     def without_reached(self, row: BrokerRow) -> BrokerRow:
-        left = tuple([p for p in row.parked if p.required > row.high_watermark])
+        left = tuple([p for p in row.parked if not self.is_reached(row, p)])
         return replace(row, parked=left)
 
-    def failed_responses(self, n: int, row: BrokerRow) -> list[ProduceResponse]:
+    def failed_responses(
+        self, n: int, row: BrokerRow
+    ) -> list[ProduceResponse | DeleteRecordsResponse]:
         """Leadership is lost: whoever waits is told."""
         return [self.parked_response(n, p, "NOT_LEADER_OR_FOLLOWER") for p in row.parked]
 
@@ -106,8 +129,7 @@ class PartitionRowSteps:
 
     def answer_reached(self, n: int, row: BrokerRow, *sent: Message) -> BrokerOutcome:
         """The outcome once the high watermark is what it is."""
-        # Batches do not overlap: who waits for the first of them waits for the least.
-        if not row.parked or row.parked[0].required > row.high_watermark:
+        if not row.parked or not self.reached(row):
             return BrokerOutcome(row, canonical(sent), "")
         responses = self.reached_responses(n, row)
         return BrokerOutcome(self.without_reached(row), canonical((*sent, *responses)), "")

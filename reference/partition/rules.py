@@ -391,6 +391,26 @@ class PartitionRules:
         """P6, KAFKA-13091. A confirmed change of the ISR is tried at once."""
         return True
 
+    # --- Leader: deleted records, S9 ---
+
+    def deletion_awaits(self, row: BrokerRow, r: int) -> bool:
+        """S9, KIP-107. Whether a deletion is answered only when this replica has made it: every one
+        that the leader's metadata has as unfenced.
+        """
+        return not row.image.brokers[self.position[r]].fenced
+
+    def low_watermark(self, row: BrokerRow) -> int:
+        """S9. Where the logs start of the leader and of all replicas that a deletion awaits."""
+        return min(
+            row.log_start,
+            *(
+                remote.log_start
+                for broker, remote in zip(self.brokers, row.remotes, strict=True)
+                if broker != row.leader and self.deletion_awaits(row, broker)
+            ),
+            len(row.log),
+        )
+
     # --- Leader: produce and reads, P17 to P21, T1 to T3 ---
 
     def produce_error(self, row: BrokerRow, m: ProduceRequest) -> str:

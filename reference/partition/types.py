@@ -47,6 +47,7 @@ from kraftcheck.reference.partition.messages import (
     NOBODY as NOBODY,
     AlterPartitionRequest,
     BrokerState as BrokerState,
+    DeleteRecordsRequest,
     HeartbeatRequest,
     Member as Member,
     Message,
@@ -121,6 +122,8 @@ class Remote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     end_offset: int
     broker_epoch: Rank
     caught_up: bool
+    log_start: int = 0
+    """S9. 0 as well where nothing is known of it."""
 
 
 UNKNOWN_REMOTE = Remote(UNDEFINED, UNDEFINED, caught_up=False)
@@ -140,9 +143,11 @@ NO_PENDING = Pending("None", (), refused=False)
 
 
 class Parked(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A produce request that waits in the purgatory until the high watermark is `required`."""
+    """A request that waits in the purgatory: to produce, until the high watermark is `required`; to
+    delete records, until the low watermark is.
+    """
 
-    request: ProduceRequest
+    request: ProduceRequest | DeleteRecordsRequest
     offset: int
     required: int
 

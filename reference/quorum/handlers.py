@@ -532,9 +532,11 @@ class QuorumHandlers:
         def use(answered: Row) -> Outcome:
             follower = replace(answered, has_fetched=True)
             if m.diverging != NO_DIVERGENCE:
+                if self.rules.truncation_refused(row, m.diverging):
+                    return self.finish(n, row, self.halt(row))
                 offset = self.rules.truncation_offset(row, m.diverging)
                 return self.finish(n, row, self.truncate_to(follower, offset))
-            longer = self.append_fetched(follower, m.records)
+            longer = self.append_fetched(follower, self.rules.appendable(row, m))
             high_watermark = self.rules.follower_high_watermark(longer, m.high_watermark)
             return self.finish(n, row, replace(longer, high_watermark=high_watermark))
 

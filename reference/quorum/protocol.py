@@ -10,6 +10,7 @@ from kraftcheck.reference.quorum.messages import INPUTS, MESSAGES
 from kraftcheck.reference.quorum.properties import INVARIANTS
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.sometimes import sometimes
+from kraftcheck.reference.quorum.system import world
 from kraftcheck.reference.quorum.types import Constants, Row, initial_row, is_running
 
 _HIDDEN: Final = Hidden(
@@ -48,10 +49,12 @@ QUORUM: Final = Protocol(
     peers=lambda constants: constants.voters,
     nodes=lambda constants: constants.voters,
     kind_of=lambda constants, node: VOTER,
-    handlers=lambda constants, of: QuorumHandlers(constants, of(QuorumRules)(constants)).step,
+    handlers=lambda constants, of: of(QuorumHandlers)(constants, of(QuorumRules)(constants)).step,
     rules=(QuorumRules,),
+    handler_classes=(QuorumHandlers,),
     properties=INVARIANTS,
     sometimes=tuple(sometimes.all),
     log="__cluster_metadata-0",
     witness=WITNESS,
+    world=world(simulated=True),
 )

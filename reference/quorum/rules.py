@@ -12,12 +12,13 @@ Names, order and parameters are those of the spec, except that the spec's consta
 from __future__ import annotations
 
 from kraftcheck.reference.kit import log
-from kraftcheck.reference.kit.log import EpochCache, EpochEnd
+from kraftcheck.reference.kit.log import EpochCache, EpochEnd, Log
 from kraftcheck.reference.quorum.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     Error,
     FetchRequest,
+    FetchResponse,
     Request,
     Response,
     VoteRequest,
@@ -236,9 +237,20 @@ class QuorumRules:
             return min(own.end_offset, diverging.end_offset)
         return own.end_offset
 
+    def truncation_refused(self, row: Row, diverging: EpochEnd) -> bool:
+        """Q16. Whether a diverging response contradicts what the follower knows to be committed:
+        its leader lacks that, and the follower stops.
+        """
+        end = min(diverging.end_offset, self.truncation_offset(row, diverging))
+        return end < row.high_watermark
+
     def truncated_epoch_cache(self, row: Row, offset: int) -> EpochCache:
         """P12 (KAFKA-10706). The epoch cache is cut even when no record is."""
         return log.cache_truncate(row.epoch_cache, offset)
+
+    def appendable(self, row: Row, m: FetchResponse) -> Log:
+        """Q16, P15 (KAFKA-18723). Records of a later epoch than the follower's are not appended."""
+        return log.up_to_epoch(m.records, row.epoch)
 
     def flushed_after_follower_append(self, row: Row) -> int:
         """Q16. A follower flushes what it appends in the same handler."""

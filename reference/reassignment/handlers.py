@@ -8,8 +8,9 @@ partition under that list.
 Brokers are inputs of the controller: what they ask, and that they are silent. Every step is
 committed at once; what is answered is the reason for which an input was ignored.
 
-Left out: names and configurations of topics, racks and the choice of the placer (R9), moves between
-directories (R21), the brokers' part of R6, R13, R18, R20 and R22.
+Left out: names of topics and all of their configurations but min.insync.replicas, which a leader
+knows as soon as it is set; racks and the choice of the placer (R9), moves between directories
+(R21), the brokers' part of R6, R13, R18, R20 and R22.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from msgspec.structs import replace
 from kraftcheck.reference.kit.dispatch import handlers_of
 from kraftcheck.reference.kit.fields import put
 from kraftcheck.reference.kit.log import UNDEFINED
-from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.protocol import Outcome, Substitution, correct
 from kraftcheck.reference.partition.controller import PartitionControllerHandlers
 from kraftcheck.reference.partition.messages import Election
+from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.reassignment.messages import (
     INPUTS,
     AlterPartition,
     AssignDirectory,
     CancelReassignment,
+    ChangeMinIsr,
     CreatePartition,
     CreateTopic,
     DeleteTopic,
@@ -62,6 +65,7 @@ from kraftcheck.reference.reassignment.types import (
     Target,
     TopicRow,
     Why,
+    min_isr_of,
     partition_constants,
 )
 
@@ -103,8 +107,14 @@ def initial_topic_row(constants: Constants) -> TopicRow:
 class ReassignmentHandlers:
     """The handlers, for one set of constants and one set of rules."""
 
-    def __init__(self, constants: Constants, rules: ReassignmentRules | None = None) -> None:
+    def __init__(
+        self,
+        constants: Constants,
+        rules: ReassignmentRules | None = None,
+        of: Substitution = correct,
+    ) -> None:
         self.constants = constants
+        self._substituted = of
         self.rules = ReassignmentRules(constants) if rules is None else rules
         self._position = {broker: at for at, broker in enumerate(constants.brokers)}
         self._under: dict[tuple[int, ...], PartitionControllerHandlers] = {}
@@ -120,7 +130,9 @@ class ReassignmentHandlers:
         """The controller of a partition that has this list of replicas."""
         if replicas not in self._under:
             known = partition_constants(self.constants, replicas)
-            self._under[replicas] = PartitionControllerHandlers(known)
+            of = self._substituted
+            rules = of(PartitionRules)(known)
+            self._under[replicas] = of(PartitionControllerHandlers)(known, rules)
         return self._under[replicas]
 
     def registration(self, row: TopicRow, b: int) -> BrokerRegistration:
@@ -398,7 +410,7 @@ class ReassignmentHandlers:
         p = self.led(row, i)
         if p is None or not self.up_to_date(row, i):
             return None
-        if len(p.isr) < min(self.constants.min_insync_replicas, len(p.replicas)):
+        if len(p.isr) < min(min_isr_of(self.constants, row), len(p.replicas)):
             return refused(row, "NOT_ENOUGH_REPLICAS")
         known = row.leaders[i - 1]
         end = known.end_offset + 1
@@ -575,7 +587,19 @@ class ReassignmentHandlers:
     def handle_delete_topic(self, row: TopicRow, input: DeleteTopic) -> Outcome:
         if not row.topic_id:
             return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
-        return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=()))
+        return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=(), min_isr=0))
+
+    def handle_change_min_isr(self, row: TopicRow, input: ChangeMinIsr) -> Outcome:
+        """R24. In one batch with the emptied ELRs. Nobody is elected by it."""
+        if not row.topic_id:
+            return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
+        partitions = [
+            self.bumped(p, replace(p, elr=(), last_known_leader=NOBODY))
+            if self.rules.clears_eligible(p)
+            else p
+            for p in row.partitions
+        ]
+        return made(replace(row, min_isr=input.min_isr, partitions=tuple(partitions)))
 
 
 def _epochs(input: AlterPartition) -> Any:

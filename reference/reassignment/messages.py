@@ -122,6 +122,12 @@ class DeleteTopic(Tagged, frozen=True):
     """R12."""
 
 
+class ChangeMinIsr(Tagged, frozen=True):
+    """R24. An administrator sets min.insync.replicas of the topic."""
+
+    min_isr: int
+
+
 class MetadataUpdate(Tagged, frozen=True):
     """P2. The broker that leads applies all that it has not heard of the partition."""
 
@@ -165,6 +171,7 @@ Input: TypeAlias = (
     | PlaceTopic
     | PlacePartition
     | DeleteTopic
+    | ChangeMinIsr
     | MetadataUpdate
     | Produce
     | ReplicaFetch

@@ -19,6 +19,7 @@ from kraftcheck.reference.reassignment.types import (
     LeaderNotes,
     MovingPartition,
     TopicRow,
+    min_isr_of,
 )
 
 Holders: TypeAlias = tuple[tuple[int, ...], ...]
@@ -34,9 +35,9 @@ def given_up(p: MovingPartition, q: MovingPartition) -> bool:
     return bool(p.adding) and not reassigning(q) and not {*p.adding} & {*q.replicas}
 
 
-def needed_by(constants: Constants, p: MovingPartition) -> int:
+def needed_by(constants: Constants, row: TopicRow, p: MovingPartition) -> int:
     """So many must have a record before it is acknowledged (acks=all)."""
-    return min(constants.min_insync_replicas, len(p.replicas))
+    return min(min_isr_of(constants, row), len(p.replicas))
 
 
 def acknowledged(before: LeaderNotes, after: LeaderNotes) -> bool:
@@ -76,12 +77,16 @@ def holders_of(
 
 
 def holders_without_notes(
-    constants: Constants, p: MovingPartition, q: MovingPartition, known: tuple[int, ...]
+    constants: Constants,
+    new: TopicRow,
+    p: MovingPartition,
+    q: MovingPartition,
+    known: tuple[int, ...],
 ) -> tuple[int, ...]:
     copied = {*q.isr}.difference(p.isr, p.elr)
     if p.leader == NOBODY or given_up(p, q):
         copied = set()
-    enough = q.leader != NOBODY and len(q.isr) >= needed_by(constants, q)
+    enough = q.leader != NOBODY and len(q.isr) >= needed_by(constants, new, q)
     return holders_of(constants, p, q, known, copied, enough)
 
 
@@ -108,7 +113,7 @@ def holders_after(
             held = holders_of(constants, old.partitions[at], q, known[at], copied, new_records)
             found.append(held)
         else:
-            found.append(holders_without_notes(constants, old.partitions[at], q, known[at]))
+            found.append(holders_without_notes(constants, new, old.partitions[at], q, known[at]))
     return tuple(found)
 
 
@@ -227,7 +232,7 @@ def reassignment_keeps_min_isr(
         if reassigning(q) or given_up(p, q):
             continue
         ends = reassigning(p) or {*p.replicas} != {*q.replicas}
-        if ends and len(q.isr) < min(needed_by(constants, q), len(p.isr)):
+        if ends and len(q.isr) < min(needed_by(constants, after, q), len(p.isr)):
             return f"a reassignment ends with ISR {q.isr}"
     return None
 

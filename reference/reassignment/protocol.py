@@ -14,6 +14,7 @@ from kraftcheck.reference.reassignment.messages import (
     AlterPartition,
     AssignDirectory,
     CancelReassignment,
+    ChangeMinIsr,
     CreatePartition,
     CreateTopic,
     DeleteTopic,
@@ -74,6 +75,7 @@ def _local(constants: Constants, _: int, row: TopicRow) -> Iterator[Input]:
     size = len(row.partitions[0].replicas) if row.partitions else len(constants.first_replicas)
     if row.topic_id:
         yield DeleteTopic()
+        yield from map(ChangeMinIsr, (1, 2, 3))
         if len(row.partitions) >= MOST_PARTITIONS:
             return
     lists: Iterator[tuple[int, ...]] = combinations(constants.brokers, size)
@@ -136,7 +138,7 @@ def _of_partition(constants: Constants, i: int, partition: MovingPartition) -> I
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    controller = ReassignmentHandlers(constants, of(ReassignmentRules)(constants))
+    controller = of(ReassignmentHandlers)(constants, of(ReassignmentRules)(constants), of)
     return lambda node, row, input: controller.step(row, input)
 
 
@@ -152,6 +154,7 @@ REASSIGNMENT: Final = Protocol(
     kind_of=lambda constants, node: CONTROLLER_KIND,
     handlers=_handlers,
     rules=(ReassignmentRules,),
+    handler_classes=(ReassignmentHandlers,),
     names={CONTROLLER: "C"},
     spelt={CONTROLLER: "controller"},
     sometimes=tuple(sometimes.all),
@@ -182,6 +185,7 @@ REASSIGNMENT: Final = Protocol(
             CreatePartition: (0, 50),
             PlacePartition: (0, 50),
             DeleteTopic: (0, 20),
+            ChangeMinIsr: (0, 100),
         },
     ),
 )

@@ -20,6 +20,7 @@ from kraftcheck.reference.reassignment.types import (
     MovingPartition,
     TopicRow,
     Why,
+    min_isr_of,
 )
 
 
@@ -139,7 +140,13 @@ class ReassignmentRules:
 
     def effective_min_isr(self, row: TopicRow) -> int:
         """The controller counts the replicas of the topic's first partition."""
-        return min(self.constants.min_insync_replicas, len(row.partitions[0].replicas))
+        return min(min_isr_of(self.constants, row), len(row.partitions[0].replicas))
+
+    def clears_eligible(self, partition: MovingPartition) -> bool:
+        """R24 (KIP-966, KAFKA-16540). A change of min.insync.replicas empties the ELR: its members
+        are eligible because nothing was committed below the old value.
+        """
+        return self.constants.elr_enabled
 
     def eligible_after(
         self,

@@ -28,6 +28,7 @@ __all__ = [
     "Target",
     "TopicRow",
     "Why",
+    "min_isr_of",
     "partition_constants",
 ]
 
@@ -49,7 +50,7 @@ class Constants(msgspec.Struct, frozen=True, tag="reassignment", tag_field="prot
     directories: SetOf[AtLeastOne] = (1,)
     """Of each broker."""
     min_insync_replicas: AtLeastOne = 2
-    """min.insync.replicas of the topic."""
+    """min.insync.replicas of a new topic."""
     elr_enabled: bool = True
     """eligible.leader.replicas.version = 1 (KIP-966)."""
     unclean_election: bool = False
@@ -129,6 +130,13 @@ class TopicRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """By partition."""
     leaders: tuple[LeaderNotes, ...] = ()
     """By partition, with leader_notes."""
+    min_isr: int = 0
+    """min.insync.replicas as it was set last; 0: as in the constants (R24)."""
+
+
+def min_isr_of(constants: Constants, row: TopicRow) -> int:
+    """min.insync.replicas in force."""
+    return row.min_isr or constants.min_insync_replicas
 
 
 def partition_constants(constants: Constants, replicas: tuple[int, ...]) -> PartitionConstants:

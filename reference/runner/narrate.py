@@ -7,6 +7,7 @@ stands in front of it. Everything is taken from recorded values; nothing is work
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -108,17 +109,26 @@ def render_input(value: Any, shown_as: Callable[[object], str] = brief) -> str:
     """An input in words. shown_as: how its fields are; in brief, as stored moves have them."""
     words = [type(value).__name__]
     shown = value.__struct_fields__
+    usual: dict[str, object] = {}
     if type(value) in _MESSAGES:
         words.append(f"{_name(value.source)}>{_name(value.destination)}")
         # What a response answers is seen where it was sent.
         shown = tuple(name for name in shown if name not in ("source", "destination", "request"))
+        usual = _usual(type(value))
     for name in shown:
         content = getattr(value, name)
         if type(content) in _MESSAGES:
             words.append(f"({render_input(content, shown_as)})")
-        elif not says_nothing(content):
+        elif not says_nothing(content) and content != usual.get(name):
             words.append(name if content is True else f"{name}={shown_as(content)}")
     return " ".join(words)
+
+
+@cache
+def _usual(of: Any) -> dict[str, object]:
+    """The fields that have defaults. Moves that were stored before such a field have it unsaid."""
+    fields = msgspec.structs.fields(of)
+    return {each.name: each.default for each in fields if each.default is not msgspec.NODEFAULT}
 
 
 def told(content: object) -> str:

@@ -10,6 +10,8 @@ from kraftcheck.reference.cluster.sim import coordinated_family
 from kraftcheck.reference.cluster.sim.family import FAMILY as CLUSTER
 from kraftcheck.reference.directories.protocol import DIRECTORIES
 from kraftcheck.reference.directories.sim.telling import MANNER as IN_DIRECTORIES
+from kraftcheck.reference.drivers import composed
+from kraftcheck.reference.drivers.chance import family_of
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.moving.protocol import MOVING
 from kraftcheck.reference.moving.sim.telling import MANNER as MOVES
@@ -21,16 +23,14 @@ from kraftcheck.reference.protocols import (
     extended_by,
     parts_of,
 )
-from kraftcheck.reference.sim import composed
 from kraftcheck.reference.sim.family import Family, Manner
-from kraftcheck.reference.sim.plain import family_of
 from kraftcheck.reference.snapshots.sim.family import FAMILY as QUORUM
 
 FAMILIES: Final[dict[str, Family]] = {
     each.scenario.name: each
     for each in (
         *(QUORUM, PARTITION, CLUSTER),
-        *(family_of(protocol) for protocol in PROTOCOLS if protocol.world),
+        *(family_of(protocol) for protocol in PROTOCOLS if protocol.by_chance),
         *map(coordinated_family.family_of, COORDINATED.values()),
         *map(composed.family_of, COMPOSITIONS),
     )

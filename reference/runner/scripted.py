@@ -14,6 +14,8 @@ import msgspec
 from kraftcheck.reference.bugs.catalog import bug
 from kraftcheck.reference.cluster.sim.options import ClusterOptions
 from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
+from kraftcheck.reference.drivers.options import options_of
+from kraftcheck.reference.drivers.script import ScriptedRun, begun
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import Steering
@@ -24,7 +26,6 @@ from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
 from kraftcheck.reference.quorum.timers import Timeouts
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.run import Run, taken
-from kraftcheck.reference.sim.plain import options_of
 from kraftcheck.reference.sim.recorder import Recorder, RunResult, Violation
 from kraftcheck.reference.steered.failures import (
     Failure,
@@ -33,11 +34,10 @@ from kraftcheck.reference.steered.failures import (
     Violation as InvariantViolated,
 )
 from kraftcheck.reference.steered.moves import Log
-from kraftcheck.reference.steered.plain import PlainSchedule, begun
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
-AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule | PlainSchedule
+AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule | ScriptedRun
 Judge: TypeAlias = Callable[[Sequence[Log]], str]
 """Whether clients of partitions, or of a quorum, saw what was promised: empty, or what is missing.
 """
@@ -138,7 +138,7 @@ def in_the_end(schedule: AnySchedule, judge: Judge) -> Failure | None:
 
 
 def partitions_of(schedule: AnySchedule) -> list[Steering]:
-    if isinstance(schedule, RecordedSchedule | PlainSchedule):
+    if isinstance(schedule, RecordedSchedule | ScriptedRun):
         return []
     return [schedule] if isinstance(schedule, PartitionSchedule) else [*schedule.partitions]
 
@@ -185,7 +185,7 @@ def _history(schedule: AnySchedule) -> list[Any]:
     """All operations; each is of a process of its own, in whatever partition."""
     if isinstance(schedule, RecordedSchedule):
         return schedule.close_history()
-    history: list[Any] = [*schedule.clients.history] if isinstance(schedule, PlainSchedule) else []
+    history: list[Any] = [*schedule.clients.history] if isinstance(schedule, ScriptedRun) else []
     for number, partition in enumerate(partitions_of(schedule)):
         for operation in partition.close_history():
             operation.partition = number

@@ -68,8 +68,9 @@ class State(msgspec.Struct, eq=False, gc=False):
     wants: tuple[KnownInput, ...]
     steps: dict[KnownInput, Step | None]
     """None: the input is disabled here."""
-    local: tuple[Any, ...] = ()
-    """In place of `wants`, where of many inputs few are ever drawn: they are made known then."""
+    local: tuple[Any, ...] | None = None
+    """In place of `wants`, where few of many inputs are ever drawn: they are made known then. None:
+    nobody has asked (`System.local`)."""
     face: int = 0
     """States of a node that no property tells apart may have the same; 0: nobody has asked."""
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from kraftcheck.reference.kit.dispatch import handlers_of
 from kraftcheck.reference.kit.log import UNDEFINED, cache_of
 from kraftcheck.reference.kit.messages import canonical
-from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.protocol import Outcome, Substitution, correct
 from kraftcheck.reference.quorum.messages import Crash, FetchRequest, Restart
 from kraftcheck.reference.quorum.types import AWAITING, Row, is_running
 from kraftcheck.reference.snapshots.messages import (
@@ -51,7 +51,7 @@ from kraftcheck.reference.snapshots.types import (
 from kraftcheck.reference.voters import messages as voters
 from kraftcheck.reference.voters.handlers import InForceHandlers, VoterHandlers
 from kraftcheck.reference.voters.messages import ReplaceDisk
-from kraftcheck.reference.voters.rules import sets_in
+from kraftcheck.reference.voters.rules import VoterRules, sets_in
 from kraftcheck.reference.voters.types import History, QuorumRow, VotersAt, VotersLog
 
 _FETCH_RESPONSE: Final = voters.FetchResponse.__struct_fields__
@@ -73,10 +73,15 @@ def of_voters(input: Any) -> Any:
 class SnapshotHandlers:
     """The handlers, for one set of constants and one set of rules."""
 
-    def __init__(self, constants: Constants, rules: SnapshotRules | None = None) -> None:
+    def __init__(
+        self,
+        constants: Constants,
+        rules: SnapshotRules | None = None,
+        of: Substitution = correct,
+    ) -> None:
         self.constants = constants
         self.rules = SnapshotRules(constants) if rules is None else rules
-        self.voters = VoterHandlers(constants)
+        self.voters: VoterHandlers = of(VoterHandlers)(constants, of(VoterRules)(constants), of)
         self._handlers: dict[type, Callable[[int, SnapshotRow, Any], Outcome | None]] = handlers_of(
             self, INPUTS
         )

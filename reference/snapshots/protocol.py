@@ -47,7 +47,8 @@ def _local(constants: Constants, node: int, row: SnapshotRow) -> Iterator[Input]
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    return SnapshotHandlers(constants, of(SnapshotRules)(constants)).step
+    handlers: SnapshotHandlers = of(SnapshotHandlers)(constants, of(SnapshotRules)(constants), of)
+    return handlers.step
 
 
 SNAPSHOTS: Final = Protocol(
@@ -62,6 +63,7 @@ SNAPSHOTS: Final = Protocol(
     kind_of=lambda constants, node: METADATA_REPLICA_KIND,
     handlers=_handlers,
     rules=(SnapshotRules,),
+    handler_classes=(SnapshotHandlers,),
     sometimes=tuple(sometimes.all),
     extends=VOTERS.name,
     world=World(

@@ -74,6 +74,15 @@ class StepRejected(Failure):
         super().__init__(name, sentence, what, f"{name}: {what}", moves)
 
 
+class StepUnsaid(Failure):
+    """A node of another implementation came to what no row and no message of the spec can say."""
+
+    def __init__(self, what: str, moves: list[str]) -> None:
+        name = "a step beyond the spec"
+        sentence = "Every step of a node can be said in rows and messages of the spec."
+        super().__init__(name, sentence, what, f"{name}: {what}", moves)
+
+
 def script(moves: list[str]) -> str:
     """The moves, numbered from 1."""
     return "\n".join(f"  {number:3} {move}" for number, move in enumerate(moves, 1))

@@ -22,7 +22,7 @@ import msgspec
 from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, PROTOCOLS
 from kraftcheck.reference.sim.headed import BODY, MOVES, Form
 
-MACHINES: Final = (*CLUSTER_PARTS, CLUSTER, *(each.name for each in PROTOCOLS if each.world))
+MACHINES: Final = (*CLUSTER_PARTS, CLUSTER, *(each.name for each in PROTOCOLS if each.by_chance))
 """Last those of protocols that have no simulation of their own (plain.py)."""
 FORM: Final = Form(MOVES, "machine", MACHINES)
 

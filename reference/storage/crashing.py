@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from kraftcheck.reference.storage.batches import Batch
+from kraftcheck.reference.storage.batches import Batch, header_of
 from kraftcheck.reference.storage.broker import Broker
 from kraftcheck.reference.storage.disk import Crash, MemoryDisk, Mode, killed
 from kraftcheck.reference.storage.histories import Client, Operation, configured, perform
@@ -67,6 +67,8 @@ class Story:
         self.disk = MemoryDisk(content)
         self.disk.now = now
         self.done: list[Operation] = []
+        self.forged: list[Broken] = []
+        """ClientsWriteData: what clients appended and may not write."""
         self.full: list[Batch] = list(moment.full) if moment else []
         self.told_start = moment.told_start if moment else 0
         self.committed = moment.committed if moment else 0
@@ -128,9 +130,17 @@ class Story:
                     broker.checkpoint_high_watermark()
                 case _:
                     perform(broker.log, operation)
+                    self._owned(operation)
         except Refused:
             pass
         self._note()
+
+    def _owned(self, operation: Operation) -> None:
+        words = operation.words
+        if operation.name == "leader" and words[1] == "client":
+            batch = header_of(bytes.fromhex(words[2]))
+            if batch.is_control:
+                self.forged.append(Broken("ClientsWriteData", "a client has appended a marker"))
 
     def again(self, operation: Operation) -> None:
         """The same append, after it failed, while nobody knows yet.
@@ -164,7 +174,7 @@ def judged_start(
     before, after, moments = story.around(upto)
     try:
         broker = Broker(disk, story.rules, story.broker.log.now)
-        return list(broken(broker, before, after, moments)), broker, disk
+        return [*story.forged, *broken(broker, before, after, moments)], broker, disk
     except Exception as error:  # A start is to be possible, whatever is there.
         return [Broken("StartUpTotal", f"{type(error).__name__}: {error}")], None, disk
 

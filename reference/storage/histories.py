@@ -7,6 +7,7 @@ Apache Kafka's classes (kraftcheck/witness/storage.py), and to the engine on a d
 
 from __future__ import annotations
 
+from copy import copy
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -48,6 +49,7 @@ class Client:
         self.chance, self.config, self.follows = chance, config, follows
         self.time = FIRST_TIME
         self.epoch = 0
+        self.unruly = copy(chance)
         self.producers = [_Producer(id) for id in (7, 8, 9)]
         self.cleaned = 0
         self.keys = 0
@@ -98,6 +100,8 @@ class Client:
     def next(self, log: Log) -> Operation:
         """What is done now."""
         chance = self.chance
+        if not self.follows and self.unruly.random() < 0.04:
+            return self._unruly()
         draw = chance.random()
         if self.config.compact and chance.random() < 0.2:
             return self._clean(log)
@@ -138,6 +142,16 @@ class Client:
             offset = next(iter(batches_of(data)))[1].last + 1
             out += data
         return Operation("follower", (str(self.epoch), out.hex()))
+
+    def _unruly(self) -> Operation:
+        """A batch that a client may not append: a marker, one without a sequence, and in a
+        compacted log one without a key (which others take). It has a stream of its own."""
+        data = (
+            marker_batch(self.unruly.random() < 0.5, self.time, 8, 0),
+            data_batch([(b"k0", b"v")], self.time, 7, 0, -1),
+            data_batch([(b"k0", b"v"), (None, b"v")], self.time),
+        )
+        return Operation("leader", (str(self.epoch), "client", self.unruly.choice(data).hex()))
 
     def _truncate(self, log: Log) -> Operation:
         self.epoch += 1

@@ -11,7 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
-from kraftcheck.reference.storage.batches import Batch, batches_of, fault_of, moved
+from kraftcheck.reference.storage.batches import (
+    Batch,
+    batches_of,
+    fault_of,
+    header_of,
+    moved,
+    records_of,
+)
 from kraftcheck.reference.storage.epochs import Epochs
 from kraftcheck.reference.storage.files import Files, remove
 from kraftcheck.reference.storage.indexes import Aborted
@@ -66,7 +73,17 @@ class Log:
         Refused, OSError."""
         if why := fault_of(data):
             raise Refused("CORRUPT_MESSAGE", why)
+        if origin == "client" and (why := self._client_refused(header_of(data))):
+            raise Refused("INVALID_RECORD", why)
         return self._append(moved(data, self.end, epoch), origin)
+
+    def _client_refused(self, batch: Batch) -> str:
+        if why := self.rules.client_batch_refused(batch):
+            return why
+        keyless = self.rules.keyless_refused() and any(
+            each.key is None for each in records_of(batch)
+        )
+        return "a record without a key in a compacted log" if keyless else ""
 
     def append_as_follower(self, data: bytes, epoch: int) -> int:
         """The batches of a fetch, up to the first of a later epoch than this (D2); the first

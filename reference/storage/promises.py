@@ -280,8 +280,8 @@ def _aborted(batches: Sequence[Batch]) -> tuple[list[Aborted], dict[int, int]]:
 
 
 def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iterator[Broken]:
-    """CompactionKeepsLatest, AbortedInvisible: of what is below every open transaction;
-    LastSequenceKept, MarkersKept, EndKept."""
+    """CompactionKeepsLatest, AbortedInvisible: of what is below every open transaction; nothing
+    replaces a record without a key. LastSequenceKept, MarkersKept, EndKept."""
     if log.start > 0 or log.segments[0].base > 0:
         return
     full = next(
@@ -311,12 +311,26 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
         if seen.get(key) != value:
             name = "CompactionKeepsLatest" if key not in seen or not aborted else "AbortedInvisible"
             yield Broken(name, f"{key!r} is {seen.get(key)!r}, not {value!r}")
+    keyless = [_keyless(each, upto) for each, upto in ((whole, stable), (found, log.end))]
+    for offset in sorted(keyless[0] - keyless[1]):
+        yield Broken("CompactionKeepsLatest", f"the record at {offset}, without a key, is gone")
     for key in seen.keys() - expected.keys():
         yield Broken("AbortedInvisible", f"{key!r} is {seen[key]!r}, and was never committed")
     there = _last(found)
     for producer, known in _last(whole).items():
         if there.get(producer) != known:
             yield Broken("LastSequenceKept", f"{producer}: {there.get(producer)}, not {known}")
+
+
+def _keyless(batches: Sequence[Batch], upto: int) -> set[int]:
+    """Offsets of records without a key that no transaction hides."""
+    return {
+        record.offset
+        for batch in batches
+        if not batch.is_control and not batch.is_transactional and batch.last < upto
+        for record in records_of(batch)
+        if record.key is None
+    }
 
 
 def _last(batches: Sequence[Batch]) -> dict[int, tuple[int, int]]:

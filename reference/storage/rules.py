@@ -50,6 +50,24 @@ class StorageRules:
 
     # -- Appending (D1, D2)
 
+    def client_batch_refused(self, batch: Batch) -> str:
+        """D1 (LogValidator.validateBatch): why a client may not append a batch, or nothing. Only
+        coordinators and the quorum write control records; a producer with an id numbers its
+        batches; a batch has as many records as offsets."""
+        offsets = batch.last - batch.base + 1
+        if offsets <= 0 or batch.records != offsets:
+            return f"{batch.records} records have {offsets} offsets"
+        if batch.is_control:
+            return "a control record of a client"
+        if batch.producer >= 0 and batch.sequence < 0:
+            return f"sequence {batch.sequence} of producer {batch.producer}"
+        return ""
+
+    def keyless_refused(self) -> bool:
+        """D1 (LogValidator.validateKey): whether a client's record needs a key. Compaction keeps
+        the last record of each key, and so none without one."""
+        return self.config.compact
+
     def end_before_index(self) -> bool:
         """D1: whether the log's end moves as soon as the records are written, before what may
         fail in indexes of transactions."""

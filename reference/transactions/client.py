@@ -36,6 +36,7 @@ from kraftcheck.reference.transactions.messages import (
     Refused,
     Retry,
     Send,
+    SendMore,
 )
 from kraftcheck.reference.transactions.rules import TransactionRules
 from kraftcheck.reference.transactions.types import Client, Constants, Status, initial_client
@@ -92,6 +93,16 @@ class ClientHandlers:
             return Outcome(open, (add(c, open, p),))
         return self._batched(c, open, p)
 
+    def handle_send_more(self, c: int, row: Client, input: SendMore) -> Outcome | None:
+        """A further batch, whatever has become of those before it."""
+        p = input.partition
+        if row.status != "Open" or p not in row.sent or p in self._constants.offsets:
+            return None
+        if not self.rules.epoch_per_transaction and p not in row.added:
+            return None
+        acked = tuple([each for each in row.acked if each != p])
+        return self._batched(c, replace(row, acked=acked), p)
+
     def handle_partition_added(self, c: int, row: Client, m: PartitionAdded) -> Outcome | None:
         p = m.partition
         if row.status != "Open" or p not in row.sent or p in row.added:
@@ -99,7 +110,7 @@ class ClientHandlers:
         return self._batched(c, replace(row, added=tuple(sorted({*row.added, p}))), p)
 
     def handle_produced(self, c: int, row: Client, m: Produced) -> Outcome | None:
-        """X33: of a copy nobody hears."""
+        """X33: of a copy nobody hears. The answer to the last batch tells of those before it."""
         at = self._partitions.index(m.partition)
         if row.status != "Open" or m.txn != row.txn or m.sequence + 1 != row.sequences[at]:
             return None
@@ -200,7 +211,9 @@ class ClientHandlers:
         return Outcome(replace(row, status="Fenced" if fenced else "Failed"))
 
     def handle_retry(self, c: int, row: Client, input: Retry) -> Outcome | None:
-        """X33."""
+        """X33. Of several batches of a transaction in a partition, as nobody has noted which were
+        answered, all; with version 1 the last one.
+        """
         if row.status in ("Ending", "Recovering"):
             return Outcome(row, (end_of(c, row),))
         if row.status == "Bumping":
@@ -210,7 +223,9 @@ class ClientHandlers:
         by_epoch = self.rules.epoch_per_transaction
         sequence = dict(zip(self._partitions, row.sequences, strict=True))
         batched = [p for p in (row.sent if by_epoch else row.added) if p not in row.acked]
-        again = [produce(c, row, p, sequence[p] - 1) for p in batched]
+        several = [p for p in batched if by_epoch and p not in self._constants.offsets]
+        first = {p: 0 if p in several else sequence[p] - 1 for p in batched}
+        again = [produce(c, row, p, each) for p in batched for each in range(first[p], sequence[p])]
         adds = [] if by_epoch else [add(c, row, p) for p in row.sent if p not in row.added]
         return Outcome(row, (*again, *adds)) if again or adds else None
 

@@ -333,6 +333,12 @@ class Send(Input, frozen=True):
     txn: Value
 
 
+class SendMore(Input, frozen=True):
+    """A producer sends a further batch to a partition, and waits for no answer before it."""
+
+    partition: Node
+
+
 class Commit(Input, frozen=True):
     """A producer ends its transaction."""
 
@@ -383,6 +389,6 @@ PARTITION_INPUTS: Final = (
 )
 PRODUCER_INPUTS: Final = (
     *(Send, PartitionAdded, Produced, Commit, Abort, Ended, EndRefused, Refused, GiveUp, Retry),
-    *(Initialize, Initialized, Bumped),
+    *(Initialize, Initialized, Bumped, SendMore),
 )
 READER_INPUTS: Final = (Poll, Fetched)

@@ -216,6 +216,8 @@ class PartitionHandlers:
             return self._handled(row, without, "NONE", done)
         guarded = self.rules.is_guarded(row.guard, v)
         error = self.rules.batch_error(row.producer, m, guarded)
+        if error == "NONE" and self.rules.waits_for_lower(row.verifying, v):
+            error = "OUT_OF_ORDER_SEQUENCE_NUMBER"
         after = with_batch(row, m) if error == "NONE" else without
         return self._handled(row, after, error, done, m)
 

@@ -413,19 +413,39 @@ def zombie_commits_nothing(state: State) -> str | None:
 
 def exactly_once_append(state: State) -> str | None:
     """A producer's batch is once in its partition's log, and committed batches of one producer
-    stand there in the order of its transactions. Copies of offsets do no harm by themselves.
+    stand there in the order in which they were sent. Copies of offsets do no harm by themselves.
 
-    Misses: a batch that never came; batches within a transaction, which writes one to a
-    partition.
+    Misses: a batch that never came: CommitIsWhole and NoGaps ask that.
     """
     committed = {t.txn for t in state.history.told if t.decision == "Commit"}
     for p in [p for p in state.logs if p not in state.constants.offsets]:
         for one, other in combinations(batches(state.logs[p]), 2):
-            if one.txn == other.txn:
+            first, second = (one.txn, one.sequence), (other.txn, other.sequence)
+            if first == second:
                 return f"partition {p} has the batch of transaction {one.txn} twice"
             both = {one.txn, other.txn} <= committed and one.client == other.client
+            if both and one.txn == other.txn and first > second:
+                return f"partition {p} has batches of transaction {one.txn} out of order"
             if both and one.txn > other.txn:
                 return f"partition {p} has transaction {other.txn} after {one.txn}"
+    return None
+
+
+def no_gaps(state: State) -> str | None:
+    """No batch is in a log without that before it, so that none is taken for a copy that is not
+    there.
+
+    Misses: version 1, with which a partition that knows nothing of the producer takes any batch for
+    the next one.
+    """
+    if state.constants.version != 2:
+        return None
+    for p in [p for p in state.logs if p not in state.constants.offsets]:
+        there: set[tuple[int, int]] = set()
+        for each in batches(state.logs[p]):
+            if each.sequence > 0 and (each.epoch, each.sequence - 1) not in there:
+                return f"partition {p} has batch {each.sequence} of epoch {each.epoch} alone"
+            there.add((each.epoch, each.sequence))
     return None
 
 
@@ -484,8 +504,8 @@ def no_hanging(state: State) -> str | None:
 
 
 def epochs_in_bounds(state: State) -> str | None:
-    """The last epoch of a producer id is given to nobody, and with an epoch for each transaction
-    none is ended with a number of the next id.
+    """The last epoch of a producer id is given to nobody, and no transaction is ended with a number
+    of the next id: with version 1 the first one of an id ends the transactions of who was given it.
 
     Misses: whether the next id is one that nobody else has.
     """
@@ -494,9 +514,9 @@ def epochs_in_bounds(state: State) -> str | None:
             return f"producer {c} has epoch {row.epoch}, which is given to nobody"
     prepared = _prepared(state.history.decided)
     over = sorted(d.epoch for d in prepared if is_first_of_id(state.constants, d.epoch))
-    if state.constants.version == 2 and over:
-        return f"a transaction is ended with epoch {over[0]}, of the next producer id"
-    return None
+    if state.constants.version == 1:
+        over = [epoch for epoch in over if epoch > state.history.handed_out]
+    return f"a transaction is ended with epoch {over[0]}, of the next producer id" if over else None
 
 
 def fenced_by_others(state: State) -> str | None:
@@ -726,8 +746,15 @@ def commit_is_whole(old: State, new: State) -> str | None:
         if row.status != "Ending" or row.decision != "Commit" or new.clients[c].status != "Ready":
             continue
         for p in row.sent:
-            if not any(e.txn == row.txn for e in batches(old.logs[p])):
+            there = {e.sequence for e in batches(old.logs[p]) if e.txn == row.txn}
+            if not there:
                 return f"transaction {row.txn} is committed, and partition {p} has nothing of it"
+            sent = row.sequences[old.constants.partitions.index(p)]
+            is_counted = old.constants.version == 2 and p not in old.constants.offsets
+            if is_counted and (lost := {*range(sent)} - there):
+                return (
+                    f"transaction {row.txn} is committed, and partition {p} lacks batch {min(lost)}"
+                )
     return None
 
 
@@ -761,6 +788,7 @@ PROPERTIES: Final = (
     _named("LogMatchesMarkers", log_matches_markers, "logs", "history"),
     _named("ZombieCommitsNothing", zombie_commits_nothing, "logs", "history"),
     _named("ExactlyOnceAppend", exactly_once_append, "logs", "history"),
+    _named("NoGaps", no_gaps, "logs"),
     _named("OffsetsAtomicWithRecords", offsets_atomic_with_records, "partitions", "logs"),
     _named("ExactlyOnceInputs", exactly_once_inputs, "logs"),
     _named("NoHanging", no_hanging, "log", "partitions"),

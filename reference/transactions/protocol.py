@@ -66,6 +66,7 @@ from kraftcheck.reference.transactions.messages import (
     Replicate,
     Retry,
     Send,
+    SendMore,
     Sweep,
     TransactionTimeout,
     Verified,
@@ -175,8 +176,8 @@ def _kind_of(constants: Constants, node: int) -> NodeKind:
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: TransactionRules = of(TransactionRules)(constants)
-    coordinators, partitions = CoordinatorHandlers(rules), PartitionHandlers(rules)
-    clients, reading = ClientHandlers(rules), ReaderHandlers(rules)
+    coordinators, partitions = of(CoordinatorHandlers)(rules), of(PartitionHandlers)(rules)
+    clients, reading = of(ClientHandlers)(rules), of(ReaderHandlers)(rules)
     of_node: dict[int, Any] = {
         **dict.fromkeys(constants.partitions, partitions),
         **dict.fromkeys(constants.clients, clients),
@@ -266,6 +267,7 @@ def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
         ends = (*ends, Abort())
         if constants.recovers:
             ends = (*ends, *[GiveUp(p) for p in row.sent if p not in row.acked])
+        ends = (*ends, *[SendMore(p) for p in row.sent if p not in constants.offsets])
     return (*[Send(p, txn) for p in left], *ends)
 
 
@@ -290,8 +292,9 @@ def _awaited(constants: Constants, rows: Mapping[int, Any], node: int, input: In
             return _awaited(constants, rows, node, input.verification.request)
         case Produce():
             row, at = rows[input.client], constants.partitions.index(input.partition)
-            said = (row.status, row.txn, row.sequences[at])
-            return bool(said == ("Open", input.txn, input.sequence + 1))
+            last = row.sequences[at] - 1
+            is_one = input.sequence == last if input.partition in constants.offsets else True
+            return bool((row.status, row.txn) == ("Open", input.txn) and is_one)
         case EndTxn():
             row = rows[input.client]
             return row.status in ("Ending", "Recovering") and bool(row.txn == input.txn)
@@ -384,6 +387,7 @@ TRANSACTIONS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(TransactionRules,),
+    handler_classes=(CoordinatorHandlers, PartitionHandlers, ClientHandlers, ReaderHandlers),
     sometimes=tuple(sometimes.all),
     witness=Witness(
         "TransactionCoordinator, with its state manager and its sender of markers",
@@ -410,7 +414,7 @@ TRANSACTIONS: Final = Protocol(
             "markers_refused": (False,),
         },
         # In a run of one transactional id nothing stands before it in a list.
-        on_request={"list_timed_out": (200,)},
+        on_request={"list_timed_out": (200,), "send_more": (200,)},
         local=_local,
         properties=PROPERTIES,
         moves=(300, 500),
@@ -434,6 +438,7 @@ TRANSACTIONS: Final = Protocol(
             Poll: (100, 300),
             ListTimedOut: (0,),
             AbortListed: (20, 100),
+            SendMore: (),
         },
         awaited=_awaited,
         calm=CALM,

@@ -117,8 +117,12 @@ class TransactionRules:
         return self.next_producer_id(epoch) if self.is_exhausted(epoch) else epoch + 1
 
     def fenced_epoch(self, epoch: int) -> int:
-        """X8. The epoch with which the coordinator aborts: nobody's."""
-        return epoch + 1
+        """X8. The epoch with which the coordinator aborts: nobody's. The last number of a producer
+        id is raised no more: the next one is that of another id
+        (TransactionMetadata.prepareFenceProducerEpoch).
+        """
+        is_last = epoch % self.epochs_of_id > self.constants.max_epoch
+        return epoch if is_last else epoch + 1
 
     def still_listed(self, row: Coordinator) -> bool:
         """X26. What was listed as over its timeout is aborted if it is still the transaction that
@@ -340,6 +344,22 @@ class TransactionRules:
         """X13. Guards are unique: another one does not stand for the one that a batch came with."""
         return v.guarded
 
+    def is_in_sequence(self, producer: Producer, m: Produce) -> bool:
+        """X13. Whether a batch of the epoch that is known here is the next one. Where only a marker
+        has told of the epoch, it is the first.
+        """
+        return m.sequence == (0 if producer.sequence == UNKNOWN else producer.sequence)
+
+    def waits_for_lower(self, verifying: tuple[Verification, ...], v: Verification) -> bool:
+        """X13. While a guard stands no batch is let in above the lowest that has come under it
+        (VerificationStateEntry.lowestSequence).
+        """
+        m = v.request
+        if not v.guarded or not self.has_sequence(m.partition):
+            return False
+        waiting = [w.request for w in verifying if w.guarded and w.request.epoch == m.epoch]
+        return any(each.sequence < m.sequence for each in waiting)
+
     def batch_error(self, producer: Producer, m: Produce, guarded: bool) -> str:
         """X13. What a batch is refused for; guarded: the guard under which it was verified is still
         the one that stands here.
@@ -353,7 +373,7 @@ class TransactionRules:
         is_new, is_first = m.epoch != producer.epoch, m.sequence == 0
         if is_new and not is_first and (producer.epoch != UNKNOWN or self.epoch_per_transaction):
             return "OUT_OF_ORDER_SEQUENCE_NUMBER"
-        if not is_new and producer.sequence not in (UNKNOWN, m.sequence):
+        if not is_new and not self.is_in_sequence(producer, m):
             return "OUT_OF_ORDER_SEQUENCE_NUMBER"
         return "NONE"
 

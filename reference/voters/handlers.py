@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.kit.dispatch import handlers_of
 from kraftcheck.reference.kit.log import UNDEFINED, EpochEnd, Log
-from kraftcheck.reference.kit.protocol import Outcome
+from kraftcheck.reference.kit.protocol import Outcome, Substitution, correct
 from kraftcheck.reference.quorum import messages as quorum
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.rules import QuorumRules
@@ -71,8 +71,8 @@ OF_MESSAGES: Final = (UpdateVoterRequest, UpdateVoterResponse, AddVoterRequest, 
 class InForceHandlers(QuorumHandlers):
     """The quorum's handlers under one set, with the messages of this protocol."""
 
-    def __init__(self, constants: InForce) -> None:
-        super().__init__(constants, QuorumRules(constants))
+    def __init__(self, constants: InForce, rules: QuorumRules | None = None) -> None:
+        super().__init__(constants, rules)
         self._handlers[FetchResponse] = self.handle_fetch_response
 
     def fetch_response(
@@ -101,8 +101,14 @@ def with_history(row: VoterRow, read: Read) -> VoterRow:
 class VoterHandlers:
     """The handlers, for one set of constants and one set of rules."""
 
-    def __init__(self, constants: Constants, rules: VoterRules | None = None) -> None:
+    def __init__(
+        self,
+        constants: Constants,
+        rules: VoterRules | None = None,
+        of: Substitution = correct,
+    ) -> None:
         self.constants = constants
+        self._substituted = of
         self.rules = VoterRules(constants) if rules is None else rules
         self._under: dict[tuple[int, ...], InForceHandlers] = {}
         self._handlers: dict[type, Callable[[int, VoterRow, Any], Outcome | None]] = handlers_of(
@@ -121,7 +127,8 @@ class VoterHandlers:
 
     def _of(self, voters: tuple[int, ...]) -> InForceHandlers:
         if voters not in self._under:
-            self._under[voters] = InForceHandlers(in_force(self.constants, voters))
+            known, of = in_force(self.constants, voters), self._substituted
+            self._under[voters] = of(InForceHandlers)(known, of(QuorumRules)(known))
         return self._under[voters]
 
     # --- The end of every step: what the log says now, and what the leader makes of it.

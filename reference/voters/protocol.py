@@ -21,7 +21,7 @@ from kraftcheck.reference.quorum.messages import (
 )
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.types import READY, is_running
-from kraftcheck.reference.voters.handlers import VoterHandlers
+from kraftcheck.reference.voters.handlers import InForceHandlers, VoterHandlers
 from kraftcheck.reference.voters.messages import (
     INPUTS,
     MESSAGES,
@@ -104,7 +104,8 @@ def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
-    return VoterHandlers(constants, of(VoterRules)(constants)).step
+    handlers: VoterHandlers = of(VoterHandlers)(constants, of(VoterRules)(constants), of)
+    return handlers.step
 
 
 VOTERS: Final = Protocol(
@@ -119,6 +120,7 @@ VOTERS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(VoterRules,),
+    handler_classes=(VoterHandlers, InForceHandlers),
     sometimes=tuple(sometimes.all),
     extends=QUORUM.name,
     world=World(

@@ -30,6 +30,9 @@ Agree(a, b, offset) == Prefix(a, offset) = Prefix(b, offset)
 (* `end`.                                                                   *)
 Slice(log, offset, end, limit) == SubSeq(log, offset + 1, MinOf(end, offset + limit))
 
+(* The records of this epoch and of those before it.                        *)
+UpToEpoch(records, epoch) == SelectSeq(records, LAMBDA record : record.epoch <= epoch)
+
 -----------------------------------------------------------------------------
 (* Epoch cache: P12, P13.                                                   *)
 

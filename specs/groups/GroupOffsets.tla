@@ -1,12 +1,15 @@
 ---------------------------- MODULE GroupOffsets ----------------------------
 (***************************************************************************)
-(* Offsets (G24, G25, G28-G30, G35, G36): those that a group has committed, *)
+(* Offsets (G24, G25, G28-G30, G32, G33, G35-G37): those that a group has   *)
+(* committed,                                                               *)
 (* as its coordinator keeps them, and one consumer, which takes partitions  *)
 (* and gives them up, fetches, hands records out, and commits by itself.    *)
 (* The row:                                                                 *)
 (*                                                                          *)
-(*   committed     offsets: of a partition, with the time of the commit     *)
-(*   group         "Empty", "Rebalancing", "Stable", since when: `since`    *)
+(*   committed     offsets: of a partition, with the time of the commit;    *)
+(*                 anew: of the new topic, while the partition is `renewed` *)
+(*   group         "Empty", "Rebalancing", "Stable", "Dead" (deleted), since*)
+(*                 when: `since`                                            *)
 (*   now           the time                                                 *)
 (*   taken         the partitions that the consumer has                     *)
 (*   positions     of those that have one: what was fetched, up to where,   *)
@@ -16,17 +19,22 @@
 (*   asked         the partitions that it was asked for                     *)
 (*   epoch         of the consumer as a member                              *)
 (*   requested     a commit that the application has asked for, with the    *)
-(*                 epoch of that moment, in a set of one; or nothing        *)
+(*                 epoch of that moment, in a set of one; or nothing;       *)
+(*                 sends: the offset is to be sent in the transaction       *)
 (*   revoking      the partitions that are being given up: they have been   *)
 (*                 committed, and callbacks run                             *)
 (*   transaction   the number of the application's transaction, `open` as   *)
 (*                 long as it is not ended                                  *)
-(*   pending       offsets that a transaction has sent: of a partition,     *)
-(*                 with its number                                          *)
+(*   pending       offsets that transactions have sent: of a partition,     *)
+(*                 with the number of the transaction and its producer      *)
+(*                 (Own, OfOthers); overtaken: an offset of the partition   *)
+(*                 was committed after it                                   *)
 (*   markers       of transactions that have ended, which the coordinator   *)
 (*                 has yet to do: pending offsets are committed, or dropped *)
 (*   deleted       the partitions whose topic was deleted, and made anew    *)
 (*                 with its name                                            *)
+(*   renewed       those whose topic was, and the coordinator has not heard *)
+(*                 of it yet                                                *)
 (*                                                                          *)
 (* An application that has sent offsets in a transaction commits none       *)
 (* beside it, and gives nothing up before it has ended.                     *)
@@ -38,7 +46,8 @@ EXTENDS GroupRules
 InitialOffsets ==
   [committed |-> {}, group |-> "Empty", since |-> 0, now |-> 0, taken |-> {}, positions |-> {},
    update |-> "None", asked |-> {}, epoch |-> 1, requested |-> {}, revoking |-> {},
-   transaction |-> 0, open |-> FALSE, pending |-> {}, markers |-> {}, deleted |-> {}]
+   transaction |-> 0, open |-> FALSE, pending |-> {}, markers |-> {}, deleted |-> {},
+   renewed |-> {}]
 
 Having(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 
@@ -50,7 +59,34 @@ Committing(row, some) ==
   [row EXCEPT !.committed =
      {each \in @ : each.partition \notin {position.partition : position \in some}}
        \cup {[partition |-> position.partition, offset |-> Committable(position),
-              time |-> row.now] : position \in some}]
+              time |-> row.now, anew |-> position.partition \in row.renewed] :
+            position \in some}]
+
+(* A commit that stands after all that transactions have sent.              *)
+Stored(row, p, offset) ==
+  [row EXCEPT
+     !.committed = Except(@, p) \cup {[partition |-> p, offset |-> offset, time |-> row.now,
+                                      anew |-> p \in row.renewed]},
+     !.pending = {[each EXCEPT !.overtaken = @ \/ each.partition = p] : each \in @}]
+
+(* The consumer's own transaction.                                          *)
+OfProducer(some, producer) == {each \in some : each.producer = producer}
+MayBegin(row) == row.open \/ IsMarkerAnswered(row)
+IsTransactional(row) ==
+  OfProducer(row.pending, Own) # {} \/ \E each \in row.requested : each.sends
+
+Sent(row, p, offset, producer, transaction) ==
+  [row EXCEPT !.pending = Except(@, p)
+     \cup {[partition |-> p, offset |-> offset, transaction |-> transaction,
+            producer |-> producer, overtaken |-> FALSE]}]
+
+SentByOwn(row, p, offset) ==
+  LET transaction == IF row.open THEN row.transaction ELSE row.transaction + 1
+  IN [Sent(row, p, offset, Own, transaction) EXCEPT !.transaction = transaction, !.open = TRUE]
+
+(* A record that removes the offset of a partition.                         *)
+WithTombstone(row, p) ==
+  [row EXCEPT !.committed = Except(@, p), !.pending = PendingAfterTombstone(row, p)]
 
 -----------------------------------------------------------------------------
 (* The consumer: partitions.                                                *)
@@ -87,7 +123,9 @@ Step_HandleAskOffsets(n, row, input) ==
 
 Step_HandleHearOffsets(n, row, input) ==
   IF row.update # "Asked" \/ \E p \in row.asked : ~IsStableOffset(row, p) THEN {}
-  ELSE LET found == {each \in row.committed : each.partition \in row.asked \ row.revoking} IN
+  ELSE LET found == {each \in row.committed :
+                       /\ each.partition \in row.asked \ row.revoking
+                       /\ IsOfTopic(row, each)} IN
        Having([row EXCEPT !.update = "Heard",
                           !.positions = @ \cup {Beginning(each.partition, each.offset) :
                                                   each \in found}])
@@ -118,30 +156,39 @@ Step_HandleHandOut(n, row, input) ==
 (* G29.  Of what is being given up the commit is done.                      *)
 Step_HandleAutoCommit(n, row, input) ==
   LET some == {each \in row.positions : each.partition \notin row.revoking}
-  IN IF some = {} \/ row.pending # {} \/ Committing(row, some) = row THEN {}
+  IN IF some = {} \/ IsTransactional(row) \/ Committing(row, some) = row THEN {}
      ELSE Having(Committing(row, some))
 
 -----------------------------------------------------------------------------
 (* G25, G29, G30: commits that the application asks for, and fences.        *)
 
+Requesting(row, p, sends) ==
+  LET position == CHOOSE each \in Of(row.positions, p) : TRUE
+  IN [row EXCEPT !.requested = {[partition |-> p, offset |-> position.handedOut,
+                                 epoch |-> row.epoch, sends |-> sends]}]
+
 Step_HandleAskCommit(n, row, input) ==
   IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
-     \/ row.requested # {} \/ row.pending # {}
-  THEN {}
-  ELSE LET position == CHOOSE each \in Of(row.positions, input.partition) : TRUE IN
-       Having([row EXCEPT !.requested = {[partition |-> input.partition,
-                                          offset |-> position.handedOut, epoch |-> row.epoch]}])
+     \/ row.requested # {} \/ IsTransactional(row)
+  THEN {} ELSE Having(Requesting(row, input.partition, FALSE))
+
+(* G32.  The application sends an offset in its transaction, with what it   *)
+(* knows of its membership at that moment.                                  *)
+Step_HandleAskTxnOffsets(n, row, input) ==
+  IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
+     \/ row.requested # {} \/ ~MayBegin(row)
+  THEN {} ELSE Having(Requesting(row, input.partition, TRUE))
 
 (* The coordinator accepts what has the epoch that it knows.                *)
 Step_HandleSendCommit(n, row, input) ==
   IF row.requested = {} THEN {}
   ELSE LET request == CHOOSE each \in row.requested : TRUE
            done == [row EXCEPT !.requested = {}]
-       IN IF StampedEpoch(row, request) # row.epoch THEN Having(done)
-          ELSE Having([done EXCEPT
-                 !.committed = Except(@, request.partition)
-                   \cup {[partition |-> request.partition, offset |-> request.offset,
-                          time |-> row.now]}])
+       IN CASE request.sends /\ AcceptsTxnOffsets(row, request) ->
+                 Having(SentByOwn(done, request.partition, request.offset))
+            [] ~request.sends /\ StampedEpoch(row, request) = row.epoch ->
+                 Having(Stored(done, request.partition, request.offset))
+            [] OTHER -> Having(done)
 
 (* G25.  It loses all, and is a member again.                               *)
 Step_HandleFenceConsumer(n, row, input) ==
@@ -149,46 +196,66 @@ Step_HandleFenceConsumer(n, row, input) ==
   ELSE Having([row EXCEPT !.taken = {}, !.positions = {}, !.update = "None", !.asked = {},
                           !.revoking = {}, !.epoch = @ + 1])
 
+(* The largest offset that was committed, or sent.                          *)
+Farthest(row, p) ==
+  LET known == {0} \cup {each.offset : each \in Of(row.committed \cup row.pending, p)}
+  IN CHOOSE most \in known : \A other \in known : other <= most
+Renewed(row) == {[partition |-> p] : p \in row.renewed}
+
 (* Another member goes on from there.                                       *)
 Step_HandleOthersCommit(n, row, input) ==
   IF Of(row.committed, input.partition) = {} \/ input.partition \in row.taken
-     \/ row.group # "Stable" \/ Of(row.pending, input.partition) # {}
+     \/ row.group # "Stable" \/ Of(row.pending \cup Renewed(row), input.partition) # {}
   THEN {}
-  ELSE LET each == CHOOSE each \in Of(row.committed, input.partition) : TRUE IN
-       Having([row EXCEPT !.committed = Except(@, input.partition)
-                 \cup {[each EXCEPT !.offset = @ + 1, !.time = row.now]}])
+  ELSE Having(Stored(row, input.partition, Farthest(row, input.partition) + 1))
+
+(* ... or an administrator does, while nobody is a member.  It waits for no *)
+(* transaction.                                                             *)
+Step_HandleAlterOffset(n, row, input) ==
+  IF row.group # "Empty" \/ Of(Renewed(row), input.partition) # {} THEN {}
+  ELSE Having(Stored(row, input.partition, Farthest(row, input.partition) + 1))
 
 -----------------------------------------------------------------------------
 (* G32: offsets in a transaction.                                           *)
 
 Step_HandleSendTxnOffsets(n, row, input) ==
   IF \/ Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
-     \/ row.requested # {} \/ (~row.open /\ ~IsMarkerAnswered(row))
+     \/ row.requested # {} \/ ~MayBegin(row)
   THEN {}
   ELSE LET position == CHOOSE each \in Of(row.positions, input.partition) : TRUE
-           transaction == IF row.open THEN row.transaction ELSE row.transaction + 1
-       IN Having([row EXCEPT
-            !.transaction = transaction, !.open = TRUE,
-            !.pending = Except(@, input.partition)
-              \cup {[partition |-> input.partition, offset |-> position.handedOut,
-                     transaction |-> transaction]}])
+       IN Having(SentByOwn(row, input.partition, position.handedOut))
+
+(* Another member sends an offset of a partition that it has, as part of a  *)
+(* transaction of its own.  Its next transaction begins after the marker.   *)
+Step_HandleOthersSend(n, row, input) ==
+  IF \/ input.partition \in row.taken \/ row.group # "Stable"
+     \/ Of(row.pending \cup Renewed(row), input.partition) # {}
+     \/ OfProducer(row.markers, OfOthers) # {}
+  THEN {}
+  ELSE Having(Sent(row, input.partition, Farthest(row, input.partition) + 1, OfOthers, 1))
+
+(* What is sent is answered before the transaction ends.                    *)
+IsOpen(row, producer) ==
+  IF producer = Own THEN row.open /\ ~\E each \in row.requested : each.sends
+  ELSE OfProducer(row.pending, producer) # {} /\ OfProducer(row.markers, producer) = {}
 
 Step_HandleEndTransaction(n, row, input) ==
-  IF ~row.open THEN {}
+  IF ~IsOpen(row, input.producer) THEN {}
   ELSE Having([row EXCEPT
-         !.open = FALSE,
-         !.markers = @ \cup {[transaction |-> row.transaction, commits |-> input.commits]}])
+         !.open = @ /\ input.producer # Own,
+         !.markers = @ \cup {[transaction |-> IF input.producer = Own THEN row.transaction ELSE 1,
+                             commits |-> input.commits, producer |-> input.producer]}])
 
 (* It does so with all that the producer has sent.                          *)
 Step_HandleMaterialiseMarker(n, row, input) ==
-  LET of == {each.partition : each \in row.pending}
-      moved == {[partition |-> each.partition, offset |-> each.offset, time |-> row.now] :
-                  each \in row.pending}
+  LET some == OfMarker(row, input.marker)
+      moved == {[partition |-> each.partition, offset |-> each.offset, time |-> row.now,
+                 anew |-> FALSE] : each \in {each \in some : IsNewest(each)}}
   IN IF input.marker \notin row.markers THEN {}
      ELSE Having([row EXCEPT
-            !.markers = @ \ {input.marker}, !.pending = {},
+            !.markers = @ \ {input.marker}, !.pending = @ \ some,
             !.committed = IF ~input.marker.commits THEN @
-                          ELSE {each \in @ : each.partition \notin of} \cup moved])
+                          ELSE {each \in @ : Of(moved, each.partition) = {}} \cup moved])
 
 -----------------------------------------------------------------------------
 (* G35: the group and time.                                                 *)
@@ -196,7 +263,8 @@ Step_HandleMaterialiseMarker(n, row, input) ==
 (* It is empty only when the consumer has gone.                             *)
 Step_HandleGroupChange(n, row, input) ==
   IF input.group = row.group \/ (input.group = "Empty" /\ row.taken # {})
-     \/ (input.group = "Stable" /\ row.group = "Empty")
+     \/ (input.group = "Stable" /\ row.group \in {"Empty", "Dead"})
+     \/ (input.group = "Empty" /\ row.group = "Dead")
   THEN {}
   ELSE Having([row EXCEPT !.group = input.group, !.since = row.now])
 
@@ -204,21 +272,44 @@ Step_HandleTimePasses(n, row, input) == Having([row EXCEPT !.now = @ + 1])
 
 Step_HandleExpireOffsets(n, row, input) ==
   LET kept == {each \in row.committed :
-                 ~MayExpire(row) \/ row.now - ExpiryBase(row, each) < Retention}
-  IN IF kept = row.committed THEN {} ELSE Having([row EXCEPT !.committed = kept])
+                 \/ ~MayExpire(row) \/ row.now - ExpiryBase(row, each) < Retention
+                 \/ IsSpared(row, each.partition)}
+      expired == {each.partition : each \in row.committed \ kept}
+  IN IF expired = {} THEN {}
+     ELSE Having([row EXCEPT
+            !.committed = kept,
+            !.pending = {each \in @ : \A p \in expired :
+                           each \in PendingAfterTombstone(row, p)}])
+
+(* G37: DeleteGroups.  What transactions have sent goes with the group.     *)
+Step_HandleDeleteGroup(n, row, input) ==
+  IF row.group = "Dead" \/ ~MayDeleteGroup(row) THEN {}
+  ELSE Having([row EXCEPT !.group = "Dead", !.since = row.now, !.committed = {}, !.pending = {}])
 
 (* G36: topics that are deleted, and made anew with the same name.  Who has *)
 (* the partition hears of it at once, and has no position then.  If nobody  *)
 (* coordinates the group at that moment (~coordinated), this is seen with   *)
 (* what the next coordinator does once it has loaded.                       *)
+WithoutPositions(row, p) ==
+  [row EXCEPT !.positions = Except(@, p), !.requested = Except(@, p)]
+
+(* The coordinator hears of it later: members commit to the new one before. *)
+Step_HandleRenewTopic(n, row, input) ==
+  IF input.partition \in row.deleted \cup row.renewed THEN {}
+  ELSE Having([WithoutPositions(row, input.partition) EXCEPT
+                 !.renewed = @ \cup {input.partition}])
+
 Step_HandleForgetTopic(n, row, input) ==
   LET p == input.partition
-      gone == [row EXCEPT !.deleted = @ \cup {p}, !.positions = Except(@, p),
-                          !.requested = Except(@, p)]
+      gone == [(IF p \in row.renewed THEN row ELSE WithoutPositions(row, p)) EXCEPT
+                 !.deleted = @ \cup {p}, !.renewed = @ \ {p},
+                 !.committed = {[each EXCEPT !.anew = @ /\ each.partition # p] : each \in @}]
+      stays == {each \in Of(row.committed, p) : ~GoesWithTopic(each)}
   IN CASE p \in row.deleted -> {}
        [] ~input.coordinated /\ ~ForgetsWhenLoaded -> Having(gone)
-       [] OTHER -> Having([gone EXCEPT !.pending = PendingAfterDeletion(row, p),
-                                       !.committed = Except(@, p)])
+       [] OTHER -> Having([gone EXCEPT
+                     !.pending = PendingAfterTombstone(row, p),
+                     !.committed = IF stays = {} THEN Except(@, p) ELSE @])
 
 OfPartition(type) == {[type |-> type, partition |-> p] : p \in Partitions}
 Inputs_TakePartition(n, row) == OfPartition("TakePartition")
@@ -229,7 +320,14 @@ Inputs_HandOut(n, row) == OfPartition("HandOut")
 Inputs_AskCommit(n, row) == OfPartition("AskCommit")
 Inputs_OthersCommit(n, row) == OfPartition("OthersCommit")
 Inputs_SendTxnOffsets(n, row) == OfPartition("SendTxnOffsets")
-Inputs_EndTransaction(n, row) == {[type |-> "EndTransaction", commits |-> c] : c \in BOOLEAN}
+Inputs_AskTxnOffsets(n, row) == OfPartition("AskTxnOffsets")
+Inputs_AlterOffset(n, row) == OfPartition("AlterOffset")
+Inputs_OthersSend(n, row) == OfPartition("OthersSend")
+Inputs_RenewTopic(n, row) ==
+  {[type |-> "RenewTopic", partition |-> p] : p \in Growing}
+Inputs_EndTransaction(n, row) ==
+  {[type |-> "EndTransaction", commits |-> c, producer |-> k] :
+     c \in BOOLEAN, k \in {Own, OfOthers}}
 Inputs_MaterialiseMarker(n, row) ==
   {[type |-> "MaterialiseMarker", marker |-> m] : m \in row.markers}
 Inputs_ForgetTopic(n, row) ==

@@ -174,6 +174,8 @@ TellsToJoin(row, member, held) ==
 (* Offsets.                                                                 *)
 
 Retention == 2   \* how long offsets are kept
+Own == 1         \* the consumer's producer
+OfOthers == 2    \* that of another member
 
 (* G29.  What a consumer commits by itself of a position.                   *)
 Committable(position) == position.handedOut
@@ -191,7 +193,19 @@ StampedEpoch(row, request) == request.epoch
 
 (* G32.  A transaction has ended when the coordinator has done what its     *)
 (* marker says, so that the next one begins after that (KAFKA-17507).       *)
-IsMarkerAnswered(row) == row.markers = {}
+IsMarkerAnswered(row) == \A marker \in row.markers : marker.producer # Own
+
+(* G32.  The offsets that a marker commits or drops: those of its own       *)
+(* producer (OffsetMetadataManager.replayEndTransactionMarker).             *)
+OfMarker(row, marker) == {each \in row.pending : each.producer = marker.producer}
+
+(* G32.  Whether a transaction's offset becomes the group's when it is      *)
+(* committed: its record stands after that of the group's offset.           *)
+IsNewest(each) == ~each.overtaken
+
+(* G30.  Whether offsets of a transaction are accepted: they carry the      *)
+(* epoch of their member, which may have been fenced since (KIP-447).       *)
+AcceptsTxnOffsets(row, request) == request.epoch = row.epoch
 
 (* G33.  Whether a partition's offset may be told: no transaction is to     *)
 (* change it.                                                               *)
@@ -204,13 +218,31 @@ ExpiryBase(row, each) == IF each.time > row.since THEN each.time ELSE row.since
 (* G35.  Of a group that rebalances nobody knows what it subscribes to.     *)
 MayExpire(row) == row.group = "Empty"
 
-(* G36.  What transactions have sent of a topic goes with it: offsets have  *)
-(* its name, and one that is made anew has that, too.                       *)
-PendingAfterDeletion(row, p) == {each \in row.pending : each.partition # p}
+(* G35.  An offset is spared while a transaction has sent another one for   *)
+(* its partition (OffsetMetadataManager.cleanupExpiredOffsets).             *)
+IsSpared(row, p) == \E each \in row.pending : each.partition = p
+
+(* G36, G37.  A tombstone of an offset removes what transactions have sent  *)
+(* for the partition as well (OffsetMetadataManager.replay).                *)
+PendingAfterTombstone(row, p) == {each \in row.pending : each.partition # p}
 
 (* G36.  A coordinator that has loaded its log forgets what is of topics    *)
 (* that were deleted meanwhile.  Kafka's does not look (Z221).              *)
 ForgetsWhenLoaded == TRUE
+
+(* G36.  Whether a deletion of the partition's topic removes this offset.   *)
+(* One that was committed to the new topic of that name carries another     *)
+(* topic id (OffsetMetadataManager.onTopicsDeleted).                        *)
+GoesWithTopic(each) == ~each.anew
+
+(* G33, G36.  Whether an offset is returned to a member that asks for the   *)
+(* partition by topic id: not one of the deleted topic of that name         *)
+(* (OffsetMetadataManager.isMismatchedTopicId).                             *)
+IsOfTopic(row, each) == each.partition \in row.renewed => each.anew
+
+(* G37.  A group is deleted on request only when it is empty                *)
+(* (validateDeleteGroup).                                                   *)
+MayDeleteGroup(row) == row.group = "Empty"
 
 -----------------------------------------------------------------------------
 (* Member.                                                                  *)

@@ -10,8 +10,8 @@
 (* assignment are those that it knows.                                      *)
 (*                                                                          *)
 (* Left out: epochs of brokers, fetches and records (a log has all that was *)
-(* acknowledged or not), a clean stop, the future replica's log over a      *)
-(* restart, which begins anew.                                              *)
+(* acknowledged or not), a clean stop, and a future log that a start finds  *)
+(* without the replica's log.                                               *)
 (***************************************************************************)
 EXTENDS HostingRules
 
@@ -32,8 +32,12 @@ EXTENDS HostingRules
 (*   online           directories that have not failed                      *)
 (*   reported         failed ones that the controller has heard of          *)
 (*   logs             durable: [directory, topicId, complete]               *)
-(*   future           the directory to which the replica moves, or 0        *)
-(*   futureAssigned   whether the controller was told that it is there      *)
+(*   future           durable: the directory of the future log, to which    *)
+(*                    the replica moves, or 0                               *)
+(*   futureCaughtUp   durable: whether the future log ends where the        *)
+(*                    replica's log ends                                    *)
+(*   futureAssigned   volatile: whether the broker has told the controller  *)
+(*                    that the replica is there                             *)
 (*   aborted          the partition epoch at which a metadata transaction    *)
 (*                    was aborted that moves the replica, and that is yet to *)
 (*                    be read; or Undefined                                  *)
@@ -48,7 +52,8 @@ NoReplica ==
 InitialRow(n) ==
   [image |-> NoImage, topicsMade |-> 0, acknowledged |-> FALSE, running |-> TRUE,
    published |-> TRUE, applied |-> NoImage, replica |-> NoReplica, online |-> Directories,
-   reported |-> {}, logs |-> {}, future |-> Unassigned, futureAssigned |-> FALSE,
+   reported |-> {}, logs |-> {}, future |-> Unassigned, futureCaughtUp |-> FALSE,
+   futureAssigned |-> FALSE,
    aborted |-> Undefined]
 
 Running(row) == row.running
@@ -67,6 +72,10 @@ OutOfIsr(image) ==
   IF ~image.inIsr THEN image
   ELSE [Newer(image, image.leads) EXCEPT !.leads = FALSE, !.inIsr = FALSE]
 
+(* It stays in the ISR as its last member, and does not lead any more (C10).*)
+WithoutLead(image) ==
+  IF image.leads THEN [Newer(image, TRUE) EXCEPT !.leads = FALSE] ELSE image
+
 WithoutLog(logs, directory) == {log \in logs : log.directory # directory}
 WithLog(logs, log) == WithoutLog(logs, log.directory) \cup {log}
 
@@ -79,7 +88,8 @@ Told(row, directory) ==
      THEN [row EXCEPT !.image = [Newer(image, FALSE) EXCEPT !.directory = directory]]
      ELSE row
 
-WithoutFuture(row) == [row EXCEPT !.future = Unassigned, !.futureAssigned = FALSE]
+WithoutFuture(row) ==
+  [row EXCEPT !.future = Unassigned, !.futureCaughtUp = FALSE, !.futureAssigned = FALSE]
 
 (* Whether the replica serves, and the metadata mean it.                    *)
 IsHosted(row) ==
@@ -126,7 +136,8 @@ Step_HandleJoinIsr(n, row, input) ==
               complete |-> TRUE]
   IN If(~row.image.inIsr /\ row.applied = row.image /\ IsHosted(row),
         [row EXCEPT !.image = [Newer(@, FALSE) EXCEPT !.inIsr = TRUE],
-                    !.logs = WithLog(@, log)])
+                    !.logs = WithLog(@, log),
+                    !.futureCaughtUp = @ /\ log \in row.logs])
 
 (* Only a replica that serves, in the ISR, has them.                        *)
 Step_HandleAcknowledge(n, row, input) ==
@@ -135,6 +146,7 @@ Step_HandleAcknowledge(n, row, input) ==
   IN If(image.topicId # 0 /\ (image.inIsr => IsHosted(row)),
         [row EXCEPT
           !.acknowledged = TRUE,
+          !.futureCaughtUp = @ /\ ~image.inIsr,
           !.logs = {[log EXCEPT !.complete = @ /\ log.directory = has] : log \in @}])
 
 -----------------------------------------------------------------------------
@@ -169,15 +181,20 @@ Hosts(row, topicId, directory, state) ==
 Least(directories) == CHOOSE d \in directories : \A e \in directories : d <= e
 
 (* R20.  The log that is there is taken, or one is made.  Of two the one is  *)
-(* taken where the controller believes the replica, and the other goes.      *)
+(* taken where the controller believes the replica, and the other goes.  A   *)
+(* future log takes its place, or the move goes on (R21).                    *)
 Created(row) ==
   LET image == row.image
       old == row.replica
       found == {log \in row.logs : log.directory \in row.online}
       believed == {l \in found : l.directory = image.directory}
-      log == IF believed # {} THEN CHOOSE l \in believed : TRUE
+      own == IF believed # {} THEN CHOOSE l \in believed : TRUE
              ELSE CHOOSE l \in found : \A m \in found : l.directory <= m.directory
-      taken == [row EXCEPT !.logs = (@ \ found) \cup {log}]
+      log == IF row.future # Unassigned /\ RecoversFuture(row)
+             THEN [own EXCEPT !.directory = row.future, !.complete = @ /\ row.futureCaughtUp]
+             ELSE own
+      left == IF row.future = log.directory THEN WithoutFuture(row) ELSE row
+      taken == [left EXCEPT !.logs = (@ \ found) \cup {log}]
       at == IF image.directory \in row.online THEN image.directory ELSE Least(row.online)
       made == [row EXCEPT !.logs = WithLog(@,
                  [directory |-> at, topicId |-> image.topicId,
@@ -193,7 +210,10 @@ Applied(row, bySnapshot) ==
   LET image == row.image
       strays == IF row.published THEN {}
                 ELSE {log \in row.logs : log.directory \in row.online /\ IsStray(log, image)}
-      read == [row EXCEPT !.applied = image, !.published = TRUE, !.logs = @ \ strays]
+      kept == row.logs \ strays
+      alone == ~row.published /\ \A log \in kept : log.directory \notin row.online
+      read == [IF alone THEN WithoutFuture(row) ELSE row EXCEPT
+                !.applied = image, !.published = TRUE, !.logs = kept]
       goes == /\ row.replica.state # "None"
               /\ IsOfDeletedTopic(row, bySnapshot) \/ HasLeft(row, bySnapshot)
       left == IF goes THEN Removed(read) ELSE read
@@ -233,7 +253,7 @@ Step_HandleLogDirFailure(n, row, input) ==
                     WithoutMove(offline)
                [] row.future = failed -> WithoutMove(row)
                [] OTHER -> row
-  IN If(row.running /\ failed \in row.online /\ Cardinality(row.online) > 1,
+  IN If(row.running /\ failed \in row.online /\ Cardinality(row.online) > 1 /\ ~Sole,
         [now EXCEPT !.online = @ \ {failed}])
 
 Step_HandleReportDirectory(n, row, input) ==
@@ -249,15 +269,15 @@ Step_HandleMoveReplica(n, row, input) ==
      [row EXCEPT !.future = input.directory])
 
 Step_HandleFutureCaughtUp(n, row, input) ==
-  If(/\ row.future # Unassigned /\ ~row.futureAssigned
-     /\ IsHosted(row) /\ row.image.assigned,
-     Told([row EXCEPT !.futureAssigned = TRUE], row.future))
+  If(row.future # Unassigned /\ IsHosted(row) /\ row.image.assigned,
+     Told([row EXCEPT !.futureCaughtUp = TRUE, !.futureAssigned = TRUE], row.future))
 
 Step_HandlePromoteFuture(n, row, input) ==
   LET at == row.replica.directory
       old == CHOOSE log \in row.logs : log.directory = at
-      logs == WithLog(WithoutLog(row.logs, at), [old EXCEPT !.directory = row.future])
-  IN If(row.futureAssigned,
+      new == [old EXCEPT !.directory = row.future, !.complete = @ /\ row.futureCaughtUp]
+      logs == WithLog(WithoutLog(row.logs, at), new)
+  IN If(PromotesFuture(row),
         WithoutFuture([row EXCEPT !.replica.directory = row.future, !.logs = logs]))
 
 Step_HandleCancelMove(n, row, input) ==
@@ -272,12 +292,17 @@ Step_HandlePropose(n, row, input) ==
 
 Step_HandleHostCrash(n, row, input) ==
   If(row.running,
-     WithoutFuture([row EXCEPT !.running = FALSE, !.published = FALSE,
-                               !.applied = NoImage, !.replica = NoReplica]))
+     [row EXCEPT !.running = FALSE, !.published = FALSE, !.applied = NoImage,
+                 !.replica = NoReplica, !.futureAssigned = FALSE])
 
-(* C3, R20.  Whoever registers anew is out of the ISR.                      *)
+(* C3, C10, R20.  Whoever registers anew is out of the ISR, unless it is    *)
+(* the last member.                                                         *)
 Step_HandleHostRestart(n, row, input) ==
-  If(~row.running /\ input.directories # {},
-     [row EXCEPT !.running = TRUE, !.image = OutOfIsr(@), !.online = input.directories,
-                 !.reported = Directories \ input.directories])
+  LET failed == Directories \ input.directories
+      reached == \E log \in row.logs : log.directory \in input.directories
+      found == IF row.future \in input.directories /\ reached THEN row ELSE WithoutFuture(row)
+  IN If(~row.running /\ input.directories # {} /\ (Sole => failed = {}),
+        [found EXCEPT
+          !.running = TRUE, !.online = input.directories, !.reported = failed,
+          !.image = IF Sole THEN WithoutLead(@) ELSE OutOfIsr(@)])
 =============================================================================

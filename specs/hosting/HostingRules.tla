@@ -14,7 +14,9 @@ EXTENDS Integers, FiniteSets, Sequences
 
 CONSTANTS
   Brokers,        \* they have nothing to do with one another
-  Directories     \* of each broker: numbers above 0
+  Directories,    \* of each broker: numbers above 0
+  Sole            \* whether the partition has no other replica: then the ISR
+                  \* keeps this one over a start (C10), and no directory fails
 
 Unassigned == 0   \* no directory is known of the replica, or there is none
 Undefined == -1   \* no epoch
@@ -54,6 +56,16 @@ ForgetsOffline(row) == TRUE
 MayCreate(row) ==
   /\ ~(row.replica.state = "Offline" /\ row.replica.topicId = row.image.topicId)
   /\ row.image.directory = Unassigned \/ row.image.directory \in row.online
+
+(* R21.  Whether a future log becomes the replica.  It was at the replica's *)
+(* end once, and the controller was told; but records may have come since,  *)
+(* so both ends are compared again.                                         *)
+PromotesFuture(row) == row.futureAssigned /\ row.futureCaughtUp
+
+(* R21.  Whether a start takes the future log for the replica: where the    *)
+(* controller believes it, if it ends where the replica's log ends.  Kafka  *)
+(* 4.3.1 does not compare the ends.                                         *)
+RecoversFuture(row) == row.future = row.image.directory /\ row.futureCaughtUp
 
 (* R21 (KAFKA-16297).  Whether the controller is told when a replica that   *)
 (* it was told of is not promoted.                                          *)

@@ -114,7 +114,7 @@ AsTopic(states, partition) ==
       topicsMade |-> IF there \/ WasDeleted(partition) THEN 1 ELSE 0,
       partitions |-> IF there THEN <<partition>> ELSE <<>>,
       targets |-> IF there THEN <<[replicas |-> partition.replicas]>> ELSE <<>>,
-      leaders |-> <<>>]
+      leaders |-> <<>>, minIsr |-> 0]
 
 OfRow(row) == AsTopic([b \in Brokers |-> State(row.registrations[b])], row.partition)
 

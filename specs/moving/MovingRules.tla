@@ -35,6 +35,9 @@ FetchErrorUnderList(row, m) ==
     [] m.source \notin RangeOf(row.replicas) -> "UNKNOWN_LEADER_EPOCH"
     [] OTHER -> "NONE"
 
+(* S9, R6.  Nobody waits for a broker that is no replica.                   *)
+DeletionAwaitsUnderList(row, r) == r \in RangeOf(row.replicas) /\ ~row.image.brokers[r].fenced
+
 (* C12, R12.  Before all else: the topic is there.                          *)
 LeaderErrorUnderList(partition, m) ==
   CASE partition.replicas = <<>> -> "UNKNOWN_TOPIC_ID"

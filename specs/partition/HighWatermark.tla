@@ -72,7 +72,8 @@ ReplicaFetchResponse(n, row, m, error, records, diverging) ==
 Noted(n, row, m) ==
   LET old == row.remotes[m.source]
       new == [endOffset |-> m.fetchOffset, brokerEpoch |-> m.brokerEpoch,
-              caughtUp |-> old.caughtUp \/ m.fetchOffset >= EndOffset(row.log)]
+              caughtUp |-> old.caughtUp \/ m.fetchOffset >= EndOffset(row.log),
+              logStart |-> m.logStart]
       noted == MaybeExpandIsr(n, [row EXCEPT !.remotes[m.source] = new], m.source)
   IN IF old.endOffset = m.fetchOffset THEN noted ELSE Advanced(n, noted)
 
@@ -107,7 +108,8 @@ Step_HandleReplicaFetchRequest(n, row, m) ==
 ReplicaFetchRequest(n, row) ==
   [type |-> "ReplicaFetchRequest", source |-> n, destination |-> row.leader,
    brokerEpoch |-> row.brokerEpoch, epoch |-> row.leaderEpoch,
-   fetchOffset |-> EndOffset(row.log), lastFetchedEpoch |-> row.lastFetchedEpoch]
+   fetchOffset |-> EndOffset(row.log), lastFetchedEpoch |-> row.lastFetchedEpoch,
+   logStart |-> row.logStart]
 
 Step_HandleSendReplicaFetch(n, row, input) ==
   IF \/ ~IsUp(row) \/ row.role # "Follower" \/ row.leader = Nobody
@@ -216,12 +218,8 @@ Step_HandleListOffsetsRequest(n, row, m) ==
                   [] OTHER -> row.logStart
   IN Outcome(row, {ListOffsetsResponse(n, m, error, offset)})
 
-DeleteRecordsResponse(n, m, error, offset) ==
-  [type |-> "DeleteRecordsResponse", source |-> n, destination |-> Clients, request |-> m,
-   error |-> error, offset |-> offset]
-
-(* S9.  The leader answers when its own start has moved; followers learn it *)
-(* by fetching.                                                             *)
+(* S9.  The leader's own start moves at once, and followers learn it by     *)
+(* fetching.  The answer waits for those that are unfenced.                 *)
 Step_HandleDeleteRecordsRequest(n, row, m) ==
   CASE row.role # "Leader" ->
          Outcome(row, {DeleteRecordsResponse(n, m, "NOT_LEADER_OR_FOLLOWER", Undefined)})
@@ -229,7 +227,10 @@ Step_HandleDeleteRecordsRequest(n, row, m) ==
          Outcome(row, {DeleteRecordsResponse(n, m, "OFFSET_OUT_OF_RANGE", Undefined)})
     [] OTHER ->
          LET raised == RaiseLogStart(row, m.offset)
-         IN Outcome(raised, {DeleteRecordsResponse(n, m, "NONE", raised.logStart)})
+             waiting == [request |-> m, offset |-> m.offset, required |-> m.offset]
+         IN IF IsReached(raised, waiting)
+            THEN Outcome(raised, {ParkedResponse(n, waiting, "NONE")})
+            ELSE Outcome([raised EXCEPT !.parked = @ \cup {waiting}], {})
 
 -----------------------------------------------------------------------------
 (* The disk: S4, S5.                                                        *)

@@ -244,6 +244,21 @@ MonotonicListOffsets ==
       \A outcome \in Step_HandleListOffsetsRequest(n, rows[n], ListLatest(n)) :
         \A m \in outcome.sent : m.error = "NONE" => m.offset >= Len(committed)
 
+DeleteUpTo(n, offset) ==
+  [type |-> "DeleteRecordsRequest", source |-> Clients, destination |-> n, offset |-> offset]
+
+(* S9.  A current leader confirms a deletion only when every replica that   *)
+(* it knows as unfenced has made it.                                        *)
+DeletedEverywhere ==
+  \A n \in Brokers :
+    (IsCurrentLeader(n) /\ rows[n].logStart > 0) =>
+      \A outcome \in
+         Step_HandleDeleteRecordsRequest(n, rows[n], DeleteUpTo(n, rows[n].logStart)) :
+        \A m \in outcome.sent :
+          m.error = "NONE" =>
+            \A b \in Brokers :
+              ~rows[n].image.brokers[b].fenced => rows[b].logStart >= m.offset
+
 -----------------------------------------------------------------------------
 (* One broker.                                                              *)
 

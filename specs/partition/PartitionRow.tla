@@ -37,12 +37,14 @@ EXTENDS PartitionRules
 (*   epochStart        leader: where its epoch begins                       *)
 (*   isr, pending      leader: the committed ISR, and the proposed change   *)
 (*   remotes           leader: what it knows of each other replica          *)
-(*   parked            leader: produce requests that wait (purgatory)       *)
+(*   parked            leader: requests that wait (purgatory), to produce   *)
+(*                     and to delete records                                *)
 (*   lastFetchedEpoch  follower: kept apart from the cache (KAFKA-15510)    *)
 (*   fetching          follower: fetches in flight, one for each leader     *)
 (***************************************************************************)
 
-UnknownRemote == [endOffset |-> Undefined, brokerEpoch |-> Undefined, caughtUp |-> FALSE]
+UnknownRemote ==
+  [endOffset |-> Undefined, brokerEpoch |-> Undefined, caughtUp |-> FALSE, logStart |-> 0]
 NoRemotes == [b \in Brokers |-> UnknownRemote]
 
 (* A cluster begins registered and unfenced, with one partition whose       *)
@@ -78,20 +80,32 @@ Ignore(row, reason) == {[row |-> row, sent |-> {}, ignored |-> reason]}
 Disabled == {}
 
 -----------------------------------------------------------------------------
-(* Produce requests in the purgatory: P19.                                  *)
+(* Requests in the purgatory: P19, S9.                                      *)
 
 ProduceResponse(n, request, error, offset) ==
   [type |-> "ProduceResponse", source |-> n, destination |-> Clients, request |-> request,
    error |-> error, offset |-> offset]
 
+DeleteRecordsResponse(n, m, error, offset) ==
+  [type |-> "DeleteRecordsResponse", source |-> n, destination |-> Clients, request |-> m,
+   error |-> error, offset |-> offset]
+
+Deletes(waiting) == waiting.request.type = "DeleteRecordsRequest"
+
 ParkedResponse(n, waiting, error) ==
-  ProduceResponse(n, waiting.request, error,
-                  IF error = "NONE" THEN waiting.offset ELSE Undefined)
+  LET offset == IF error = "NONE" THEN waiting.offset ELSE Undefined
+  IN IF Deletes(waiting) THEN DeleteRecordsResponse(n, waiting.request, error, offset)
+     ELSE ProduceResponse(n, waiting.request, error, offset)
 
-Reached(row) == {p \in row.parked : p.required <= row.highWatermark}
+(* P19, S9.  By the high watermark, or by the low one.                      *)
+IsReached(row, waiting) ==
+  waiting.required <= IF Deletes(waiting) THEN LowWatermark(row) ELSE row.highWatermark
+Reached(row) == {p \in row.parked : IsReached(row, p)}
+ReachedError(row, waiting) == IF Deletes(waiting) THEN "NONE" ELSE ParkedError(row)
 
-(* The high watermark has moved: whoever waited for it is answered.         *)
-ReachedResponses(n, row) == {ParkedResponse(n, p, ParkedError(row)) : p \in Reached(row)}
+(* A watermark has moved: whoever waited for it is answered.                *)
+ReachedResponses(n, row) ==
+  {ParkedResponse(n, p, ReachedError(row, p)) : p \in Reached(row)}
 WithoutReached(row) == [row EXCEPT !.parked = @ \ Reached(row)]
 
 (* Leadership is lost: whoever waits is told.                               *)

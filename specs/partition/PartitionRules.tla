@@ -267,6 +267,20 @@ HighWatermarkBound(n, row) ==
 AdvancesAfterAlterPartition == TRUE
 
 -----------------------------------------------------------------------------
+(* Leader: deleted records, S9.                                             *)
+
+(* S9, KIP-107.  Whether a deletion is answered only when this replica has  *)
+(* made it: every one that the leader's metadata has as unfenced.           *)
+DeletionAwaits(row, r) == ~row.image.brokers[r].fenced
+
+(* S9.  Where the logs start of the leader and of all replicas that a       *)
+(* deletion awaits.                                                         *)
+LowWatermark(row) ==
+  LET others == {r \in Brokers \ {row.leader} : DeletionAwaits(row, r)}
+      starts == {row.remotes[r].logStart : r \in others} \cup {row.logStart}
+  IN CHOOSE o \in starts : \A other \in starts : o <= other
+
+-----------------------------------------------------------------------------
 (* Leader: produce and reads, P17 to P21, T1 to T3.                         *)
 
 (* P17.                                                                     *)

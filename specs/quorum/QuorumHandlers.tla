@@ -340,12 +340,13 @@ AppendFetched(row, records) ==
 Step_HandleFetchResponse(n, row, m) ==
   LET use(answered) ==
         LET follower == [answered EXCEPT !.hasFetched = TRUE]
-            longer == AppendFetched(follower, m.records)
+            longer == AppendFetched(follower, Appendable(row, m))
         IN Finish(n, row,
-             IF m.diverging # NoDivergence
-             THEN TruncateTo(follower, TruncationOffset(row, m.diverging))
-             ELSE [longer EXCEPT !.highWatermark =
-                     FollowerHighWatermark(longer, m.highWatermark)], {})
+             CASE m.diverging = NoDivergence ->
+                    [longer EXCEPT !.highWatermark =
+                       FollowerHighWatermark(longer, m.highWatermark)]
+               [] TruncationRefused(row, m.diverging) -> Halt(row)
+               [] OTHER -> TruncateTo(follower, TruncationOffset(row, m.diverging)), {})
   IN ReceiveResponse(n, row, m, use)
 
 -----------------------------------------------------------------------------

@@ -156,8 +156,17 @@ TruncationOffset(row, diverging) ==
        [] own.epoch = diverging.epoch -> MinOf(own.endOffset, diverging.endOffset)
        [] OTHER -> own.endOffset
 
+(* Q16.  Whether a diverging response contradicts what the follower knows   *)
+(* to be committed: its leader lacks that, and the follower stops.          *)
+TruncationRefused(row, diverging) ==
+  MinOf(diverging.endOffset, TruncationOffset(row, diverging)) < row.highWatermark
+
 (* P12 (KAFKA-10706).  The epoch cache is cut even when no record is.       *)
 TruncatedEpochCache(row, offset) == CacheTruncate(row.epochCache, offset)
+
+(* Q16, P15 (KAFKA-18723).  Records of a later epoch than the follower's    *)
+(* are not appended.                                                        *)
+Appendable(row, m) == UpToEpoch(m.records, row.epoch)
 
 (* Q16.  What is on disk after an append: a follower flushes in the same    *)
 (* handler, a leader in a step of its own that nothing may overtake.        *)

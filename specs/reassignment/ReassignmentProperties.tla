@@ -18,7 +18,7 @@ GivenUp(p, q) ==
   p.adding # {} /\ ~Reassigning(q) /\ p.adding \cap RangeOf(q.replicas) = {}
 
 (* So many must have a record before it is acknowledged (acks=all).         *)
-NeededBy(p) == MinOf(MinInsyncReplicas, Len(p.replicas))
+NeededBy(row, p) == MinOf(MinIsr(row), Len(p.replicas))
 
 (* Who has all that may have been acknowledged after a step.  A broker that *)
 (* is no replica deletes its log.  Without LeaderNotes, who enters the ISR  *)
@@ -39,10 +39,10 @@ HoldersOf(p, q, known, copied, acknowledged) ==
       have == IF allowed THEN q.isr ELSE (known \cup copied) \cap RangeOf(q.replicas)
   IN IF acknowledged THEN have \cap q.isr ELSE have
 
-HoldersWithoutNotes(p, q, known) ==
+HoldersWithoutNotes(new, p, q, known) ==
   HoldersOf(p, q, known,
     IF p.leader = Nobody \/ GivenUp(p, q) THEN {} ELSE q.isr \ (p.isr \cup p.elr),
-    q.leader # Nobody /\ Cardinality(q.isr) >= NeededBy(q))
+    q.leader # Nobody /\ Cardinality(q.isr) >= NeededBy(new, q))
 
 Same(old, new, i) == old.topicId = new.topicId /\ i \in DOMAIN old.partitions
 
@@ -52,7 +52,7 @@ HoldersAfter(old, new, known) ==
        [] LeaderNotes -> HoldersOf(old.partitions[i], new.partitions[i], known[i],
                            FetchedAll(old.leaders[i], new.leaders[i]),
                            Acknowledged(old.leaders[i], new.leaders[i]))
-       [] OTHER -> HoldersWithoutNotes(old.partitions[i], new.partitions[i], known[i])]
+       [] OTHER -> HoldersWithoutNotes(new, old.partitions[i], new.partitions[i], known[i])]
 
 -----------------------------------------------------------------------------
 (* Of every state.                                                          *)
@@ -111,7 +111,7 @@ ReassignmentKeepsMinIsrStep ==
   LET ends(p, q) == /\ ~Reassigning(q) /\ ~GivenUp(p, q)
                     /\ Reassigning(p) \/ RangeOf(p.replicas) # RangeOf(q.replicas)
       enough(p, q) ==
-        ends(p, q) => Cardinality(q.isr) >= MinOf(NeededBy(q), Cardinality(p.isr))
+        ends(p, q) => Cardinality(q.isr) >= MinOf(NeededBy(controller, q), Cardinality(p.isr))
   IN Kept(enough)
 
 (* Every change has a partition epoch, and one of the leader or by which a  *)

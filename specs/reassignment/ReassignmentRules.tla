@@ -16,7 +16,7 @@ CONSTANTS
   Brokers,             \* all of the cluster
   FirstReplicas,       \* of the first partition, in assignment order
   Directories,         \* of each broker: numbers above 0
-  MinInsyncReplicas,   \* min.insync.replicas of the topic
+  MinInsyncReplicas,   \* min.insync.replicas of a new topic
   ElrEnabled,          \* eligible.leader.replicas.version = 1 (KIP-966)
   UncleanElection,     \* unclean.leader.election.enable
   SecondRack,          \* the brokers in another rack than the others; empty: none has a rack
@@ -30,6 +30,9 @@ RangeOf(sequence) == {sequence[i] : i \in 1..Len(sequence)}
 
 (* A list without these, in its order.                                      *)
 Without(sequence, brokers) == SelectSeq(sequence, LAMBDA b : b \notin brokers)
+
+(* min.insync.replicas in force.                                            *)
+MinIsr(row) == IF row.minIsr = 0 THEN MinInsyncReplicas ELSE row.minIsr
 
 -----------------------------------------------------------------------------
 (* Reassignment: R1 to R4.                                                  *)
@@ -112,7 +115,12 @@ CancelRefused(partition) ==
 (* What a change makes of the partition: C1, C11, R3, R5.                   *)
 
 (* The controller counts the replicas of the topic's first partition.       *)
-EffectiveMinIsr(row) == MinOf(MinInsyncReplicas, Len(row.partitions[1].replicas))
+EffectiveMinIsr(row) == MinOf(MinIsr(row), Len(row.partitions[1].replicas))
+
+(* R24 (KIP-966, KAFKA-16540).  A change of min.insync.replicas empties the *)
+(* ELR: its members are eligible because nothing was committed below the    *)
+(* old value.                                                               *)
+ClearsEligible(partition) == ElrEnabled
 
 (* C11, R5.  Members that leave an ISR below min ISR stay eligible as long  *)
 (* as they are replicas, unless they came back without proof of a clean     *)

@@ -15,8 +15,10 @@
 (* messages between).  Every step is committed at once.  What is answered   *)
 (* is the reason for which an input was ignored.                            *)
 (*                                                                          *)
-(* Left out: names and configurations of topics, more than two racks, moves  *)
-(* between directories (R21), the brokers' part of R6, R13, R18, R20, R22.  *)
+(* Left out: names of topics and all of their configurations but            *)
+(* min.insync.replicas, which a leader knows as soon as it is set; more     *)
+(* than two racks, moves between directories (R21), the brokers' part of    *)
+(* R6, R13, R18, R20, R22.                                                  *)
 (***************************************************************************)
 EXTENDS ReassignmentRules
 
@@ -36,6 +38,8 @@ Under(Replicas) == INSTANCE PartitionController WITH FetchMaxRecords <- 1
 (*                   leads knows: broker, leaderEpoch and partitionEpoch of *)
 (*                   the metadata that it has applied; endOffset, where its *)
 (*                   log ends; ends, by broker where its fetches ended      *)
+(*   minIsr          min.insync.replicas as it was set last; 0: as in the   *)
+(*                   constants (R24)                                        *)
 (***************************************************************************)
 Partition(row, replicas) ==
   LET active == {b \in RangeOf(replicas) : IsActive(row.registrations[b])}
@@ -58,7 +62,8 @@ InitialRow(c) ==
   LET brokers == [b \in Brokers |-> [state |-> "Active", directories |-> Directories]]
       first == Partition([registrations |-> brokers], FirstReplicas)
   IN [registrations |-> brokers, topicId |-> 1, topicsMade |-> 1, partitions |-> <<first>>,
-      targets |-> <<[replicas |-> FirstReplicas]>>, leaders |-> FirstNotes(first)]
+      targets |-> <<[replicas |-> FirstReplicas]>>, leaders |-> FirstNotes(first),
+      minIsr |-> 0]
 
 Made(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 Refused(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
@@ -263,7 +268,7 @@ Step_HandleProduce(c, row, input) ==
       p == row.partitions[i]
       end == row.leaders[i].endOffset + 1
   IN IF ~Led(row, i) \/ ~UpToDate(row, i) THEN Disabled
-     ELSE IF Cardinality(p.isr) < MinOf(MinInsyncReplicas, Len(p.replicas))
+     ELSE IF Cardinality(p.isr) < MinOf(MinIsr(row), Len(p.replicas))
           THEN Refused(row, "NOT_ENOUGH_REPLICAS")
      ELSE Made([row EXCEPT
             !.leaders[i].endOffset = end,
@@ -374,5 +379,14 @@ Step_HandlePlacePartition(c, row, input) ==
 Step_HandleDeleteTopic(c, row, input) ==
   IF row.topicId = 0 THEN Refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
   ELSE Made([row EXCEPT !.topicId = 0, !.partitions = <<>>, !.targets = <<>>,
-                           !.leaders = <<>>])
+                           !.leaders = <<>>, !.minIsr = 0])
+
+(* R24.  In one batch with the emptied ELRs.  Nobody is elected by it.      *)
+Step_HandleChangeMinIsr(c, row, input) ==
+  LET cleared(p) == Bumped(p, [p EXCEPT !.elr = {}, !.lastKnownLeader = Nobody])
+  IN IF row.topicId = 0 THEN Refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
+     ELSE Made([row EXCEPT
+            !.minIsr = input.minIsr,
+            !.partitions = [i \in DOMAIN @ |->
+               IF ClearsEligible(@[i]) THEN cleared(@[i]) ELSE @[i]]])
 =============================================================================

@@ -1,8 +1,9 @@
 -------------------------- MODULE TransactionClient --------------------------
 (***************************************************************************)
 (* A producer with the transactional id (X32, X33, X37): one instance of    *)
-(* it.  A transaction writes at most one batch to a partition; offsets it   *)
-(* may send again, once it is answered.                                     *)
+(* it.  A transaction writes one batch to a partition, or more where the    *)
+(* producer does not wait for answers (SendMore); offsets it may send       *)
+(* again, once they are answered.                                           *)
 (*                                                                          *)
 (*   status      "Off", "Initializing", "Ready", "Open", "Ending";          *)
 (*               "Fenced", "Failed", "Unusable": it was told so, and does   *)
@@ -60,12 +61,20 @@ Step_Send(c, row, p, txn) ==
        [] EpochPerTransaction \/ p \in row.added -> Doing(batched, {Produce(c, open, p)})
        [] OTHER -> Doing(open, {Add(c, open, p)})
 
+(* A further batch, whatever has become of those before it.                 *)
+Step_SendMore(c, row, p) ==
+  IF \/ row.status # "Open" \/ p \notin row.sent \ Offsets
+     \/ ~EpochPerTransaction /\ p \notin row.added
+  THEN {}
+  ELSE Doing([row EXCEPT !.acked = @ \ {p}, !.sequences[p] = @ + 1], {Produce(c, row, p)})
+
 Step_HandlePartitionAdded(c, row, p) ==
   IF row.status = "Open" /\ p \in row.sent \ row.added
   THEN Doing([row EXCEPT !.added = @ \cup {p}, !.sequences[p] = @ + 1], {Produce(c, row, p)})
   ELSE {}
 
-(* X33: of a copy nobody hears.                                             *)
+(* X33: of a copy nobody hears.  The answer to the last batch tells of      *)
+(* those before it.                                                         *)
 Step_HandleProduced(row, m) ==
   IF row.status = "Open" /\ m.txn = row.txn /\ m.sequence + 1 = row.sequences[m.partition]
   THEN Doing([row EXCEPT !.acked = @ \cup {m.partition}], {}) ELSE {}

@@ -152,7 +152,9 @@ Step_HandleNotAllowed(row, epoch) ==
 
 (* X11c, X13: a verified batch is appended, or refused after all.           *)
 Step_HandleVerified(row, v) ==
-  LET error == BatchError(row.producer, v.request, IsGuarded(row.guard, v))
+  LET refused == BatchError(row.producer, v.request, IsGuarded(row.guard, v))
+      error == IF refused = "NONE" /\ WaitsForLower(row.verifying, v)
+               THEN "OUT_OF_ORDER_SEQUENCE_NUMBER" ELSE refused
       without == [row EXCEPT !.verifying = @ \ {v}]
   IN CASE ~v.answered -> {}
        [] IsDuplicateBatch(row.producer, v.request) -> Taken(without, "NONE")

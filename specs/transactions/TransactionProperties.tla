@@ -168,17 +168,28 @@ LogMatchesMarkers ==
 ZombieCommitsNothing == \A f \in Fates : <<f[3], f[1]>> \in late => f[2] # "Commit"
 
 (* A producer's batch is once in its partition's log, and committed batches *)
-(* of one producer stand there in the order of its transactions.  Copies of *)
-(* offsets do no harm by themselves.                                        *)
+(* of one producer stand there in the order in which they were sent.        *)
+(* Copies of offsets do no harm by themselves.                              *)
 ExactlyOnceAppend ==
   \A p \in Partitions \ Offsets : \A i, j \in Batches(p) :
     LET one == partitions[p].log[i]
         other == partitions[p].log[j]
-    IN /\ one.txn = other.txn => i = j
+    IN /\ one.txn = other.txn /\ one.sequence = other.sequence => i = j
        /\ (/\ i < j /\ one.client = other.client
            /\ \A b \in {one, other} :
                 \E t \in told : t.txn = b.txn /\ t.decision = "Commit")
-          => one.txn < other.txn
+          => one.txn < other.txn \/ (one.txn = other.txn /\ one.sequence < other.sequence)
+
+(* No batch is in a log without that before it, so that none is taken for a *)
+(* copy that is not there.  With version 1 a partition that knows nothing   *)
+(* of the producer takes any batch for the next one.                        *)
+GapFree ==
+  \A p \in Partitions \ Offsets : \A i \in Batches(p) :
+    LET one == partitions[p].log[i] IN
+    one.sequence > 0 =>
+      \E j \in Batches(p) : /\ j < i /\ partitions[p].log[j].epoch = one.epoch
+                            /\ partitions[p].log[j].sequence = one.sequence - 1
+NoGaps == Version = 2 => GapFree
 
 (* The offsets that a group is told are of a transaction that is committed, *)
 (* wherever else it wrote; when none are pending, of the last one that is.  *)
@@ -213,12 +224,14 @@ NoHanging ==
       /\ row.txn.state \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
       /\ p \in row.txn.partitions
 
-(* The last epoch of a producer id is given to nobody, and with an epoch    *)
-(* for each transaction none is ended with a number of the next id.         *)
+(* The last epoch of a producer id is given to nobody, and no transaction   *)
+(* is ended with a number of the next id: with version 1 the first one of   *)
+(* an id ends the transactions of who was given it.                         *)
 EpochsInBounds ==
   /\ \A c \in Clients : ~IsLastOfId(clients[c].epoch)
-  /\ Version = 2 => \A d \in decided :
-       d.state \in {"PrepareCommit", "PrepareAbort"} => ~IsFirstOfId(d.epoch)
+  /\ \A d \in decided :
+       d.state \in {"PrepareCommit", "PrepareAbort"} =>
+         ~IsFirstOfId(d.epoch) \/ (Version = 1 /\ d.epoch <= handedOut)
 
 (* Who is told that it is fenced was replaced, or its coordinator has       *)
 (* aborted its transaction by itself.  With version 1 another coordinator,  *)
@@ -340,8 +353,12 @@ CommitIsWholeStep ==
   \A c \in Clients :
     (/\ clients[c].status = "Ending" /\ clients[c].decision = "Commit"
      /\ clients'[c].status = "Ready") =>
-      \A p \in clients[c].sent : \E i \in Batches(p) :
-        partitions[p].log[i].txn = clients[c].txn
+      \A p \in clients[c].sent :
+        /\ \E i \in Batches(p) : partitions[p].log[i].txn = clients[c].txn
+        /\ Version = 2 /\ p \notin Offsets =>
+             \A sequence \in 0..(clients[c].sequences[p] - 1) : \E i \in Batches(p) :
+               /\ partitions[p].log[i].txn = clients[c].txn
+               /\ partitions[p].log[i].sequence = sequence
 CommitIsWhole == [][CommitIsWholeStep]_vars
 
 (* X26.  What a sweep has listed, and aborts, is what was listed.           *)

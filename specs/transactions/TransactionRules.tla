@@ -72,8 +72,10 @@ NextProducerId(epoch) == (epoch \div EpochsOfId + 1) * EpochsOfId
 (* X7.  The epoch that a new instance of the producer is given.             *)
 InitialisedEpoch(epoch) == IF IsExhausted(epoch) THEN NextProducerId(epoch) ELSE epoch + 1
 
-(* X8.  The epoch with which the coordinator aborts: nobody's.              *)
-FencedEpoch(epoch) == epoch + 1
+(* X8.  The epoch with which the coordinator aborts: nobody's.  The last    *)
+(* number of a producer id is raised no more: the next one is that of       *)
+(* another id (TransactionMetadata.prepareFenceProducerEpoch).              *)
+FencedEpoch(epoch) == IF epoch % EpochsOfId > MaxEpoch THEN epoch ELSE epoch + 1
 
 (* X26.  What was listed as over its timeout is aborted if it is still the  *)
 (* transaction that was listed: with version 2 each has an epoch of its own *)
@@ -246,6 +248,18 @@ NeedsVerification(producer, epoch) == ~IsOngoing(producer, epoch)
 (* batch came with.                                                         *)
 IsGuarded(guard, v) == v.guarded
 
+(* X13.  Whether a batch of the epoch that is known here is the next one.   *)
+(* Where only a marker has told of the epoch, it is the first.              *)
+IsInSequence(producer, m) ==
+  m.sequence = IF producer.sequence = Unknown THEN 0 ELSE producer.sequence
+
+(* X13.  While a guard stands no batch is let in above the lowest that has  *)
+(* come under it (VerificationStateEntry.lowestSequence).                   *)
+WaitsForLower(verifying, v) ==
+  /\ v.guarded /\ HasSequence(v.request.partition)
+  /\ \E w \in verifying : /\ w.guarded /\ w.request.epoch = v.request.epoch
+                          /\ w.request.sequence < v.request.sequence
+
 (* X13.  What a batch is refused for; guarded: the guard under which it was *)
 (* verified is still the one that stands here.                              *)
 BatchError(producer, m, guarded) ==
@@ -254,8 +268,8 @@ BatchError(producer, m, guarded) ==
     [] ~HasSequence(m.partition) -> "NONE"
     [] m.epoch > producer.epoch /\ producer.epoch # Unknown /\ m.sequence # 0 ->
          "OUT_OF_ORDER_SEQUENCE_NUMBER"
-    [] m.epoch = producer.epoch /\ producer.sequence # Unknown
-         /\ m.sequence # producer.sequence -> "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    [] m.epoch = producer.epoch /\ ~IsInSequence(producer, m) ->
+         "OUT_OF_ORDER_SEQUENCE_NUMBER"
     [] EpochPerTransaction /\ m.epoch # producer.epoch /\ m.sequence # 0 ->
          "OUT_OF_ORDER_SEQUENCE_NUMBER"
     [] OTHER -> "NONE"

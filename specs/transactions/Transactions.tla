@@ -273,6 +273,7 @@ FindLeader(p) ==
 (* Producers.                                                               *)
 
 Send(c, p, txn) == LiftClient(c, Step_Send(c, clients[c], p, txn))
+SendMore(c, p) == LiftClient(c, Step_SendMore(c, clients[c], p))
 End(c, decision) == LiftClient(c, Step_End(c, clients[c], decision))
 GiveUp(c, p) == LiftClient(c, Step_GiveUp(clients[c], p))
 Initialize(c) == LiftClient(c, Step_Initialize(clients[c]))

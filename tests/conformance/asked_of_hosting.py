@@ -27,7 +27,9 @@ def rows() -> Iterator[HostRow]:
             image = replace(IMAGE, topic_id=topic, assigned=assigned, directory=directory)
             yield from (replace(row, image=image), replace(row, image=image, online=(2,)))
     yield leading(image=replace(IMAGE, partition_epoch=2))
-    yield leading(future=2, future_assigned=True)
+    for directory, level, assigned in itertools.product((1, 2), (True, False), (True, False)):
+        believed = replace(IMAGE, directory=directory)
+        yield leading(image=believed, future=2, future_caught_up=level, future_assigned=assigned)
     yield from (leading(aborted=epoch) for epoch in (0, 1))
 
 
@@ -36,7 +38,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for row in rows():
         for rule in ("IsOfDeletedTopic", "HasLeft", "ClearsPending", "ReadsAborted"):
             yield from ((rule, (row, by_snapshot)) for by_snapshot in (True, False))
-        for rule in ("ForgetsOffline", "MayCreate", "TakesBackAssignment"):
+        rules = ("ForgetsOffline", "MayCreate", "PromotesFuture", "RecoversFuture")
+        for rule in (*rules, "TakesBackAssignment"):
             yield rule, (row,)
     for topic, image in itertools.product((1, 2), (IMAGE, NO_IMAGE)):
         yield "IsStray", (Log(1, topic, True), image)

@@ -40,6 +40,7 @@ LISTS: Final[tuple[list[int], ...]] = ([], [1], [3, 1], [1, 1], [2, 3], [1, 2, 3
 def rows() -> Iterator[TopicRow]:
     yield from (first_row(), moving())
     fenced = BrokerRegistration("Fenced", (1,))
+    yield from (replace(moving(), min_isr=value) for value in (1, 3))
     yield replace(moving(), registrations=(fenced, GONE, first_row().registrations[2]))
 
 
@@ -76,7 +77,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "KeepsEndOffsets", (known, first_row().partitions[0])
         yield from (("JoinsIsr", (known, b)) for b in (2, 3))
     for partition in partitions():
-        yield from (("CancelRefused", (partition,)),)
+        yield from (("CancelRefused", (partition,)), ("ClearsEligible", (partition,)))
         for leader in (-1, 1):
             new = moving(leader=leader, last_known_leader=3, replicas=(1, 3)).partitions[0]
             for rule in ("LastLeader", "LastKnownAfter"):

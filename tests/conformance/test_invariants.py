@@ -257,11 +257,11 @@ SIDES: Final = {
 }
 UNBROKEN: Final = {
     # A member of the ISR that ends too low lacks what is committed, and StrongIsr says so.
-    "partition-without-elr": {"ValidHighWatermark"},
+    "partition-without-elr": {"ValidHighWatermark", "DeletedEverywhere"},
     # What several brokers can break.
     "partition-alone": {
         *("ValidControllerIsrAndElr", "WeakIsr", "StrongIsr", "ValidHighWatermark"),
-        *("ReplicationQuorumSuperset", "PartitionLogMatching"),
+        *("ReplicationQuorumSuperset", "PartitionLogMatching", "DeletedEverywhere"),
         *("FencedNeverElected", "ValidControllerState"),
     },
 }

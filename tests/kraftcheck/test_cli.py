@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import bugs, exits
+from kraftcheck import bugs, docs, exits
 from kraftcheck.cli import GROUPS, cli
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE
 from kraftcheck.verbs import manual, runs
@@ -342,3 +342,31 @@ def test_no_space_for_the_result_is_one_line() -> None:
     )
     assert done.returncode == 3
     assert done.stderr == "kraftcheck: no space left\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "--scenario", "quorum", "--runs", "1", "--out", "s3a://bucket/runs"),
+        ("campaign", "run", "--scenario", "quorum", "--runs", "1", "--out", "hdfs://h/runs"),
+        ("disk", "s3://bucket", "--html", "page.html"),
+        ("disk", ".", "--html", "file:///page.html"),
+    ],
+)
+def test_folders_of_other_machines_are_refused(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == exits.BAD_INPUT and "only folders of this machine" in done.output
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_generator_of_documentation_explains_itself(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert docs.main("--help") == exits.HOLDS
+    assert "usage: python -m kraftcheck.docs" in capsys.readouterr().out
+    assert docs.main("nothing") == exits.BAD_INPUT
+    assert capsys.readouterr().err.startswith("kraftcheck: no part 'nothing'")
+    assert docs.main("anomalies") == exits.HOLDS and capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -299,3 +300,19 @@ def test_an_explanation_names_the_run_that_it_is_told_of() -> None:
     other = replay.rejection(told, {"run": 2, "step": 9})
     assert other[0] == "not allowed by the spec, like step 4 of run 0, where"
     assert replay.rejection({}, {"run": 2, "step": 9}) == ["not allowed by the spec", ""]
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_it_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["simulate", "--scenario", "quorum", "--runs", "1", "--out", str(tmp_path / "t")]
+    assert CliRunner().invoke(cli, words).exit_code == 0
+
+    def refused(dir: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(dir / "x"))
+
+    monkeypatch.setattr("kraftcheck.artifacts.tempfile.TemporaryFile", refused)
+    monkeypatch.setattr("kraftcheck.conform.conform_trace", None)
+    done = CliRunner().invoke(cli, ["conform", str(tmp_path / "t")])
+    assert done.exit_code == 3
+    assert f"{tmp_path}/t: Read-only file system: what is found is written there" in done.output

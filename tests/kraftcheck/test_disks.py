@@ -37,6 +37,7 @@ from tests.traces.disks.written import (
     bytes_of,
     write_broker,
     write_lines,
+    write_properties,
     write_segment,
 )
 
@@ -433,20 +434,23 @@ def altered(data: bytes, chance: random.Random, *, is_log: bool) -> bytes:
     return bytes(out)
 
 
+IDS = ("moZHqMNwhI812wVBfVekyA", "AdChjJXYQPOLCFGiNbLaEg")
+
+
 def test_two_topics_of_one_name_are_not_held_against_each_other(tmp_path: Path) -> None:
     """One was deleted and made anew while a broker was down."""
     brokers = parted(tmp_path)
     for at, folder in enumerate(brokers):
-        (folder / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: id{at}\n")
+        (folder / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {IDS[at]}\n")
     done = asked(*brokers)
-    assert "are of two topics, id0 and id1: not held" in done.output
+    assert f"are of two topics, {IDS[0]} and {IDS[1]}: not held" in done.output
     assert "LogMatching" not in done.output
 
 
 def test_two_directories_of_one_broker_are_told(tmp_path: Path) -> None:
     for name in ("d1", "d2"):
         write_broker(tmp_path / name)
-        (tmp_path / name / "meta.properties").write_text("#\nversion=1\nnode.id=3\n")
+        write_properties(tmp_path / name, 3)
     done = asked(tmp_path / "d1", tmp_path / "d2", tmp_path / "d1")
     assert done.exit_code == 0 and done.output.count("are both of node 3") == 1
     assert "holds: 2 directories" in done.output

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +72,24 @@ def test_the_console_script_leaves_so() -> None:
     program += "exits.os._exit = lambda code: sys.stderr.write(f'left with {code}')\n"
     done = run(f"{program}cli.main()")
     assert done.stderr.endswith("left with 3")
+
+
+BEGUN = "from kraftcheck.start import main; print(flush=True); main()"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.03, 0.1, 0.2, 0.35])
+def test_an_interrupt_while_it_starts_is_one_line(seconds: float, tmp_path: Path) -> None:
+    """In the first half second modules are imported."""
+    words = ["verify", "--out", str(tmp_path / "out")]
+    child = subprocess.Popen(
+        [sys.executable, "-c", BEGUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    time.sleep(seconds)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    lines = [line for line in said.decode().splitlines() if line.startswith("kraftcheck: ")]
+    assert "Traceback" not in said.decode() and len(lines) == 1 and "interrupted" in lines[0]

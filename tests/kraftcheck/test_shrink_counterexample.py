@@ -118,7 +118,7 @@ def test_a_counterexample_of_groups_becomes_a_schedule(
     """Names are tried in every order, messages are lost, and a commit follows at once. What Z95
     violates is about messages, which TLC alone sees.
     """
-    path = tmp_path / "found.schedule"
+    path = tmp_path / "found.moves"
     told = shrunk(name, path, code=1 if violates else 0)
     assert told["reached"] == told["states"] and told["violates"] == violates
     assert call("replay", path).exit_code == (1 if violates else 0)

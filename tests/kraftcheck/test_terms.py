@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck.checking import terms
+from kraftcheck.checking import recorded, terms
 from kraftcheck.cli import cli as command
+from kraftcheck.reference.clients.promises import Configuration, Envelope
 
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden"
 
@@ -54,11 +55,11 @@ JUMPS = lines(
 )
 
 
-def write(folder: Path, text: str, **recorded: Any) -> Path:
+def write(folder: Path, text: str, **beside: Any) -> Path:
     path = folder / "history.jsonl"
     path.write_text(text, encoding="utf-8")
-    if recorded:
-        (folder / terms.RECORDING).write_text(json.dumps(recorded), encoding="utf-8")
+    if beside:
+        (folder / recorded.RECORDING).write_text(json.dumps(beside), encoding="utf-8")
     return path
 
 
@@ -97,7 +98,7 @@ def write(folder: Path, text: str, **recorded: Any) -> Path:
 def test_options_say_what_was_promised(
     text: str, options: list[str], verdict: str, promised: str | None, tmp_path: Path
 ) -> None:
-    found = judged(write(tmp_path, text), *options)
+    found = judged(write(tmp_path, text), "--no-complete", *options)
     assert (found["verdict"], found["promised"]) == (verdict, promised or found["promised"])
     assert (found["certificate"] is not None) == (verdict == "violated")
     forbidden = [each["name"] for each in found["anomalies"] if not each["allowed"]]
@@ -117,7 +118,7 @@ def test_the_evidence_is_of_what_is_not_allowed(tmp_path: Path) -> None:
 
 def test_a_line_says_how_stale_and_what_was_allowed(tmp_path: Path) -> None:
     path = write(tmp_path, STALE)
-    (line,) = check(path, "--reads", "any").stdout.splitlines()
+    (line,) = check(path, "--reads", "any", "--no-complete").stdout.splitlines()
     assert "durable-prefix" in line or "bounded-staleness, promised durable-prefix" in line
     assert "Δ 1 events, k 1; 2 operations" in line and "allowed: stale-read 1" in line
     (line,) = check(path).stdout.splitlines()
@@ -183,15 +184,25 @@ def test_of_a_cluster_that_nobody_watched_the_worst_is_assumed(
     assert judged(tmp_path)["promised"] == promised
 
 
-@pytest.mark.parametrize("complete", [True, False])
-def test_what_nobody_saw_is_lost_if_everything_was_read(complete: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("complete", [True, False, None])
+def test_what_nobody_saw_is_lost_if_everything_was_read(
+    complete: bool | None, tmp_path: Path
+) -> None:
     text = lines(send(0, 7, 0), poll(1, [0, 7]), send(0, 8, 1))
-    recorded = {"configuration": {}, "envelope": {}, "envelope_is": "known", "complete": complete}
-    write(tmp_path, text, **recorded)
+    beside: dict[str, Any] = {
+        "configuration": {},
+        "envelope": {},
+        "envelope_is": "known",
+        "complete": complete,
+    }
+    write(tmp_path, text, **beside)
     found = judged(tmp_path)
     (unseen,) = found["anomalies"]
     assert (unseen["name"], unseen["allowed"]) == ("unseen", not complete)
-    assert found["verdict"] == ("violated" if complete else "holds")
+    expected = {True: "violated", False: "holds", None: "unknown"}
+    assert found["verdict"] == expected[complete]
+    level = "consistent-prefix" if complete else "linearizable"
+    assert found["level"] == level
     assert ("inconclusive" in unseen["reason"]) is not complete
 
 
@@ -207,10 +218,87 @@ def test_what_nobody_saw_is_lost_if_everything_was_read(complete: bool, tmp_path
 )
 def test_a_damaged_recording_is_one_line(text: str, complaint: str, tmp_path: Path) -> None:
     write(tmp_path, STALE)
-    (tmp_path / terms.RECORDING).write_text(text, encoding="utf-8")
+    (tmp_path / recorded.RECORDING).write_text(text, encoding="utf-8")
     result = check(tmp_path)
     assert (result.exit_code, result.stdout) == (3, "")
     assert complaint in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"compleat": True}, "no field compleat: did you mean complete?"),
+        ({"configuration": {"ack": "1"}}, "no field configuration.ack: did you mean"),
+        ({"configuration": {"ack": "1"}}, "mean configuration.acks?"),
+        ({"envelope": {"leader_move": 1}}, "did you mean envelope.leader_moves?"),
+        ({"envelope_was": "told"}, "did you mean envelope_is?"),
+        ({"frobnicate": 1}, "no field frobnicate: there are configuration, envelope, "),
+        ({"given": ["acks"]}, "no field given"),
+        ({"complete": "yes"}, "damaged: Expected `bool | null`, got `str`"),
+        ({"configuration": None}, "damaged: Expected `object`, got `null`"),
+    ],
+)
+def test_a_field_that_there_is_not_is_refused_with_the_nearest(
+    wrong: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, STALE, **wrong)
+    result = check(path)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert complaint in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("beside", "verdict", "promised", "known"),
+    [
+        # What is written is what happened: nothing moved, and so nothing may be lost.
+        ({"envelope": {"leader_moves": 0}}, "violated", "ordered-sequential", "as recording.json"),
+        ({"envelope": {}}, "violated", "ordered-sequential", "as recording.json says"),
+        ({"envelope": {}, "envelope_is": "told"}, "violated", "ordered-sequential", "told"),
+        ({"envelope": {"leader_moves": 1}}, "holds", "divergent", "as recording.json says"),
+        ({"envelope": {}, "envelope_is": "assumed"}, "holds", "divergent", "assumed"),
+        ({}, "holds", "divergent", "assumed"),
+    ],
+)
+def test_what_went_wrong_is_what_the_recording_says(
+    beside: dict[str, Any], verdict: str, promised: str, known: str, tmp_path: Path
+) -> None:
+    """Of acks=1, one acknowledged offset has two values."""
+    path = write(tmp_path, LOST, configuration={"acks": "1"}, complete=True, **beside)
+    found = judged(path)
+    assert (found["verdict"], found["promised"]) == (verdict, promised)
+    assert f"what went wrong: {known}" in found["configuration"]["known from"]
+
+
+def test_what_a_recording_assumes_takes_nothing_from_what_it_says(tmp_path: Path) -> None:
+    told = {"envelope": {"unclean_moves": 1}, "envelope_is": "assumed"}
+    assert judged(write(tmp_path, LOST, **told))["promised"] == "nothing"
+
+
+def test_what_a_recording_leaves_out_the_history_tells(tmp_path: Path) -> None:
+    subscribed = lines((1, "subscribe", ["t"], ["t"]))
+    found = judged(write(tmp_path, subscribed + JUMPS, configuration={"acks": "all"}, envelope={}))
+    assert found["verdict"] == "holds" and found["configuration"]["consumers"].startswith("subsc")
+    assert found["configuration"]["a process reads what it appends"] == "no"
+    told = {"consumers": "assign", "one_client": True}
+    found = judged(write(tmp_path, subscribed + JUMPS, configuration=told, envelope={}))
+    assert found["verdict"] == "violated" and found["configuration"]["consumers"] == "assign"
+    assert found["configuration"]["a process reads what it appends"] == "yes"
+
+
+def test_every_field_has_a_meaning() -> None:
+    for kind, meanings in (
+        (Configuration, recorded.CONFIGURATION),
+        (Envelope, recorded.ENVELOPE),
+        (recorded.Recorded, [*recorded.FIELDS, "given"]),
+    ):
+        assert sorted(kind.__struct_fields__) == sorted(meanings)
+    assert {*recorded.FROM_HISTORY} <= {*recorded.CONFIGURATION}
+
+
+def test_what_is_recorded_has_no_other_fields() -> None:
+    recording = pytest.importorskip("kraftcheck.live.recording")
+    written = {*recording.Recording.__struct_fields__}
+    assert written <= {*recorded.FIELDS, *recorded.DESCRIPTIVE}
 
 
 @pytest.mark.parametrize("lines", [1, 3])
@@ -224,7 +312,7 @@ def test_a_history_that_has_not_the_lines_that_were_written_is_refused(
     said = f"{there} lines, and recording.json says that {lines} were written"
     assert said in result.stderr and result.stderr.count("\n") == 1
     assert result.stderr.count(path.name) == 1
-    write(tmp_path, STALE, configuration={}, lines=there)
+    write(tmp_path, STALE, configuration={}, lines=there, complete=False)
     assert check(path).exit_code == 0
 
 

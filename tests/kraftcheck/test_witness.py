@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +14,15 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED, BadInput
 from kraftcheck.reference.quorum.cover.composition import QuorumComposition
-from kraftcheck.reference.quorum.messages import ElectionTimeout
+from kraftcheck.reference.quorum.messages import BeginQuorumEpochRequest, ElectionTimeout
 from kraftcheck.reference.quorum.types import Constants, initial_row
-from kraftcheck.witness import asking
+from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.foreign.verdicts import ForeignVerdict
+from kraftcheck.witness import asking, driving, following
+from kraftcheck.witness.departures import Witnessed
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.speech import Outcome, Speech
+from kraftcheck.witness.quorum import VOTERS
+from kraftcheck.witness.speech import Outcome, Speech, Unspoken
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "traces" / "foreign" / "data"
@@ -123,3 +128,96 @@ def test_attempts_of_which_none_is_made_are_no_answer() -> None:
     found = asking.ask([(0, None, None)] * 3, stand_in, stand_in, stand_in, lambda *_: True)
     assert found.reasons == {asking.NOT_THERE: 3}
     assert found.wrong == [f"none of 3 attempts was made: {asking.NOT_THERE}"]
+
+
+# -- What no row and no message of the specs can say: a violation, and its schedule is kept
+
+
+def beyond(constants: Constants) -> tuple[Speech, str]:
+    """A step of voter 1 that parks what is no fetch: a line that has no words in the specs."""
+    speech, row = Speech(constants), initial_row(constants)
+    line = json.loads(speech.line(1, row, ElectionTimeout(), Outcome(row, (), "")))
+    begin = BeginQuorumEpochRequest(3, 1, 6)
+    line["after"]["parked"] = [json.loads(speech.text(begin))]
+    return speech, json.dumps(line)
+
+
+def test_what_may_not_be_parked_has_no_words() -> None:
+    speech, line = beyond(Constants((1, 2, 3), 2))
+    with pytest.raises(Unspoken, match=r"^parked: BeginQuorumEpochRequest, where FetchRequest"):
+        speech.taken(line)
+    sent = json.loads(line) | {"sent": [{"type": "ElectionTimeout"}]}
+    with pytest.raises(Unspoken, match=r"sent what is no message: .*ElectionTimeout"):
+        speech.taken(json.dumps(sent))
+    with pytest.raises(Unspoken, match="there is no message NoSuchRequest"):
+        speech.input('{"type":"NoSuchRequest"}')
+
+
+def test_an_attempt_that_goes_beyond_the_specs_is_wrong() -> None:
+    constants = Constants((1, 2, 3), 2)
+    row = initial_row(constants)
+    speech, line = beyond(constants)
+    there = speech.line(1, row, ElectionTimeout(), Outcome(row, (), ""))
+    host: Any = SimpleNamespace(ask=lambda lines: ["", there, line])
+    composition = QuorumComposition(constants, ("HandleElectionTimeout",), {}, 1)
+    matcher: Any = SimpleNamespace(composition=composition)
+    found = asking.ask([(1, row, ElectionTimeout())], matcher, host, speech, lambda *_: True)
+    [wrong] = found.wrong
+    assert wrong.startswith("ElectionTimeout: Kafka comes to what the specs have no word for")
+
+
+class _Beyond:
+    """A schedule whose second move ends beyond the specs."""
+
+    def __init__(self) -> None:
+        self.moves: list[str] = []
+        self.lines, self.thrown, self.differing = [("{}", 1)], [], []  # type: ignore[var-annotated]
+        self.parts = (self,)
+
+    def attempt(self, words: str, later: Any) -> int:
+        self.moves.append(words)
+        if len(self.moves) == 2:
+            raise Unspoken("parked: X, where Y may be")
+        return 1
+
+    def setting(self) -> dict[str, Any]:
+        return {"voters": (1, 2, 3), "fetch_max_records": 2}
+
+
+def test_a_replay_that_goes_beyond_the_specs_fails_there() -> None:
+    script = Script(machine="quorum", moves=("a", "b", "c"))
+    schedule: Any = _Beyond()
+    followed = following.follow(script, schedule)
+    assert followed.failure is not None and followed.made == 2
+    assert followed.failure.name == "a step beyond the spec"
+    assert followed.failure.what == "parked: X, where Y may be"
+    assert followed.failure.moves == ["a", "b"]
+
+
+def test_a_run_that_goes_beyond_the_specs_is_violated_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "host_of", lambda *_: nullcontext())
+    monkeypatch.setattr(driving, "class_path", lambda *_: None)
+    monkeypatch.setattr(VOTERS, "begin", lambda *_: _Beyond(), raising=False)
+
+    def walk(schedule: Any, seed: int, moves: int) -> None:
+        for move in ("1 ElectionTimeout", "3 -> 1 BeginQuorumEpochRequest epoch=6"):
+            schedule.attempt(move, ())
+
+    monkeypatch.setattr(VOTERS, "walk", walk, raising=False)
+    holds = Witnessed(
+        ForeignVerdict(
+            mode="batch", producer="", steps=1, nodes=3, distinct=1, rejections=[], findings=[],
+            doubts=[], chains=[], not_asked=[], runs_of_tlc=0, cpu_seconds=0.0,
+        ),
+        0, [], [],
+    )  # fmt: skip
+    monkeypatch.setattr(driving, "all_judged", lambda *_: [holds])
+    done = run("witness", "quorum", "--runs", "2", "--out", str(tmp_path / "out"))
+    assert done.exit_code == VIOLATED, done.output
+    said = "beyond the spec  run 1, move 2: parked: X, where Y may be"
+    assert said in done.output and "verdict" in done.output
+    assert "3 -> 1 BeginQuorumEpochRequest" in (tmp_path / "out" / "run-0.moves").read_text()
+    document = json.loads((tmp_path / "out" / "witness.json").read_text())
+    assert document["verdict"] == "violated" and len(document["beyond"]) == 2

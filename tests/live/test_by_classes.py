@@ -12,7 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 from experiments import changed, groups_by_classes, old_replica_by_classes, removed_by_classes
-from experiments.guard_by_classes import CONTROLS, FINDS, REFUSAL, runs
+from experiments.guard_by_classes import (
+    CONTROLS,
+    FINDS,
+    IN_SEQUENCE,
+    OUT_OF_ORDER,
+    REFUSAL,
+    SEQUENCES,
+    runs,
+)
 from experiments.snapshots_by_classes import CASES, from_snapshots
 from experiments.transactions_by_classes import late_for_transactions
 from kraftcheck.cli import cli
@@ -89,6 +97,20 @@ def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path
         groups_by_classes.runs([case], jars),
     )
     assert (kafkas["shown"], ours["shown"]) == (1, 0)
+
+
+@pytest.mark.parametrize("case", groups_by_classes.GUARDS)
+def test_kafka_has_the_guards_of_offsets(case: str) -> None:
+    """Each with its control (Z240 to Z246)."""
+    asked = (case, *groups_by_classes.GUARDS[case].controls)
+    assert [came["shown"] for _, came in groups_by_classes.runs(asked)] == [True, False]
+
+
+def test_kafka_has_the_guards_of_sequences() -> None:
+    """Of the first batch of a transaction, and of one that waits (Z247, Z248)."""
+    came = {case: steps[-1]["came"] for case, steps in runs(1)}
+    assert {came[case] for case in SEQUENCES} == {OUT_OF_ORDER}
+    assert all(came[case].startswith("offset") for case in IN_SEQUENCE)
 
 
 def test_what_comes_late() -> None:

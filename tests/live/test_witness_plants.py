@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kraftcheck.known_bugs.schedules import FOLDER
@@ -256,3 +257,34 @@ def test_a_run_does_not_depend_on_those_before_it(tmp_path: Path) -> None:
     alone = [*steps(release, 0, 1), *steps(release, 1, 1)]
     assert steps(release, 0, 2) == alone
     assert steps(planted, 0, 2) != alone
+
+
+FORGOTTEN = Plant(
+    "a prospective does not keep the vote that it gives",
+    CLIENT,
+    "quorum.prospectiveAddVotedState(replicaEpoch, replicaKey);",
+    'logger.info("{}", replicaKey);',
+    "",
+    "",
+)
+
+
+def test_two_leaders_of_an_epoch_are_a_violation_whose_schedule_is_kept(
+    tmp_path: Path, kafka_sources: Path
+) -> None:
+    """One of them halts over the other's BeginQuorumEpoch, which stays parked: no row can say it.
+    The schedule comes there again.
+    """
+    [classes] = compiled([FORGOTTEN], kafka_sources, tmp_path, VOTERS.protocol.name)
+    kafka = Kafka(VERSION, classes, "", files=True)
+    trace = tmp_path / "trace.jsonl"
+    driven = drive(trace, kafka, VOTERS, 3, runs=1, first=104, seed=7, moves=300)
+    [(run, made, what)] = driven.unsaid
+    assert what == "parked: BeginQuorumEpochRequest, where FetchRequest may be"
+    assert run == 104 and "inconsistent with current leader" in driven.thrown[0]
+    script = msgspec.structs.replace(driven.scripts[0], moves=driven.scripts[0].moves[:made])
+    constants = VOTERS.constants(VOTERS.setting(script.options))
+    with host_of(kafka, VOTERS.protocol, constants) as host:
+        begun = VOTERS.begin(VOTERS.setting(script.options), host, False)
+        again = following.follow(script, begun)
+    assert again.failure is not None and again.failure.what == what

@@ -83,7 +83,8 @@ def chosen(every: list[Mutant], count: int, path: str = "") -> list[Mutant]:
 
     One of each function, then a second with another operator, those of LATER after the others. The
     order among functions, and of what one operator makes of a function, is that of a hash of names.
-    path: that the file had when they were first chosen, if it has moved.
+    path: that the file had when they were first chosen, if it has moved; or whatever else makes
+    other hashes.
     """
     same, ranks = Counter[str](), Counter[str]()
     alike = []

@@ -1,12 +1,14 @@
 """`make mutate-checkers`: change the checks point by point, and see which changes no test notices.
 
-    python -m tests.mutation.search [--jobs N] [--minutes M] [--each N] [--again] [MUTANT ...]
+    python -m tests.mutation.search [--jobs N] [--minutes M] [--each N] [--seed S] [--again]
+                                    [MUTANT ...]
 
 MUTANT: a path, or the beginning of a mutant's name; default: all of targets.toml. --each: so many
-mutants of each module instead of those of the table. --again: also those that are known.
+mutants of each module instead of those of the table. --seed: other mutants than without. --again:
+also those that are known.
 
 Each mutant stands in a copy of the tree, where the tests that cover it run (covering.py) until one
-fails or the time is up. What was found is kept in results.json and not asked again while the
+fails or the time is up. What was found is kept in build/mutation and not asked again while the
 function is the same, and the test that noticed it; or, where none did, all those tests, or its
 reason. What no test notices needs a test, or a reason in reasons.toml.
 
@@ -60,12 +62,13 @@ class Settings(NamedTuple):
     root: Path = ROOT
     table: str = "tests/mutation/targets.toml"
     reasons: str = "tests/mutation/reasons.toml"
-    results: str = "tests/mutation/results.json"
+    results: str = "build/mutation/results.json"
     store: str = "build/mutation"
     patience_s: float = 90.0
     jobs: int = 1
     minutes: float | None = None
     each: int | None = None
+    seed: int | None = None
     again: bool = False
     named: tuple[str, ...] = ()
 
@@ -128,7 +131,8 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
         files = target.near + target.far
         tests = {file: covering.digest(settings.root, (file,)) for file in files}
         count = target.mutants if settings.each is None else settings.each
-        taken = {mutant.id for mutant in chosen(there, count, target.first)}
+        first = target.first if settings.seed is None else f"{target.first}#{settings.seed}"
+        taken = {mutant.id for mutant in chosen(there, count, first)}
         for mutant in there:
             names = [name for name in settings.named if mutant.id.startswith(name)]
             met.update(dict.fromkeys(names, True))
@@ -316,6 +320,7 @@ def _outcome(id: str, result: Result | None, given: dict[str, Reason]) -> str:
 @click.option("--jobs", type=click.IntRange(1), default=1)
 @click.option("--minutes", type=click.FloatRange(0))
 @click.option("--each", type=click.IntRange(1))
+@click.option("--seed", type=int)
 @click.option("--again", is_flag=True)
 @click.option("--json", is_flag=True)
 def command(json: bool, **given: Any) -> int:

@@ -46,7 +46,8 @@ PROTOCOLS = (
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
 SIMS = (
-    *("reference.sim", "reference.quorum.sim", "reference.snapshots.sim"),
+    *("reference.sim", "reference.core", "reference.drivers"),
+    *("reference.quorum.sim", "reference.snapshots.sim"),
     *("reference.partition.sim", "reference.moving.sim", "reference.directories.sim"),
     "reference.cluster.sim",
     *("reference.runner", "reference.steered", "reference.quorum.steered"),
@@ -118,7 +119,8 @@ RULES = {
         )
     ),
     "reference.bugs.*": _pure(
-        "reference.partition", "reference.protocols", "reference.storage.rules"
+        *("reference.partition", "reference.protocols"),
+        *("reference.storage.rules", "reference.clients.rules"),
     ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.quorum41.bugs.*": _pure("reference.quorum", "reference.quorum41", "reference.bugs"),
@@ -191,6 +193,13 @@ RULES = {
         third_party=("numpy", "pyarrow", "msgspec", "networkx"),
     ),
     "reference.sim.*": _world("reference.sim", "traces.schema"),
+    "reference.core.*": _world("reference.core", "traces.schema"),
+    "reference.drivers.*": _world(
+        "reference.drivers",
+        "reference.steered.failures",
+        "reference.steered.moves",
+        "traces.schema",
+    ),
     "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),
     "reference.snapshots.sim.*": _world("reference.snapshots.sim", "traces.schema"),
     "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),

@@ -86,6 +86,7 @@ def input_words(node: int, input: BrokerInput | ControllerInput | msgspec.Struct
         f"{name}={value_words(name, value)}"
         for name in input.__struct_fields__
         if name not in IMPLIED and not _says_nothing(value := getattr(input, name))
+        if (name, value) != ("log_start", 0) or kind != "ReplicaFetchRequest"
     ]
     return " ".join([head, *parts])
 

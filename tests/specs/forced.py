@@ -72,7 +72,9 @@ FORCED = (
     Forced("CoversOwnEpoch", "row, offset", "FALSE", REDUCED),
     Forced("MayAdvanceHighWatermark", "row, offset", "FALSE", REDUCED),
     Forced("TruncationOffset", "row, diverging", "EndOffset(row.log)", TWO_EPOCHS),
+    Forced("TruncationRefused", "row, diverging", "TRUE", TWO_EPOCHS),
     Forced("TruncatedEpochCache", "row, offset", "row.epochCache", TWO_EPOCHS),
+    Forced("Appendable", "row, m", "<<>>", REDUCED),
     Forced("FlushedAfterFollowerAppend", "row", "row.flushed", REDUCED),
     Forced("FlushedAfterLeaderAppend", "row", "EndOffset(row.log)", REDUCED),
     Forced("FollowerHighWatermark", "row, offset", "row.highWatermark", MESSAGES),
@@ -86,6 +88,8 @@ T_INSTANCES = "transactions-instances"
 T_EPOCHS = "transactions-epochs-one"
 T_REPLICAS = "transactions-replicas"
 T_OFFSETS = "transactions-offsets-v1"
+T_PIPELINED = "transactions-pipelined"
+T_PIPELINED_V1 = "transactions-pipelined-v1"
 T_READERS = "transactions-readers"
 T_MARKERS = "transactions-refused"
 T_EXPIRY = "transactions-expiry-append-timeout"
@@ -107,6 +111,11 @@ G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
 G_SENT = "groups-offsets-transactions"
 G_DELETED = "groups-offsets-deleted"
+G_SPARED = "groups-offsets-spared"
+G_ALTERED = "groups-offsets-altered"
+G_OTHERS = "groups-offsets-others"
+G_LATE_SENT = "groups-offsets-late"
+G_RENEWED = "groups-offsets-renewed"
 G_BOTH = "groups-migration"
 G_KEEPING = "groups-migration-cooperative"
 C_ONE = "classic-one"
@@ -128,9 +137,11 @@ R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
 R_RACKS = "reassignment-racks"
 R_NOTES = "reassignment-notes"
+R_MIN_ISR = "reassignment-min-isr-set"
 # And of hosted replicas.
 H_ONE = "hosting-one"
 H_TWO = "hosting-two"
+H_SOLE = "hosting-sole"
 H_TRANSACTIONS = "hosting-transactions"
 L_ONE = "compaction-one"
 L_KEYS = "compaction-keys"
@@ -180,6 +191,8 @@ TABLES = (
             Forced("IsOngoing", "producer, epoch", "TRUE", T_ONE),
             Forced("NeedsVerification", "producer, epoch", "FALSE", T_ONE),
             Forced("IsGuarded", "guard, v", "FALSE", T_ONE),
+            Forced("IsInSequence", "producer, m", "TRUE", T_PIPELINED),
+            Forced("WaitsForLower", "verifying, v", "FALSE", T_PIPELINED_V1),
             Forced("BatchError", "producer, m, guarded", '"INVALID_TXN_STATE"', T_ONE),
             Forced("MarkerEpochOk", "producer, m", "FALSE", T_ONE),
             Forced("MarkerRepeatOk", "producer, m", "FALSE", T_REPLICAS),
@@ -258,11 +271,18 @@ TABLES = (
             Forced("TellsToJoin", "row, member, held", "FALSE", G_BOTH),
             Forced("StampedEpoch", "row, request", "row.epoch", G_FENCES),
             Forced("IsMarkerAnswered", "row", "TRUE", G_SENT),
+            Forced("OfMarker", "row, marker", "row.pending", G_OTHERS),
+            Forced("IsNewest", "each", "TRUE", G_ALTERED),
+            Forced("AcceptsTxnOffsets", "row, request", "TRUE", G_LATE_SENT),
             Forced("IsStableOffset", "row, p", "TRUE", G_SENT),
             Forced("ExpiryBase", "row, each", "0", G_TIME),
             Forced("MayExpire", "row", "FALSE", G_TIME),
-            Forced("PendingAfterDeletion", "row, p", "row.pending", G_DELETED),
+            Forced("IsSpared", "row, p", "FALSE", G_SPARED),
+            Forced("PendingAfterTombstone", "row, p", "row.pending", G_DELETED),
             Forced("ForgetsWhenLoaded", "", "FALSE", G_DELETED),
+            Forced("GoesWithTopic", "each", "TRUE", G_RENEWED),
+            Forced("IsOfTopic", "row, each", "TRUE", G_RENEWED),
+            Forced("MayDeleteGroup", "row", "TRUE", G_ALTERED),
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),
@@ -272,7 +292,7 @@ TABLES = (
         # Words.
         frozenset(
             {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "Retention"}
-            | {"ReleasedEpoch"}
+            | {"ReleasedEpoch", "Own", "OfOthers"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
     ),
@@ -394,6 +414,7 @@ TABLES = (
             Forced("CompletesReassignment", "partition, isr, minIsr", "FALSE", R_TWO),
             Forced("CancelRefused", "partition", '"NO_REASSIGNMENT_IN_PROGRESS"', R_TWO),
             Forced("EffectiveMinIsr", "row", "1", R_TWO),
+            Forced("ClearsEligible", "partition", "FALSE", R_MIN_ISR),
             Forced("EligibleAfter", "partition, replicas, isr, unclean, minIsr", "{}", R_TWO),
             Forced("LastLeader", "old, new", "Nobody", R_TWO),
             Forced("LastKnownAfter", "old, new", "Nobody", R_TWO),
@@ -408,7 +429,7 @@ TABLES = (
             Forced("KeepsEndOffsets", "known, partition", "TRUE", R_NOTES),
             Forced("JoinsIsr", "known, b", "FALSE", R_NOTES),
         ),
-        frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),
+        frozenset({"Nobody", "Unassigned", "RangeOf", "Without", "MinIsr"}),
         Forced(
             "EffectiveMinIsr",
             "row",
@@ -428,6 +449,8 @@ TABLES = (
             Forced("ReadsAborted", "row, bySnapshot", "TRUE", H_TRANSACTIONS),
             Forced("ForgetsOffline", "row", "FALSE", H_TWO),
             Forced("MayCreate", "row", "TRUE", H_TWO),
+            Forced("PromotesFuture", "row", "FALSE", H_TWO),
+            Forced("RecoversFuture", "row", "TRUE", H_SOLE),
             Forced("TakesBackAssignment", "row", "FALSE", H_TWO),
         ),
         frozenset({"Unassigned", "Undefined"}),

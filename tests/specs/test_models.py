@@ -22,6 +22,7 @@ _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
 _PARTS |= {"Follows", "IsFirstOfId", "IsLastOfId", "IsMove", "CommittedNow", "Quorum", "Judged"}
 _PARTS |= {"Records", "P", "Recorded", "Known", "commitVars", "IsCommitted", "DeletedNow"}
+_PARTS |= {"GapFree", "Current", "GroupDeletedNow"}
 _OF_OPTIONS = {"TargetIsWhole", "StaticIdentity", "KeptIsNotFetched", "ReplacedHasLeft"}
 """Of static members: asked by the models of that option."""
 _OF_AN_OPTION = {
@@ -38,7 +39,10 @@ _ROOTS = {
     "PartitionProperties": (
         *("MCPartition", "MCPartitionDeposed", "MCPartitionLife", "MCPartitionReduced"),
     ),
-    "TransactionProperties": ("MCTransactions", "MCTransactionsSwept", "MCTransactionProbes"),
+    "TransactionProperties": (
+        *("MCTransactions", "MCTransactionsSwept", "MCTransactionsPipelined"),
+        "MCTransactionProbes",
+    ),
     "GroupProperties": ("MCGroups", "MCGroupsDeleted", "MCGroupsRebalance"),
     "GroupCommitsProperties": ("MCGroupCommits",),
     "GroupReplayProperties": ("MCGroupReplay", "MCGroupReplayAway"),
@@ -97,7 +101,7 @@ def complaints(specs: Path) -> list[str]:
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 23
-    assert len(properties("TransactionProperties")) == 29
+    assert len(properties("TransactionProperties")) == 30
     assert len(properties("GroupProperties")) == 18
     assert len(properties("GroupCommitsProperties")) == 5
     assert len(properties("GroupReplayProperties")) == 3

@@ -54,7 +54,7 @@ VERDICTS: Final = ROOT / "build" / "verdicts"
 """What TLC has said of steps, for the next search."""
 STEPS: Final = 60
 """So many rules an example takes at most, besides those that begin it."""
-PLAIN: Final = tuple([each for each in PROTOCOLS if each.world and bugs_of(each.name)])
+PLAIN: Final = tuple([each for each in PROTOCOLS if each.by_chance and bugs_of(each.name)])
 """Those that have one machine in common."""
 CHANGING: Final = ChangingClusterMachine.name
 MACHINES: Final = ("quorum", "partition", *(each.name for each in PLAIN), CHANGING)

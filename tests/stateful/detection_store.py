@@ -47,8 +47,8 @@ SOURCES: Final = {
     "cluster": _OF_CLUSTER,
     "changing-cluster": (*_OF_CLUSTER, f"{_CLUSTER}/moving.py", f"{_CHANGING}/schedule.py"),
     **dict.fromkeys(
-        (each.name for each in PROTOCOLS if each.world),
-        ("tests/stateful/plain_machine.py", "reference/steered/plain.py"),
+        (each.name for each in PROTOCOLS if each.by_chance),
+        ("tests/stateful/plain_machine.py", "reference/drivers/script.py"),
     ),
 }
 """What a machine is made of, besides the reference."""

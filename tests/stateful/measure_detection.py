@@ -27,8 +27,8 @@ from typing import Final, NamedTuple
 
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.own_rules import OwnRules, known, read_rules
+from kraftcheck.reference.drivers import script
 from kraftcheck.reference.runner.run import forget
-from kraftcheck.reference.steered import plain
 from tests.stateful.detecting import (
     BUGS,
     MACHINES,
@@ -147,7 +147,7 @@ def is_missing(piece: Piece, samples: Samples) -> bool:
 def forget_steps() -> None:
     """Frees what the simulator and the machines remember of steps."""
     forget()
-    plain.memos.forget()
+    script.memos.forget()
     memos.forget()
 
 

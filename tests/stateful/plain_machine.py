@@ -1,5 +1,5 @@
 """The state machine of any protocol that has no simulation of its own: its moves are whatever its
-protocol says may come (reference/steered/plain.py).
+protocol says may come (reference/drivers/script.py).
 
 As in machine.py, a rule draws among what is possible now, by its position. Swarm: each run leaves
 some kinds of node alone, and some inputs, lost and doubled messages out as a whole. Progress is
@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
+from kraftcheck.reference.core.run import LATE
+from kraftcheck.reference.drivers.options import on_request
+from kraftcheck.reference.drivers.script import ScriptedRun, begun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.plain import LATE, on_request
-from kraftcheck.reference.steered.plain import PlainSchedule, begun
 from tests.stateful import reached
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import by_position
@@ -52,7 +53,7 @@ class PlainMachine(SteeredMachine):
     def __init__(self) -> None:
         super().__init__()
         reached.begin(self.name, self.bug is None)
-        self.schedule: PlainSchedule = begun(self.protocol, {}, self.bug)
+        self.schedule: ScriptedRun = begun(self.protocol, {}, self.bug)
         self.off: frozenset[str] = frozenset()
         self.quiet: Sequence[str] = ()
 
@@ -149,7 +150,7 @@ class PlainMachine(SteeredMachine):
         """Though nobody waits for it any more."""
         self.schedule.deliver_held(*data.draw(by_position(self.schedule.held())))
 
-    def steered(self) -> PlainSchedule:
+    def steered(self) -> ScriptedRun:
         return self.schedule
 
     def judge(self) -> str:

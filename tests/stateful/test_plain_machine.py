@@ -12,11 +12,12 @@ import pytest
 from hypothesis import settings
 
 from kraftcheck import exits, schedules
+from kraftcheck.reference.core.system import HOW
+from kraftcheck.reference.drivers.script import LOST, begun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import parts_of
 from kraftcheck.reference.runner.scripted import begin, replay
 from kraftcheck.reference.steered.failures import Violation
-from kraftcheck.reference.steered.plain import AGAIN, HELD, LOST, begun
 from kraftcheck.reference.steered.scripts import Script, read, write
 from kraftcheck.screen import Screen
 from kraftcheck.traces.jobs.steered import broken_promise
@@ -86,9 +87,9 @@ def test_what_a_schedule_can_do_with_messages() -> None:
     assert len(set(words)) == len(words), "no two moves have the same words"
     first = schedule.mail()[0]
     schedule.deliver(*first, again=True)
-    assert schedule.moves[-1].endswith(AGAIN) and schedule.held() == [first]
+    assert schedule.moves[-1].endswith(HOW["again"]) and schedule.held() == [first]
     schedule.deliver_held(*first)
-    assert schedule.moves[-1].endswith(HELD) and not schedule.held()
+    assert schedule.moves[-1].endswith(HOW["late"]) and not schedule.held()
     before = len(schedule.mail())
     lossy = next(move for move in schedule.possible() if move.words.endswith(LOST))
     lossy.make()

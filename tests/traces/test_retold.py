@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.reference.drivers.script import ScriptedRun
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.reference.runner.run import taken
 from kraftcheck.reference.runner.scripted import begin
 from kraftcheck.reference.runner.shrink import replayed
 from kraftcheck.reference.sim.schedules import Schedule, read
 from kraftcheck.reference.steered.failures import Failure
-from kraftcheck.reference.steered.plain import PlainSchedule
 from kraftcheck.traces.counterexamples.moves import make
 from kraftcheck.traces.counterexamples.retold import retold
 from kraftcheck.witness.quorum import retold as retold_voters
@@ -39,7 +39,7 @@ def test_moves_make_the_steps_of_the_run() -> None:
             violated = failure.name
         assert violated == schedule.violates, path.name
         told = [(step.node, step.input, step.after) for step in replayed(schedule)[0].steps]
-        assert isinstance(run, PlainSchedule)
+        assert isinstance(run, ScriptedRun)
         made = [(step.node, step.input, step.after) for step in taken(run.recorder)]
         assert made == told, path.name
 
@@ -54,12 +54,12 @@ def test_a_voters_moves_are_in_its_own_words() -> None:
 
 def test_what_the_moves_do_not_make_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a message that is delivered does not come."""
-    monkeypatch.setattr(PlainSchedule, "deliver", lambda *given: None)
+    monkeypatch.setattr(ScriptedRun, "deliver", lambda *given: None)
     with pytest.raises(ValueError, match=r"step \d+ of the run is no move: GroupHeartbeatResponse"):
         retold(stored(CORPUS / "tlc-Z90.schedule"))
 
 
 def test_a_run_with_a_simulation_of_its_own_has_no_moves() -> None:
-    assert not next(each for each in PROTOCOLS if each.name == "partition").world
+    assert not next(each for each in PROTOCOLS if each.name == "partition").by_chance
     with pytest.raises(ValueError, match="a run of partition is a row of choices"):
         retold(Schedule(scenario="partition", choices=()))

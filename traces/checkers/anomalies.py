@@ -38,7 +38,8 @@ JEPSEN: Final[dict[str, str]] = {
     "int-nonmonotonic-poll": "within an operation, a poll went back in the log, or stood still",
     "int-poll-skip": "within an operation, a poll passed over records",
     "nonmonotonic-poll": "a consumer's poll began at or before the end of its last one",
-    "poll-skip": "a consumer's poll began beyond the next record, or beyond where it was asked to",
+    "poll-skip": "a consumer's poll began beyond the next record, or beyond where it was asked to,"
+    " or left it beyond one that it did not show",
     "nonmonotonic-send": "a process' append stands before an append that it had made earlier",
     "int-nonmonotonic-send": "within an operation, an append stands before an earlier one",
     "int-send-skip": "within an operation, other records stand between two appends",
@@ -57,6 +58,7 @@ OURS: Final[dict[str, str]] = {
     "hole": "an offset holds a record that no append can have written by the time it was seen",
     "unplaced-append": "an append returned, and its record can stand nowhere in the log",
     "start-regress": "a read saw the log begin before a start that had been told",
+    "unread": "a record was acknowledged and never read, and every reader began after it",
 }
 """What Jepsen's checker has no name for: contradictions, and real time."""
 
@@ -66,7 +68,7 @@ _GRAVITY: Final = (
     "unplaced-append",
     *("int-nonmonotonic-poll", "int-poll-skip", "poll-before-position", "nonmonotonic-poll"),
     *("poll-skip", "stale-read", "start-regress", "nonmonotonic-send"),
-    *("int-nonmonotonic-send", "int-send-skip", "unseen"),
+    *("int-nonmonotonic-send", "int-send-skip", "unseen", "unread"),
 )
 NAMES: Final = _GRAVITY
 """All names, the gravest first."""
@@ -215,6 +217,7 @@ _SENTENCES: Final = {
     "duplicate": "the record {value} stands at offset {offset} and again at offset {other}",
     "lost-write": "{value} was acknowledged{at} and never read, and this fetch passed over it",
     "unseen": "{value} was acknowledged{at}, and nobody ever read it",
+    "unread": "{value} was acknowledged{at}, and nobody read that far back",
     "G1a": "{value} was read{at} though its append had failed",
     "precommitted-read": "the operation read {value}{at}, which it appends itself",
     "poll-skip": "a fetch began at offset {offset}, and the one before it had ended at offset "

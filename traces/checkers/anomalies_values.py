@@ -16,7 +16,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kraftcheck.traces.checkers.columns import DID, FAILED, Ints, LogBatch, indices
+from kraftcheck.traces.checkers.columns import (
+    DID,
+    FAILED,
+    FETCH,
+    NEVER,
+    Ints,
+    LogBatch,
+    indices,
+)
 from kraftcheck.traces.checkers.findings import NOBODY, Finding, finding
 from kraftcheck.traces.checkers.version_order import NOWHERE, VersionOrder
 
@@ -26,7 +34,7 @@ def value_anomalies(batch: LogBatch, order: VersionOrder) -> Iterator[Finding]:
     yield _disputed(order, entries)
     yield _doubled(order, entries)
     yield _lost(batch, order)
-    yield _unseen(batch, order)
+    yield from _unseen(batch, order)
     yield _aborted(batch, order)
     yield _precommitted(batch, order)
 
@@ -180,21 +188,37 @@ class _Passages:
         return found
 
 
-def _unseen(batch: LogBatch, order: VersionOrder) -> Finding:
-    """unseen: acknowledged, and nobody ever read it."""
+def _unseen(batch: LogBatch, order: VersionOrder) -> Iterator[Finding]:
+    """unseen, unread: acknowledged, and nobody ever read it; unread if it stands before where every
+    reader began, so that who read to the end need not have seen it.
+    """
     appends = batch.appends
     kept = (appends.offset < 0) | (order.append_place != NOWHERE)
     rows = indices((appends.outcome == DID) & kept & ~order.polled[order.append_value])
     # Of a compacted topic, what is not known to have a place may have been replaced as well.
-    gone = np.append(order.replaced, batch.keys is not None)
+    gone = np.append(order.vanished, batch.compacted)
     rows = rows[~gone[order.append_place[rows]]]
-    return finding(
-        "unseen",
-        appends.segment[rows],
-        appends.operation[rows],
-        offset=appends.offset[rows],
-        value=appends.value[rows],
-    )
+    before = np.maximum(appends.offset[rows], 0) < _begun(batch)[appends.segment[rows]]
+    for name, some in (("unseen", rows[~before]), ("unread", rows[before])):
+        yield finding(
+            name,
+            appends.segment[some],
+            appends.operation[some],
+            offset=appends.offset[some],
+            value=appends.value[some],
+        )
+
+
+def _begun(batch: LogBatch) -> Ints:
+    """Of each segment, the first offset from which a fetch was known to ask; 0 where a fetch does
+    not say, or nobody asked.
+    """
+    reads = batch.reads
+    begun = np.full(batch.segments, NEVER)
+    rows = indices((reads.kind == FETCH) & (reads.outcome == DID))
+    np.minimum.at(begun, reads.segment[rows], np.maximum(reads.start[rows], 0))
+    begun[begun == NEVER] = 0
+    return begun
 
 
 # -- Seen too early

@@ -21,7 +21,7 @@ from kraftcheck.reference.clients.promises import Level, Promise
 from kraftcheck.traces.checkers import log
 from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS, Anomalies, anomalies_of
 from kraftcheck.traces.checkers.certificates import certificate_of
-from kraftcheck.traces.checkers.columns import Flags, LogBatch
+from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch
 from kraftcheck.traces.checkers.findings import EXAMPLES_MAX
 from kraftcheck.traces.checkers.levels import levels_of, staleness
 from kraftcheck.traces.checkers.verdict import (
@@ -35,6 +35,10 @@ from kraftcheck.traces.checkers.verdict import (
 )
 
 UNSEEN: Final = "unseen"
+UNREAD: Final = "unread"
+"""Acknowledged and never read: though somebody began to read at or before it, or before all did."""
+NEVER_READ: Final = (UNSEEN, UNREAD)
+STOPPED: Final = "consumers stopped before the end, and this verdict covers only what they read"
 NOTHING_PROMISED: Final = "nothing"
 
 
@@ -98,9 +102,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
                 lines += [f"{place}{part.certificate.sentence}", f"  [operations {among}]"]
             elif part.reason is not None:
                 lines.append(f"{place}{part.reason}")
-        for words, allowed in (("not allowed", False), ("allowed", True)):
-            found = [f"{a.name} {a.count:,}" for a in self.anomalies if a.allowed is allowed]
-            lines += [f"{words}: {', '.join(found)}"] if found else []
+        sorted_by: dict[str, list[str]] = {"not allowed": [], "inconclusive": [], "allowed": []}
+        for each in self.anomalies:
+            open_ = INCONCLUSIVE in each.reason
+            word = "inconclusive" if open_ else "allowed" if each.allowed else "not allowed"
+            sorted_by[word].append(f"{each.name} {each.count:,}")
+        lines += [f"{word}: {', '.join(found)}" for word, found in sorted_by.items() if found]
         return "\n".join(lines)
 
 
@@ -114,7 +121,7 @@ def assess(
     *,
     level: Level | None = None,
     gaps: bool = False,
-    complete: bool = False,
+    complete: bool | None = None,
 ) -> Assessment:
     """Each segment against its promise.
 
@@ -141,12 +148,13 @@ class Assessment:
         found: log.Judgement,
         promises: Sequence[Promise],
         level: Level | None,
-        complete: bool,
+        complete: bool | None,
     ) -> None:
         self.found, self.promises, self.level, self.complete = found, promises, level, complete
         self.levels = levels_of(found)
         subscribed = any("group" in each.rows for each in promises)
         self.anomalies: Anomalies = anomalies_of(found, subscribed=subscribed)
+        self._cap_lost()
         wanted = [level if level is not None else each.level for each in promises]
         self.wanted = np.array([int(each) for each in wanted], np.int64)
         self.violated: Flags = self.levels.held < self.wanted
@@ -161,13 +169,36 @@ class Assessment:
         attributed = (found.batch.operations > 0) & ~found.guessed
         weak = self.wanted <= Level.CONSISTENT_PREFIX
         self.decided: Flags = np.where(weak, attributed, self.levels.exact)
+        self.unread = self._unread()
+
+    def _cap_lost(self) -> None:
+        """Who read to the end and missed an acknowledged record found a log that had lost it."""
+        if not self.complete:
+            return
+        held = self.levels.held.copy()
+        lost = self.anomalies.counts(UNSEEN) > 0
+        held[lost] = np.minimum(held[lost], int(Level.CONSISTENT_PREFIX))
+        self.levels = self.levels._replace(held=held)
+
+    def _unread(self) -> Ints:
+        """Of each segment, how many acknowledged records may be lost, since nobody read them and
+        it is not known that somebody would have."""
+        found = np.zeros(self.found.batch.segments, np.int64)
+        if self.complete is False or self.level is not None:
+            return found
+        names = (UNREAD,) if self.complete else (UNSEEN, UNREAD)
+        found += sum(self.anomalies.counts(name) for name in names)
+        for segment in np.flatnonzero(found).tolist():
+            if self.promises[segment].allows(UNSEEN):
+                found[segment] = 0
+        return found
 
     def _forbidden(self, name: str) -> Flags:
         """The segments in which an anomaly happened that they do not allow."""
         happened: Flags = self.anomalies.counts(name) > 0
         if self.level is not None:
             return happened & self.violated
-        if name == UNSEEN and not self.complete:
+        if name == UNREAD or (name == UNSEEN and not self.complete):
             return np.zeros(len(happened), bool)
         for segment in np.flatnonzero(happened).tolist():
             happened[segment] = not self.promises[segment].allows(name)
@@ -180,7 +211,7 @@ class Assessment:
     @cached_property
     def verdicts(self) -> Texts:
         """Of each segment: holds, violated or unknown."""
-        passed = np.where(self.nothing | self.decided, HOLDS, UNKNOWN)
+        passed = np.where(self.nothing | (self.decided & (self.unread == 0)), HOLDS, UNKNOWN)
         return np.where(self.violated, VIOLATED, passed)
 
     @cached_property
@@ -211,7 +242,7 @@ class Assessment:
 
     def part(self, segment: int) -> Part:
         verdict = self.verdict(segment)
-        undecided = self.found.reason(segment) or "who wrote what is open"
+        undecided = self._undecided(segment)
         level = self.levels.level(segment)
         return Part(
             key=self.found.batch.label(segment),
@@ -221,6 +252,19 @@ class Assessment:
             certificate=self.certificate(segment),
             reason=undecided if verdict == UNKNOWN else None,
         )
+
+    def _undecided(self, segment: int) -> str:
+        """Why a segment that is unknown is."""
+        unread = int(self.unread[segment])
+        if not self.decided[segment] or not unread:
+            return self.found.reason(segment) or "who wrote what is open"
+        many = (
+            "1 acknowledged record was" if unread == 1 else f"{unread:,} acknowledged records were"
+        )
+        if self.complete:
+            return f"{many} never read, since every reader began after that"
+        asked = "say whether consumers read to the end (--complete) or not (--no-complete)"
+        return f"{many} never read: {asked}"
 
     def report(self) -> Report:
         """All segments as one history, whose parts have been promised the same."""
@@ -268,7 +312,11 @@ class Assessment:
             return f"{name_of(self.level)} {how}"
         if not allowed:
             return "nothing allows it here"
-        if name == UNSEEN and not promise.allows(name):
+        if name in NEVER_READ and not promise.allows(UNSEEN):
+            if self.complete is False:
+                return f"{INCONCLUSIVE}{STOPPED}"
+            if self.complete:
+                return f"{INCONCLUSIVE}every reader began after it"
             return f"{INCONCLUSIVE}it is not known that everything was read in the end"
         return promise.allowed.get(name, promise.because)
 

@@ -35,13 +35,14 @@ from kraftcheck.traces.checkers.columns import (
     LogBatch,
     Reads,
     indices,
+    to_of,
 )
 from kraftcheck.traces.checkers.members import NONE, Builder, Commits, Members, Polled, Processed
 from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
+    GROUP_OPERATIONS,
     LOG_OPERATIONS,
-    MEMBER_OPERATIONS,
     OK,
     READ_UNCOMMITTED,
 )
@@ -91,7 +92,7 @@ def gaps_in(rows: Rows, configuration: Configuration) -> bool:
 
 def has_members(rows: Rows) -> bool:
     """As `has_members` of the same operations."""
-    return bool(rows.f.any_of(MEMBER_OPERATIONS).any())
+    return bool(rows.f.any_of(GROUP_OPERATIONS).any())
 
 
 def _pairs(processes: Ints, key: Words) -> Ints:
@@ -136,7 +137,9 @@ def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
     at = indices(rows.f.any_of(LOG_OPERATIONS))
     if not len(at) or rows.isolation.are(READ_UNCOMMITTED).any():
         raise Unusual
-    largest = max(int(each.max(initial=0)) for each in (rows.offset, rows.offsets, rows.end - 1))
+    largest = max(
+        int(each.max(initial=0)) for each in (rows.offset, rows.offsets, rows.end - 1, rows.to - 1)
+    )
     if largest > OFFSET_MAX:
         raise Unusual
     # In the order in which keys appear, and of each key in the order of rows.
@@ -154,7 +157,7 @@ def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
     is_append = rows.f.are("append")[at]
     a, r = at[is_append], at[~is_append]
     says = rows.answered[r] | (rows.end[r] != UNKNOWN)
-    session = _sessions(rows, r)[says]
+    session, apart = (each[says] for each in _sessions(rows, r))
     of, r = segment[~is_append][says], r[says]
     counts = rows.splits[r + 1] - rows.splits[r]
     splits = np.concatenate(([0], np.cumsum(counts)))
@@ -173,7 +176,10 @@ def batch_of(rows: Rows, *, named: bool = True) -> LogBatch:
         *(of, rows.process[r], session, rows.invoked[r], ended[r]),
         *(_kinds(rows, r), rows.offset[r], rows.end[r], outcome[r]),
         *(index[r], group[r], splits, rows.offsets[told], value[len(a) :]),
+        to=to_of(np.where(rows.f.are("fetch")[r] & ~apart, rows.to[r], UNKNOWN)),
     )
+    if rows.f.are("subscribe").any() and not rows.f.any_of(CALLBACKS).any():
+        reads = reads._replace(to=None)  # A rebalance may have come within any fetch.
     counted = np.bincount(segment, minlength=len(keys)).astype(np.int64)
     values = tuple(encoded.dictionary.to_pylist()) if named else ()
     return LogBatch(len(keys), counted, appends, reads, tuple(labels), values)
@@ -186,15 +192,17 @@ def _kinds(rows: Rows, reads: Ints) -> Codes:
     return found
 
 
-def _sessions(rows: Rows, reads: Ints) -> Ints:
-    """Of each read its session (columns.py: sessions_of); of who asks for an end, its process."""
-    found = rows.process[reads].copy()
+def _sessions(rows: Rows, reads: Ints) -> tuple[Ints, Flags]:
+    """Of each read its session (columns.py: sessions_of), of who asks for an end, its process; and
+    whether a rebalance came within it.
+    """
+    found, apart = rows.process[reads].copy(), np.zeros(len(reads), bool)
     fetch = rows.f.are("fetch")[reads]
-    found[fetch] = _sessions_of_fetches(rows, reads[fetch])
-    return found
+    found[fetch], apart[fetch] = _sessions_of_fetches(rows, reads[fetch])
+    return found, apart
 
 
-def _sessions_of_fetches(rows: Rows, fetches: Ints) -> Ints:
+def _sessions_of_fetches(rows: Rows, fetches: Ints) -> tuple[Ints, Flags]:
     who = _pairs(rows.process, rows.key)
     called = indices(rows.f.any_of(CALLBACKS))
     assigned, others = _resets(rows, who, fetches)
@@ -211,9 +219,9 @@ def _sessions_of_fetches(rows: Rows, fetches: Ints) -> Ints:
     begun = np.concatenate((rows.invoked[every[order]][1:], [0]))[: len(order)]
     alone = following & ~is_reset[order] & (completed > begun)
     numbers[alone] = int(numbers.max(initial=0)) + 1 + np.arange(int(alone.sum()))
-    found = np.empty(len(every), np.int64)
-    found[order] = numbers
-    return found[: len(fetches)]
+    found, apart = np.empty(len(every), np.int64), np.empty(len(every), bool)
+    found[order], apart[order] = numbers, alone
+    return found[: len(fetches)], apart[: len(fetches)]
 
 
 def _resets(rows: Rows, who: Ints, fetches: Ints) -> tuple[Ints, Ints]:

@@ -52,7 +52,7 @@ def check_history(
     envelope: Envelope = NOTHING,
     level: Level | None = None,
     gaps: bool | None = None,
-    complete: bool = False,
+    complete: bool | None = None,
     budget_s: float = 60.0,
 ) -> Report:
     """Whether what the clients were told is as consistent as was promised to them.
@@ -62,8 +62,9 @@ def check_history(
     Of partition logs. configuration, envelope: what the promise depends on; without, the most is
     promised: acks of all, reads from a leader that does not change. level: to be held against in
     place of that promise. gaps: whether offsets that nobody touched are explained (control
-    records); None: told by the history. complete: at the end everything was read, so that what
-    nobody has seen is lost.
+    records); None: told by the history. complete: whether consumers read every partition to its
+    end, so that an acknowledged record which nobody read is lost. False: they stopped earlier, and
+    only what they read is judged; None: nobody says, and such a record makes the verdict unknown.
 
     Of other models. budget_s: for the search on each object, which then is unknown.
 
@@ -90,7 +91,7 @@ def check_log(
     *,
     level: Level | None = None,
     gaps: bool = False,
-    complete: bool = False,
+    complete: bool | None = None,
     groups: Sequence[Entry] = (),
 ) -> Report:
     """As `check_history`, of partition logs, under a promise. groups: the log of the consumer
@@ -112,7 +113,7 @@ def check_log(
             transactions,
             promise,
             level=level,
-            complete=complete,
+            complete=bool(complete),
             replaced=replaced,
             refused=refused,
         )
@@ -131,7 +132,7 @@ def check_rows(
     *,
     level: Level | None = None,
     gaps: bool = False,
-    complete: bool = False,
+    complete: bool | None = None,
     groups: Sequence[Entry] = (),
 ) -> Report | None:
     """As `check_log` of the operations that these rows are; None: these can be judged as operations
@@ -155,7 +156,7 @@ def check_rows(
 
 
 def _of_logs(
-    batch: LogBatch, promise: Promise, *, level: Level | None, gaps: bool, complete: bool
+    batch: LogBatch, promise: Promise, *, level: Level | None, gaps: bool, complete: bool | None
 ) -> Report:
     promises = [promise] * batch.segments
     return assess(batch, promises, level=level, gaps=gaps, complete=complete).report()

@@ -20,6 +20,7 @@ from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -79,7 +80,9 @@ class Reads(NamedTuple):
 
     start: from which offset a fetch asked. end: the visible end that was told (fetch, latest), or
     the log's start (earliest). session: of one process, the reads between two resets of its
-    position (another assignment, a seek); a number of its own in the batch.
+    position (another assignment, a seek); a number of its own in the batch. to: where a fetch left
+    its consumer, which then was shown all that it may see before that; UNKNOWN, if it did not say.
+    None: no fetch said.
     """
 
     segment: Ints
@@ -96,6 +99,7 @@ class Reads(NamedTuple):
     splits: Ints
     offsets: Ints
     values: Ints
+    to: Ints | None = None
 
 
 class LogBatch(NamedTuple):
@@ -138,6 +142,8 @@ def check_batch(batch: LogBatch) -> None:
     splits = reads.splits
     if len(splits) != len(reads.segment) + 1 or splits[0] or splits[-1] != len(reads.offsets):
         raise ValueError("splits do not cut the records of reads")
+    if reads.to is not None and len(reads.to) != len(reads.segment):
+        raise ValueError("columns of reads differ in length")
     if (splits[1:] < splits[:-1]).any() or len(reads.offsets) != len(reads.values):
         raise ValueError("splits go back, or offsets and values differ in number")
 
@@ -171,11 +177,12 @@ def part(batch: LogBatch, first: int, last: int) -> LogBatch:
     told = [r.splits[since : until + 1] - begin, r.offsets[begin:end], r.values[begin:end]]
     reads: list[Any] = [column[since:until] for column in r[1:11]]
     appends: list[Any] = [column[low:high] for column in a[1:]]
+    to = None if r.to is None else r.to[since:until]
     return LogBatch(
         last - first,
         batch.operations[first:last],
         Appends._make([a.segment[low:high] - first, *appends]),
-        Reads._make([r.segment[since:until] - first, *reads, *told]),
+        Reads._make([r.segment[since:until] - first, *reads, *told, to]),
         batch.labels[first:last],
         batch.values,
         batch.compacted,
@@ -198,7 +205,9 @@ def from_history(
     if not keys:
         raise ValueError("no operation on a log in the history")
     builder = Builder()
-    sessions = sessions_of(history.operations)
+    sessions, apart = sessions_of(history.operations)
+    verbs = {each.f for each in history.operations}
+    untold = "subscribe" in verbs and verbs.isdisjoint(CALLBACKS)
     by_key: dict[str | None, list[Operation]] = {each: [] for each in keys}
     for operation in history.operations:
         if operation.f in LOG_OPERATIONS and operation.key in by_key:
@@ -206,7 +215,7 @@ def from_history(
     for each in keys:
         if not by_key[each]:
             raise ValueError(f"no operation on {each}")
-        builder.add(by_key[each], each, sessions)
+        builder.add([_unmoved(one, apart, untold) for one in by_key[each]], each, sessions)
     batch = builder.batch()
     if compaction == "none":
         return batch
@@ -225,8 +234,17 @@ def _keys(operations: Sequence[Operation]) -> list[str | None]:
     return list(dict.fromkeys(each.key for each in operations if each.f in LOG_OPERATIONS))
 
 
-def sessions_of(operations: Sequence[Operation]) -> dict[int, int]:
-    """Of each fetch (by index), its session.
+def _unmoved(each: Operation, apart: set[int], untold: bool) -> Operation:
+    """A fetch within which a rebalance came may stand where that put its consumer. untold: it may
+    have come within any fetch.
+    """
+    if each.to is None or not (untold or each.index in apart):
+        return each
+    return msgspec.structs.replace(each, to=None)
+
+
+def sessions_of(operations: Sequence[Operation]) -> tuple[dict[int, int], set[int]]:
+    """Of each fetch (by index), its session; and the fetches within which a rebalance came.
 
     A consumer keeps its place in the partitions that a new assignment keeps, unless it went back to
     their beginning [jepsen.tests.kafka: the state of poll-skip]; not in those that a rebalance gave
@@ -235,6 +253,7 @@ def sessions_of(operations: Sequence[Operation]) -> dict[int, int]:
     place: dict[tuple[int, str | None], int] = {}
     lately: dict[tuple[int, str | None], Operation] = {}
     found: dict[int, int] = {}
+    apart: set[int] = set()
     fresh = 0
     for operation in operations:
         if operation.f in ("assign", "subscribe", "crash"):
@@ -256,7 +275,8 @@ def sessions_of(operations: Sequence[Operation]) -> dict[int, int]:
                 last = lately.get(at)
                 if last is not None and _is_open(last, operation.invoked):
                     found[last.index], fresh = fresh, fresh + 1
-    return found
+                    apart.add(last.index)
+    return found, apart
 
 
 def _is_open(operation: Operation, time: int) -> bool:
@@ -269,6 +289,7 @@ class Builder:
     def __init__(self) -> None:
         self._appends, self._reads, self._records = flat(), flat(), flat()
         self._splits = [0]
+        self._to: list[int] = []
         self._operations: list[int] = []
         self._labels: list[str | None] = []
         self._values: dict[Hashable, int] = {}
@@ -304,7 +325,7 @@ class Builder:
             len(self._operations),
             np.array(self._operations, np.int64),
             Appends._make(appends),
-            Reads._make([*reads, splits, *records]),
+            Reads._make([*reads, splits, *records, to_of(np.array(self._to, np.int64))]),
             tuple(self._labels),
             tuple(self._values),
         )
@@ -346,6 +367,11 @@ class Builder:
         for at, value in records:
             self._records.extend((_offset(each, at), self._number(value)))
         self._splits.append(len(self._records) // RECORD)
+        self._to.append(
+            UNKNOWN
+            if each.f != "fetch" or each.to is None
+            else _offset(each, each.to, OFFSET_MAX + 1)
+        )
 
 
 def _offset(each: Operation, value: int, most: int = OFFSET_MAX) -> int:
@@ -353,6 +379,11 @@ def _offset(each: Operation, value: int, most: int = OFFSET_MAX) -> int:
         what = f"operation {each.index} ({each.f}) has offset {value}"
         raise ValueError(f"{what}: those of a log are 0 to {most}")
     return int(value)
+
+
+def to_of(to: Ints) -> Ints | None:
+    """Where fetches left their consumers; None, if none of them says."""
+    return to if (to != UNKNOWN).any() else None
 
 
 def answered(each: Operation) -> int:

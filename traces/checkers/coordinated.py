@@ -3,6 +3,7 @@
     log = group_log(entries)      what members had, and what was committed, in the log's order
     server_owners(log)            the coordinator gave a partition to two members at once
     fenced(log, members)          it wrote a commit of a member that it had removed
+    altered(log, members)         it wrote another offset than a commit asked for
     unwritten(log, members)       it acknowledged a commit that is not in the log
     ungiven(log, members)         it told a member of a partition that the log never gave it
     idle(log)                     it raised a group's epoch though nothing had changed
@@ -15,6 +16,7 @@ commit (`Operation.mark`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -234,9 +236,43 @@ def _fenced(m: Members, found: list[tuple[int, Entry]], at: int) -> Certificate:
     )
 
 
+def altered(log: GroupLog, m: Members) -> Broken:
+    """Commits whose mark the log has, with another offset."""
+    found = _altered(log, m)
+    return Broken("altered-commit", len(found), partial(_of_altered, m, found))
+
+
+def _altered(log: GroupLog, m: Members) -> list[tuple[int, Entry]]:
+    """Their rows, and a record of the log. A mark that several commits bear tells nothing."""
+    c = m.commits
+    marked = Counter(zip(c.mark.tolist(), c.place.tolist(), strict=True))
+    found = []
+    for row in np.flatnonzero(c.mark != NONE).tolist():
+        if marked[int(c.mark[row]), int(c.place[row])] > 1:
+            continue
+        written = _written(log, m, row)
+        if written and not any(each.entry.committed == c.offset[row] for each in written):
+            found.append((row, written[0].entry))
+    return found
+
+
+def _of_altered(m: Members, found: list[tuple[int, Entry]], at: int) -> Certificate:
+    row, entry = found[at]
+    _, key = m.places[int(m.commits.place[row])]
+    said = f"process {int(m.commits.process[row])} committed {int(m.commits.offset[row])} of {key}"
+    place = f"{entry.offset} of __consumer_offsets-{entry.partition}"
+    return Certificate(
+        operations=(int(m.commits.operation[row]),),
+        kind="altered-commit",
+        sentence=f"{said}, and the record of that commit at {place} says {entry.committed}",
+        key=key,
+    )
+
+
 def unwritten(log: GroupLog, m: Members) -> Broken:
     """Commits that were answered, and of which the log has no record."""
     missing = _missing(log, m) & (m.commits.completed != NEVER)
+    missing[[row for row, _ in _altered(log, m)]] = False
     rows = np.flatnonzero(missing)
     return Broken("unwritten-commit", len(rows), partial(_unwritten, m, rows))
 
@@ -316,11 +352,18 @@ def _in_log(log: GroupLog, m: Members) -> list[tuple[int, list[Written]]]:
     """Commits that the log has: their rows, and their records."""
     found = []
     for row in np.flatnonzero(m.commits.mark != NONE).tolist():
-        _, key = m.places[int(m.commits.place[row])]
-        written = log.written.get((m.marks[int(m.commits.mark[row])], key or ""))
+        offset = int(m.commits.offset[row])
+        written = [each for each in _written(log, m, row) if each.entry.committed == offset]
         if written:
             found.append((row, written))
     return found
+
+
+def _written(log: GroupLog, m: Members, row: int) -> list[Written]:
+    """What the log has with the mark of a commit, of its group and partition."""
+    group, key = m.places[int(m.commits.place[row])]
+    written = log.written.get((m.marks[int(m.commits.mark[row])], key or ""), [])
+    return [each for each in written if each.entry.group == str(group)]
 
 
 def _ids(m: Members) -> dict[int, set[str]]:

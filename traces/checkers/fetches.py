@@ -41,8 +41,11 @@ class Fetches(Owners):
         if not single:
             self._inside()
         self._begins(single)
+        self._stands()
         asked = self.judged & (r.kind == FETCH) & ~self.some
-        empty = indices(asked & (r.start >= 0))
+        empty = asked & (r.start >= 0)
+        empty[self.went_on] = False  # There may be more to read from where it went on to.
+        empty = indices(empty)
         if len(empty):
             self._found_nothing(empty)
         told = indices(self.judged & (r.end >= 0))
@@ -50,7 +53,7 @@ class Fetches(Owners):
         if len(told):
             self._told(told)
         self._replaced_before()
-        if len(told):
+        if len(told) or len(self.went_on):
             # A log whose end was told is not empty, unless that is its first slot.
             self.saw = indices(self.low > base)
 
@@ -95,6 +98,25 @@ class Fetches(Owners):
                 at=at[early],
             )
 
+    def _stands(self) -> None:
+        """Where a fetch left its consumer: it was shown all records before that, and they were
+        there. Where every offset has a record, none may be passed over.
+        """
+        rows = self.went_on
+        if self.r.to is None or not len(rows):
+            return
+        since = self.near(self.r.segment[rows], self.shown_to)
+        until = self.near(self.r.segment[rows], self.r.to[rows])
+        over = indices(since < until)
+        if len(over):
+            self._skipped("poll-skip", rows[over], since[over], until[over], behind=False)
+        if not (self.gaps or self.batch.compacted):
+            bare = rows[since == until]
+            none = np.full(len(bare), -1)
+            columns = ("append", none, "read", bare)
+            self._clash("poll-skip", 1, *columns, offset=self.r.to[bare] - 1, value=none)
+        self.low[rows] = np.maximum(self.low[rows], until)
+
     def _told(self, told: Ints) -> None:
         """The end that was told: all records below it are there, none at or past it."""
         r = self.r
@@ -119,15 +141,19 @@ class Fetches(Owners):
                 value=np.full(len(some), -1),
             )
 
-    def _skipped(self, kind: str, reads: Ints, since: Ints, until: Ints) -> None:
-        """Fetches that passed over the records in slots [since, until)."""
+    def _skipped(
+        self, kind: str, reads: Ints, since: Ints, until: Ints, *, behind: bool = True
+    ) -> None:
+        """Fetches that passed over the records in slots [since, until). behind: they returned a
+        record that stands behind these.
+        """
         if self.any_taken:
             records = np.concatenate((ZERO, np.cumsum(self.owner[:-1] != TAKEN)))
             some = records[until] > records[since]
             reads, since, until = reads[some], since[some], until[some]
         if self.batch.compacted:
             # (Keys that nobody knows: what was returned stands behind, and may have replaced it.)
-            if self.batch.keys is None:
+            if self.batch.keys is None and behind:
                 return
             reads, since, until = self._unreplaced(reads, since, until)
         level = self._worth(since, until)

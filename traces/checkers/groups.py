@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from kraftcheck.reference.clients.promises import Level, Promise, Reset
 from kraftcheck.traces.checkers.coordinated import (
     GroupLog,
+    altered,
     fenced,
     idle,
     known,
@@ -29,6 +30,7 @@ GROUPS: Final[dict[str, str]] = {
     "offset-lost": "a group was told that nothing is committed, after something had been",
     "stale-offset": "a group was told a committed offset that another one had replaced",
     "unknown-offset": "a group was told a committed offset that nobody had committed",
+    "altered-commit": "a group's log has another offset than a commit asked for",
     "unwritten-commit": "a commit was acknowledged, and the group's log has no such record",
     "unwritten-assignment": "a member was given a partition that its group's log never gave it",
     "server-double-owner": "a group's log gives a partition to two members at once",
@@ -42,12 +44,18 @@ GROUPS: Final[dict[str, str]] = {
     "commit-by-non-owner": "a commit was accepted from a member without the partition",
     "commit-beyond": "a member committed more than it had been shown",
     "overlap": "as double-ownership, unless the first member had been removed, which nobody knows",
+    "open-offset": "as stale-offset, unless some order of the commits explains it: not found out",
     "idle-rebalance": "a group's log begins an epoch for which it has no reason",
     "zombie-overlap": "a member that was removed, or died, had a partition that another was given",
 }
 """What spans the members of a group, the gravest first."""
 
-_UNDECIDED: Final = "overlap"
+_UNDECIDED: Final = {
+    "overlap": "two members had a partition: whether one had been removed, their clients do not"
+    " know",
+    "open-offset": "whether an order of a group's commits explains what it was told took too long",
+}
+"""Anomalies that may be none, and why that is open."""
 _UNREAD: Final = ("skipped-record", "committed-unprocessed", "wrong-start")
 
 
@@ -67,7 +75,10 @@ def broken(
     """
     found = []
     if log is not None:
-        found = [server_owners(log), fenced(log, m), unwritten(log, m), ungiven(log, m), idle(log)]
+        found = [
+            *(server_owners(log), fenced(log, m), altered(log, m), unwritten(log, m)),
+            *(ungiven(log, m), idle(log)),
+        ]
     m = m if log is None else known(log, m)
     found += [
         *overlaps(m, log),
@@ -105,11 +116,9 @@ def judged(
     anomalies = tuple(told(each, GROUPS, promise, level) for each in found)
     verdict, reason = HOLDS, None
     forbidden = {each.name for each in anomalies if not each.allowed}
-    if forbidden - {_UNDECIDED}:
+    if forbidden - {*_UNDECIDED}:
         verdict = VIOLATED
     elif forbidden:
         verdict = UNKNOWN
-        reason = (
-            "two members had a partition: whether one had been removed, their clients do not know"
-        )
+        reason = next(why for name, why in _UNDECIDED.items() if name in forbidden)
     return Rebalancing(verdict, anomalies, reason)

@@ -126,7 +126,7 @@ class Compiled:
 
     def _call(self, number: int, slot: int, known: dict[Hashable, int], deadline: int) -> Call:
         each = self.model.told_apart(self.operations[number])
-        asked = (each.f, each.argument, each.result, each.end, each.outcome, each.error)
+        asked = (each.f, each.argument, each.result, each.end, each.to, each.outcome, each.error)
         kind = known.setdefault(asked, len(self.kinds))
         if kind == len(self.kinds):
             self.kinds.append(each)

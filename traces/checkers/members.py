@@ -1,6 +1,6 @@
 """Members of consumer groups as columns: what they had, read, processed and committed, and when.
 
-    members_of(history)   a `Members`, or None: nobody told of a rebalance
+    members_of(history)   a `Members`, or None: nobody told of a group
 
 A *place* is a partition as one group reads it. A *span* is the time for which a member had a place:
 it begins with the callback that gave it, and ends when the callback that took it is over, since
@@ -20,8 +20,8 @@ from kraftcheck.traces.history import (
     CALLBACKS,
     COMMIT,
     FAIL,
+    GROUP_OPERATIONS,
     LOST,
-    MEMBER_OPERATIONS,
     NOT_COMMITTED,
     OK,
     READ_UNCOMMITTED,
@@ -143,8 +143,8 @@ class Members(NamedTuple):
 
 
 def has_members(history: History) -> bool:
-    """Whether members of consumer groups tell what they were given."""
-    return any(each.f in MEMBER_OPERATIONS for each in history.operations)
+    """Whether anybody tells of a consumer group: what its members were given, or its offsets."""
+    return any(each.f in GROUP_OPERATIONS for each in history.operations)
 
 
 def members_of(history: History) -> Members | None:
@@ -279,7 +279,8 @@ class Builder:
                 continue
             for key, offset in sent.argument[1]:
                 place = self.place(sent.argument[0], key)
-                times = (sent.invoked, answered(each))
+                # What was not answered need not be part of it.
+                times = (sent.invoked, answered(each) if sent.outcome == OK else NEVER)
                 row = (place, each.process, offset, *times, NONE, sent.index, self.mark_of(sent))
                 self._commits.append(row)
 

@@ -68,6 +68,7 @@ class Owners:
         self.of_appends = Spread(self.a.segment, batch.segments)
         self.of_reads = Spread(self.r.segment, batch.segments)
         self._told_records()
+        self._told_positions()
         self.ambiguous = np.zeros(batch.segments, bool)
         self.any_taken = False
         self.misplaced: list[Ints] = []
@@ -91,6 +92,18 @@ class Owners:
             np.zeros(len(self.e_read), np.int64) if single else r.segment.take(self.e_read)
         )
         self.of_records = Spread(self.e_segment, self.batch.segments)
+
+    def _told_positions(self) -> None:
+        """Which reads left their consumer further than they had shown it, and where that ends."""
+        r = self.r
+        self.went_on, self.shown_to = NONE, NONE
+        if r.to is None:
+            return
+        reached = r.start.copy()
+        ends = np.cumsum(self.counts)[self.full]
+        reached[self.full] = self.e_offset[ends - 1] + 1
+        self.went_on = indices(self.judged & (r.to > reached) & (reached >= 0))
+        self.shown_to = reached[self.went_on]
 
     # -- Slots
 

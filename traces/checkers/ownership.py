@@ -12,8 +12,8 @@ been removed, one that died or was closed may have been, and of one that gave it
 knows. A member that was told so may also be one of a group that goes back to the classic protocol,
 and be in its next generation: that one was not removed, and had not been asked (Z181).
 
-    double-ownership   the first member had given it up by what the log says, and not by its own;
-                       or it was not asked
+    double-ownership   the first member had given it up by what the log says, and not by its own
+                       (it did so later, or never); or it was not asked
     overlap            it gave it up, and nobody knows whether it had been removed
     zombie-overlap     it had been removed, was told that it lost it, died or left
 """
@@ -39,7 +39,12 @@ _OF_ORDERLY: Final = {
     REMOVED: "zombie-overlap",
     None: "overlap",
 }
-_OF_LOST: Final = {UNASKED: "double-ownership", None: "zombie-overlap"}
+_OF_LOST: Final = {
+    GAVE_UP: "double-ownership",
+    UNASKED: "double-ownership",
+    REMOVED: "zombie-overlap",
+    None: "zombie-overlap",
+}
 """By what the log says of the first member, where it gave the partition up and where it did not."""
 _BEFORE: Final = -(1 << 62)
 """Before all times."""

@@ -19,7 +19,8 @@ class PartitionLog(Model):
     told its offset may be anywhere, and so may one of unknown outcome (an offset that came without
     an acknowledgement binds nothing). `fetch` from o answers what stands from o on, and nothing
     only if the end is not beyond o; from None it begins anywhere. `end`, where it was told, is the
-    end. `latest` is the end; `earliest` the start, which retention moves forward, at any time.
+    end; `to`, where the consumer stood after it, is not beyond what it was shown.
+    `latest` is the end; `earliest` the start, which retention moves forward, at any time.
     """
 
     name = "partition-log"
@@ -48,6 +49,8 @@ class PartitionLog(Model):
         first = records[0][0] if records else asked
         if first is None:
             return True
+        if fetch.to is not None and fetch.to > first + len(records):
+            return False
         if not records:
             return bool(first >= len(values))
         if (asked is not None and asked != first) or first < start:

@@ -5,7 +5,9 @@ starts(members)      members that began elsewhere
 skipped(members)     records that were committed over, and read or processed by nobody
 commits(members)     who committed what it did not have
 
-stale-offset           an OffsetFetch told an offset that had been replaced
+stale-offset           an OffsetFetch told an offset that had been replaced, or several of them
+                       told what no order of the commits explains (offset_order.py)
+open-offset            whether an order explains it was not found out in time
 unknown-offset         it told one that nobody had committed
 offset-lost            it told that there is none, after one had been committed
 wrong-start            a member began where nothing was committed, and may have left records out
@@ -19,7 +21,7 @@ zombie-commit-offsets  the same, and the member had been told that it lost it to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -28,26 +30,49 @@ from kraftcheck.reference.clients.promises import Reset
 from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
 from kraftcheck.traces.checkers.findings import Broken
 from kraftcheck.traces.checkers.members import NONE, TAKEN, Members
-from kraftcheck.traces.checkers.offsets import Reads, justified
+from kraftcheck.traces.checkers.offset_order import Order, unordered
+from kraftcheck.traces.checkers.offsets import Justified, Reads, justified
 from kraftcheck.traces.checkers.verdict import Certificate
 
 
 def committed(m: Members) -> Iterator[Broken]:
-    """stale-offset, unknown-offset, offset-lost."""
-    t = m.told
-    reads = Reads(t.place, t.offset, t.offset, t.invoked, t.completed)
-    found = justified(m, reads)
+    """stale-offset, unknown-offset, offset-lost, open-offset."""
+    t, found = m.told, alone(m)
     none = t.offset == UNKNOWN
+    orders = unordered(m, found.right)
+    together = [each for each in orders if each.violated]
     for name, wrong in (
         ("offset-lost", none),
         ("stale-offset", ~none & found.known),
         ("unknown-offset", ~none & ~found.known),
     ):
         rows = indices(wrong & ~found.right)
-        yield Broken(name, len(rows), partial(_told, name, m, rows))
+        more = together if name == "stale-offset" else []
+        yield Broken(name, len(rows) + len(more), partial(_told, name, m, rows, more))
+    open_ = [each for each in orders if not each.violated]
+    yield Broken("open-offset", len(open_), partial(_in_no_order, "open-offset", m, open_))
 
 
-def _told(name: str, m: Members, rows: Ints, at: int) -> Certificate:
+def alone(m: Members) -> Justified:
+    """What was told of committed offsets, each answer by itself."""
+    t = m.told
+    return justified(m, Reads(t.place, t.offset, t.offset, t.invoked, t.completed))
+
+
+def _in_no_order(name: str, m: Members, orders: Sequence[Order], at: int) -> Certificate:
+    order = orders[at]
+    group, key = m.places[order.place]
+    told = "nothing is committed" if order.told == UNKNOWN else f"{order.told} is committed"
+    said = f"group {group} was told of {key} that {told}"
+    why = "and no order of its commits explains that and what else it was told"
+    if name == "open-offset":
+        why = "and whether an order of its commits explains all that it was told was not found out"
+    return Certificate(operations=order.operations, kind=name, sentence=f"{said}, {why}", key=key)
+
+
+def _told(name: str, m: Members, rows: Ints, orders: Sequence[Order], at: int) -> Certificate:
+    if at >= len(rows):
+        return _in_no_order(name, m, orders, at - len(rows))
     t, row = m.told, int(rows[at])
     group, key = m.places[int(t.place[row])]
     said = "that nothing is committed" if name == "offset-lost" else f"offset {int(t.offset[row])}"

@@ -32,13 +32,14 @@ def shifted_times(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
         last = int(times.max())
     width = 2 * (last - first + 2)
     if width * batch.segments < NEVER:
+        # Before they are doubled, which times of 2**62 and more would not fit.
+        times -= first
         times <<= 1
         if batch.segments > 1:
             for rows, begin in ((appends.segment, 0), (reads.segment, count)):
                 shift = rows * width
                 for at in (begin, half + begin):
                     times[at : at + len(rows)] += shift
-        times -= 2 * first
     else:
         times = _ranks(times, np.concatenate((appends.segment, reads.segment)))
     times[half:] += 1

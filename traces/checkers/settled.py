@@ -84,6 +84,9 @@ def settled(history: History) -> History:
             told.append(_settled(each, ends.get(each.txn)))
         elif each.isolation == READ_UNCOMMITTED:
             told.append(msgspec.structs.replace(each, argument=None, result=None, end=None))
+        elif each.to is not None and steps:
+            # What it passed over decides transactions, and is judged with them.
+            told.append(msgspec.structs.replace(each, to=None))
         elif each.f not in TRANSACTION_OPERATIONS:
             told.append(each)
     return msgspec.structs.replace(history, operations=tuple(told))

@@ -180,7 +180,7 @@ class _Builder:
         # After a rebalance of which nobody told, nobody knows where a consumer stood.
         verbs = {each.f for each in operations}
         lost = "subscribe" in verbs and verbs.isdisjoint(CALLBACKS)
-        self._sessions = {} if lost else sessions_of(operations)
+        self._sessions = {} if lost else sessions_of(operations)[0]
         self._stood: dict[int, int] = {}
         self._grouped = _groups(operations)
         self._starts = _starts(operations)

@@ -46,7 +46,8 @@ class VersionOrder(NamedTuple):
     if its offset is not known and its value tells none. values: how many numbers there are.
     writers: of each value, how many appends may have written it; tried: how many wrote it at all.
     polled: whether an answered read returned it. replaced: of each place, whether its record may be
-    gone, since another has its key (compaction.py), be it a copy that nobody saw.
+    gone, since another has its key (compaction.py), be it a copy that nobody saw. vanished: the
+    same, and where keys are not known, whether any other record may stand behind it.
     """
 
     segment: Ints
@@ -61,6 +62,7 @@ class VersionOrder(NamedTuple):
     tried: Ints
     polled: Flags
     replaced: Flags
+    vanished: Flags
 
 
 def version_order(batch: LogBatch, *, at_least_once: bool = False) -> VersionOrder:
@@ -93,11 +95,23 @@ def version_order(batch: LogBatch, *, at_least_once: bool = False) -> VersionOrd
         tried=_count(value[found:], len(named)),
         polled=_count(value[:found][reads.outcome.take(read) == DID], len(named)) > 0,
         replaced=np.zeros(len(first), bool),
+        vanished=np.zeros(len(first), bool),
     )
     _place_by_value(order, batch)
     if batch.keys is not None:
         _note_replaced(order, batch, batch.keys, at_least_once)
+        order.vanished[:] = order.replaced
+    elif batch.compacted:
+        _note_followed(order, batch, at_least_once)
     return order
+
+
+def _note_followed(order: VersionOrder, batch: LogBatch, copies: bool) -> None:
+    """The newest record of a log is not cleaned away, whatever its key is."""
+    order.vanished[:-1] = order.segment[1:] == order.segment[:-1]
+    appends = batch.appends
+    lost = indices(((order.append_place == NOWHERE) | copies) & (appends.outcome != FAILED))
+    order.vanished[np.isin(order.segment, appends.segment[lost])] = True
 
 
 def _note_replaced(order: VersionOrder, batch: LogBatch, keys: Keys, copies: bool) -> None:

@@ -19,7 +19,7 @@ from tla_utils import State, ToolError
 _MODULES: Final = [
     module
     for protocol in PROTOCOLS
-    if protocol.world is None and (module := module_of(protocol.name))
+    if not protocol.by_chance and (module := module_of(protocol.name))
 ]
 """Of each protocol that has a simulation of its own."""
 PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))

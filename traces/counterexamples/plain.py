@@ -1,13 +1,13 @@
-"""A counterexample of TLC as a run of a protocol that has no simulation of its own.
+"""The driver that searches: the moves between the states of a counterexample of TLC.
 
-TLC shows states; here the moves between them are found. The variables of the model that hold rows
-are found in its first state: a record that is the first row of one node, or a function of nodes to
-first rows; or the protocol has a reading of its own. From each state every move that the reference
-has is tried, the delivery of any message that was sent and each input of a node's own, each with
-what is heard at once; the one after which all rows, and the network if there is a variable of that
-name, are those of TLC's next state is taken.
+TLC shows states. The variables of the model that hold rows are found in its first state: a record
+that is the first row of one node, or a function of nodes to first rows; or the protocol has a
+reading of its own (readings.py). From each state every move of the system is tried: each input of a
+node's own, and the delivery of any message that was sent, each with what is heard at once. The move
+after which all rows, and the network if there is a variable of that name, are those of TLC's next
+state is taken.
 
-What comes out is a schedule of choices (reference/sim/schedules.py), which `replay` tells.
+What comes out is a script of moves (reference/steered/scripts.py), which `replay` makes again.
 
 Law of this file: nothing is guessed: a state that no move leads to ends the way, and says so.
 """
@@ -15,18 +15,19 @@ Law of this file: nothing is guessed: a state that no move leads to ends the way
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from kraftcheck.reference.kit.dispatch import snake
+from kraftcheck.reference.core.run import LATE, STRICT
+from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, System
+from kraftcheck.reference.drivers.script import ScriptedRun, begun
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.runner.run import Run, simulate_run
-from kraftcheck.reference.sim.choices import Choice, RecordingChooser, ReplayChooser, StreamName
-from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import State, Step
-from kraftcheck.reference.sim.plain import LATE, STRICT, PlainMemo, options_of
-from kraftcheck.reference.sim.schedules import Schedule
+from kraftcheck.reference.runner.run import Run
+from kraftcheck.reference.runner.scripted import Replayed, recorded
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.readings import Reading, reading_of
 from kraftcheck.traces.jobs.abstraction import Abstraction, constant_name
 from tla_utils import ToolError, Value
@@ -34,45 +35,38 @@ from tla_utils.output import State as Shown
 from tla_utils.settings import constants_of
 from tla_utils.values import Function
 
-NETWORK = "network"
-ALWAYS = 999
-"""Of a thousand: what is asked for happens."""
-
+NETWORK: Final = "network"
 
 Seen: TypeAlias = tuple[Mapping[int, Value | None], Value | None]
 """Of each node its row; and the messages that were sent, if that is shown."""
 
 
-class _Move(NamedTuple):
-    """A step and those that follow from what is heard at once. moved: the place of the message
-    under way that is held back from now on.
-    """
+class _Made(NamedTuple):
+    """A move of a way. lost: whether nobody hears at once what it sends."""
 
-    steps: tuple[Step, ...]
-    choices: tuple[tuple[StreamName, int], ...]
-    moved: int | None
+    move: Move
+    lost: bool
 
 
 class _Place(NamedTuple):
-    """Where the reference is, and how it came there. sent: all messages so far."""
+    """A configuration, and the way to it. sent: all messages so far."""
 
-    states: Mapping[int, State]
-    under_way: tuple[tuple[int, KnownInput], ...] = ()
-    held: tuple[tuple[int, KnownInput], ...] = ()
+    at: Configuration
     sent: frozenset[Value] = frozenset()
-    choices: tuple[tuple[StreamName, int], ...] = ()
-    moves: int = 0
+    way: tuple[_Made, ...] = ()
 
 
 class Way(NamedTuple):
-    """reached: of so many states. missing: why it ends before the last; else empty. schedule, run:
-    of what was followed.
+    """What was followed of a counterexample.
+
+    reached: of so many states. missing: why it ends before the last; else empty. script: the moves,
+    up to the first that violates something; run: what they make.
     """
 
     states: int
     reached: int
     missing: str
-    schedule: Schedule
+    script: Script
     run: Run
 
 
@@ -114,19 +108,19 @@ class _Following:
     def __init__(
         self, protocol: Protocol, constants: Any, bug: str | None, reading: Reading | None
     ) -> None:
-        assert protocol.world is not None, "asked of protocols that have one"
+        assert protocol.world is not None, "asked of protocols that declare one"
         self._protocol, self._constants, self._bug = protocol, constants, bug
-        self._world, self._reading = protocol.world, reading
+        self._reading = reading
         self._loses = reading is not None and reading.loses
-        self._machine = PlainMemo(protocol, bug).machine(constants)
+        machine = NodeMemo(protocol, bug).machine(constants)
+        self._system = System(machine, late=protocol.world.awaited is not None)
         self._form = Abstraction(constants)
-        first = {node: self._machine.first_state(node) for node in self._machine.nodes}
-        self._first = _Place(first)
+        self._first = self._system.rows(self._system.initial())
 
     def along(self, states: Sequence[Shown]) -> Iterator[Way]:
         """In each way in which the states can be seen, until one is followed to the end."""
         for seen in self._seen(states[0].values):
-            place, reached = self._first, 1
+            place, reached = _Place(self._system.initial()), 1
             for state in states[1:]:
                 found = self._leading_to(place, *seen(state.values))
                 if found is None:
@@ -155,14 +149,14 @@ class _Following:
     def _places(self, values: Mapping[str, Value]) -> dict[int, tuple[str, bool]]:
         """Of each node the variable that holds its row, and whether it is a function of nodes."""
         found: dict[int, tuple[str, bool]] = {}
-        for node, state in self._first.states.items():
-            first = self._form.row(state.row)
+        for node, row in self._first.items():
+            first = self._form.row(row)
             for name, value in values.items():
                 if _entry(value, node) == first:
                     found[node] = name, True
                 elif value == first:
                     found[node] = name, False
-        if left := [node for node in self._first.states if node not in found]:
+        if left := [node for node in self._first if node not in found]:
             raise ToolError(
                 f"no variable of TLC's first state holds the first row of node {left[0]}"
             )
@@ -177,117 +171,84 @@ class _Following:
         """Where the fewest moves lead after which everything is as TLC shows it."""
         places = [place]
         for _ in range(self._reading.moves if self._reading else 1):
-            places = [
-                self._after(place, move) for place in places for move in self._moves_from(place)
-            ]
+            places = [after for place in places for after in self._from(place)]
             for place in places:
-                own = {n: self._own(self._form.row(place.states[n].row)) for n in rows}
+                now = self._system.rows(place.at)
+                own = {n: self._own(self._form.row(now[n])) for n in rows}
                 known: Any = place.sent if network is None else network
                 # A model that is read may forget messages.
                 if own == rows and (known <= place.sent if self._reading else known == place.sent):
                     return place
         return None
 
-    def _moves_from(self, place: _Place) -> Iterator[_Move]:
-        # It is asked whether a held one comes, then whether another does, where there are any.
-        late: list[tuple[StreamName, int]] = [("network", 0)] if place.held else []
-        asked = [*late, ("network", 0)] if place.under_way else late
-        able = [state for state in place.states.values() if state.local]
-        for at, state in enumerate(able):
-            for number, input in enumerate(state.local):
-                step = self._step(state, self._machine.interner.input(input))
-                if step is not None:
-                    rare = type(input) in self._world.disturbances
-                    made = [*asked, ("workload", at), ("workload", number)]
-                    yield from self._whole(place, step, made + [("faults", ALWAYS)] * rare)
-        for held in (False, True):
-            for at, (node, message) in enumerate(place.held if held else place.under_way):
-                state = place.states[node]
-                step = self._step(state, message) if state.running else None
-                if step is not None:
-                    # The network of a model forgets nothing, so the message is under way still.
-                    before = [] if held else late
-                    made = [*before, ("network", ALWAYS), ("network", at), ("network", ALWAYS)]
-                    moved = at if self._world.awaited is not None and not held else None
-                    yield from self._whole(place, step, made, moved)
+    def _from(self, place: _Place) -> Iterator[_Place]:
+        """Where each move leads. The network of a model forgets nothing, so messages arrive again.
 
-    def _whole(
-        self,
-        place: _Place,
-        step: Step,
-        choices: list[tuple[StreamName, int]],
-        moved: int | None = None,
-    ) -> Iterator[_Move]:
-        """With what is heard at once, and without, if that may be lost. moved: what is held back
-        from now on.
+        With what is heard at once; and without, if that may be lost.
         """
-        at_once = [each for each in step.travelling if self._world.at_once(each[1].value)]
-        yield self._with(place, _Move((), tuple(choices), moved), step, lost=False)
-        if self._loses and at_once:
-            yield self._with(place, _Move((), tuple(choices), moved), step, lost=True)
+        system, at = self._system, place.at
+        moves = [Move("take", *own) for own in system.own(at, system.rows(at))]
+        moves += [Move("again", *message) for message in dict.fromkeys(system.deliverable(at))]
+        moves += [Move("late again", *message) for message in dict.fromkeys(at.held)]
+        for move in moves:
+            effect = system.apply(at, move)
+            if effect is None or effect.step is None:
+                continue
+            yield self._with(place, move, effect.after, effect.step)
+            if self._loses and effect.after.urgent:
+                lost = effect.after._replace(urgent=())
+                yield self._with(place, move, lost, effect.step, lost=True)
 
-    def _with(self, place: _Place, move: _Move, step: Step, lost: bool) -> _Move:
-        """The move with this step, and those of who hears at once what that sends."""
-        move = move._replace(steps=(*move.steps, step))
-        states = {**place.states, **{each.before.node: each.after for each in move.steps}}
-        heard = []
-        for node, message in step.travelling:
-            is_lost = lost and self._world.at_once(message.value)
-            if self._loses:
-                move = move._replace(choices=(*move.choices, ("faults", ALWAYS * is_lost)))
-            if self._world.at_once(message.value) and not is_lost and states[node].running:
-                heard.append((node, message))
-        for node, message in heard:
-            following = self._step(states[node], message)
-            if following is not None:
-                move = self._with(place, move, following, lost)
-        return move
-
-    def _step(self, state: State, input: KnownInput) -> Step | None:
-        return state.steps.get(input) or self._machine.step(state, input)
-
-    def _after(self, place: _Place, move: _Move) -> _Place:
-        states, under_way, held = dict(place.states), [*place.under_way], [*place.held]
-        sent = set(place.sent)
-        if move.moved is not None:
-            held.append(under_way.pop(move.moved))
-        for step in move.steps:
-            states[step.before.node] = step.after
-            under_way += [e for e in step.travelling if not self._world.at_once(e[1].value)]
-            sent |= {self._own(self._form.input(message.value)) for _, message in step.sent}
-        return _Place(
-            states,
-            tuple(under_way),
-            tuple(held),
-            frozenset(sent),
-            (*place.choices, *move.choices),
-            place.moves + 1,
-        )
+    def _with(
+        self, place: _Place, move: Move, at: Configuration, step: Step, lost: bool = False
+    ) -> _Place:
+        """The place after a move and the steps of those who hear at once what it sends."""
+        steps = [step]
+        while at.urgent:
+            effect = self._system.apply(at, Move("hear", *at.urgent[0]))
+            assert effect is not None, "what is heard is no input of a node's own"
+            at = effect.after
+            steps += [effect.step] if effect.step else []
+        sent = {self._own(self._form.input(m.value)) for each in steps for _, m in each.sent}
+        return _Place(at, place.sent | sent, (*place.way, _Made(move, lost)))
 
     def _way(self, place: _Place, states: int, reached: int) -> Way:
         ended = f"no move of the reference leads to state {reached + 1} of TLC"
         missing = ended if reached < states else ""
-        constants = {
-            name: getattr(self._constants, name) for name in self._constants.__struct_fields__
-        }
-        options = {**constants, "moves": max(place.moves, 1), "watched": True}
-        options |= {"delivered": 500, "lost": 500 * self._loses, "doubled": 500}
-        known = options_of(self._protocol).of.__struct_fields__
-        rare = [snake(of.__name__) for of in self._world.disturbances]
-        options |= {name: 500 for name in (*rare, LATE) if name in known}
-        options |= {name: True for name in (STRICT,) if name in known}
-        made = [Choice(stream, 1000, value) for stream, value in place.choices]
-        recording = RecordingChooser(ReplayChooser(made))
-        run = simulate_run(self._protocol.name, 0, 0, self._bug, options, chooser=recording)
-        violations = run.result.violations
-        schedule = Schedule(
-            scenario=self._protocol.name,
+        world = self._protocol.world
+        assert world is not None, "asked above"
+        setting = {name: getattr(self._constants, name) for name in world.constants}
+        setting |= {LATE: 1} if world.awaited is not None else {}
+        setting |= {STRICT: True} if world.unpromised is not None else {}
+        run = begun(self._protocol, setting, self._bug)
+        failure: Failure | None = None
+        try:
+            for number, made in enumerate(place.way):
+                _make(run, made, place.way[number + 1 :])
+        except Failure as found:
+            failure = found
+        script = Script(
+            machine=self._protocol.name,
+            moves=tuple(run.moves),
             bug=self._bug,
-            violates=violations[0].invariant if violations else "",
-            options=options,
-            choices=tuple(recording.choices),
+            violates=failure.name if failure else "",
+            options=msgspec.to_builtins(setting),
         )
-        return Way(states, reached, missing, schedule, run)
+        told, _ = recorded(Replayed(run, script.moves, (), failure))
+        return Way(states, reached, missing, script, told)
+
+
+def _make(run: ScriptedRun, made: _Made, later: Sequence[_Made]) -> None:
+    """The move, made in a scripted run. A message stays in flight only if it arrives once more."""
+    kind, node, input, _ = made.move
+    again = any((each.move.node, each.move.input) == (node, input) for each in later)
+    input = run.known(input.value)
+    if kind == "take":
+        run.act(node, input, made.lost)
+    elif kind == "again":
+        run.deliver(node, input, again and run.may_repeat(input))
+    else:
+        run.deliver_held(node, input, again)
 
 
 def _entry(value: Value, node: int) -> Value | None:

@@ -14,13 +14,13 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from kraftcheck.reference.core.run import STRICT
+from kraftcheck.reference.drivers.script import ScriptedRun, begun
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.reference.runner.run import Taken, taken
 from kraftcheck.reference.runner.shrink import replayed
-from kraftcheck.reference.sim.plain import STRICT
 from kraftcheck.reference.sim.schedules import Schedule
 from kraftcheck.reference.steered.failures import Failure
-from kraftcheck.reference.steered.plain import PlainSchedule, begun
 from kraftcheck.reference.steered.scripts import Script
 
 
@@ -28,7 +28,7 @@ def retold(schedule: Schedule) -> Script:
     """The moves of a schedule. Raises ValueError: no such scenario, option or bug, its protocol has
     a simulation of its own, or a step hears only a part of what was sent to it.
     """
-    found = [each for each in PROTOCOLS if each.name == schedule.scenario and each.world]
+    found = [each for each in PROTOCOLS if each.name == schedule.scenario and each.by_chance]
     if not found:
         raise ValueError(f"a run of {schedule.scenario} is a row of choices, and has no moves")
     [protocol] = found
@@ -59,7 +59,7 @@ def _said(steps: Sequence[Taken]) -> list[tuple[Any, ...]]:
     return [(each.node, each.input, each.after, each.sent) for each in steps]
 
 
-def _make(run: PlainSchedule, steps: Sequence[Taken]) -> None:
+def _make(run: ScriptedRun, steps: Sequence[Taken]) -> None:
     """The move that makes the first of these steps, if there is one."""
     node, input = steps[0].node, steps[0].input
     again = any((each.node, each.input) == (node, input) for each in steps[1:])
@@ -74,6 +74,6 @@ def _make(run: PlainSchedule, steps: Sequence[Taken]) -> None:
     for to, own in run.own():
         if (to, own.value) == (node, input):
             heard = [each.input for each in steps[1:]]
-            at_once = [message for message in steps[0].sent if run.is_at_once(message)]
+            at_once = [message for message in steps[0].sent if run.system.at_once(message)]
             run.act(to, own, lost=bool(at_once) and not any(each in heard for each in at_once))
             return

@@ -129,7 +129,7 @@ def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
     if model.protocol in PROTOCOLS:
         if not (model.module and model.config):
             raise ToolError(f"{path}: the graph {name} does not say module and config")
-    elif model.protocol not in {each.name for each in ALL if each.world}:
+    elif model.protocol not in {each.name for each in ALL if each.by_chance}:
         raise ToolError(f"{path}: the graph {name} is of an unknown protocol {model.protocol}")
     return model
 

@@ -32,6 +32,9 @@ BLOCK: Final = 1 << 22
 OFFSET_MAX: Final = (1 << 63) - 1
 BATCH_MAX: Final = 1 << 30
 """Bytes of a batch. Kafka's own limit is a setting, 1 MiB by default."""
+SUMMED_MAX: Final = 1 << 26
+"""Bytes whose checksum is computed, at most, to find where whole batches go on."""
+_MAGIC: Final = bytes([MAGIC])
 
 
 class Batch(NamedTuple):
@@ -57,8 +60,8 @@ class Batch(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """Bytes that are no batch: what follows them cannot be told. size: of the file. foreign:
-    whether they are of another version of the format, and not known to be wrong."""
+    """Bytes that are no batch, after which reading stops. size: of the file. foreign: whether they
+    are of another version of the format, and not known to be wrong."""
 
     position: int
     size: int
@@ -97,6 +100,25 @@ def batches(path: Path, position: int = 0) -> Iterator[Batch | Bad]:
                 return
             start += whole
             position += whole
+
+
+def next_whole(path: Path, bad: Bad) -> Batch | None:
+    """The first whole batch after bytes that are none, among the next few million bytes. A crash
+    that tears the end of a file leaves none there. Raises OSError."""
+    with open_file(path) as file, named(path):
+        file.seek(bad.position + 1)
+        data = file.read(BLOCK)
+    left, at = SUMMED_MAX, FEWEST - 2
+    while left > 0 and (at := data.find(_MAGIC, at + 1)) >= 0:
+        start = at - (FEWEST - 1)
+        length = LENGTH_BEGINS + struct.unpack_from(">i", data, start + 8)[0]
+        if HEADER.size <= length <= len(data) - start:
+            place = bad.position + 1 + start
+            found = _batch(place, memoryview(data)[start : start + length], bad.size)
+            if isinstance(found, Batch):
+                return found
+            left -= length
+    return None
 
 
 def _batch(position: int, data: memoryview, size: int) -> Batch | Bad:

@@ -52,6 +52,10 @@ def compare(pairs: Sequence[tuple[Found, Found]]) -> list[Finding]:
             continue
         if not all(each.layout for each in pair):
             continue
+        if torn := [each.folder for each in pair if each.is_torn]:
+            said = f"{names}: values are not compared: {torn[0]} has bytes that are no batch"
+            found.append(_finding("report", said))
+            continue
         for each in pair:
             if (each.folder, bound) not in read:
                 read[each.folder, bound] = _read(each, bound)

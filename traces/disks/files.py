@@ -5,6 +5,7 @@ and 4; nothing is ever written.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import struct
@@ -22,21 +23,29 @@ from kraftcheck.osutil.files import named, open_file, read_bytes, read_text
 from kraftcheck.traces.disks.batches import OFFSET_MAX
 
 SEGMENT: Final = re.compile(r"([0-9]{20})\.log")
+SNAPSHOT: Final = re.compile(r"([0-9]{20})\.snapshot")
 PARTITION: Final = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>[0-9]{1,10})")
 LEFT_OVER: Final = re.compile(r".+\.(cleaned|swap|deleted)|.+-(delete|stray|future)")
 META, LOCK, CLEAN = "meta.properties", ".lock", ".kafka_cleanshutdown"
+BOOTSTRAP = "bootstrap.checkpoint"
 TOPIC = "partition.metadata"
 EPOCHS = "leader-epoch-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 CLEANED = "cleaner-offset-checkpoint"
+BROKERS: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS)
+"""What a broker writes beside its partitions every few seconds, and at a clean stop."""
 NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
+ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+NO_ID: Final = "A" * 22
 TEXT_MAX: Final = 1 << 26
 INDEX_MAX: Final = 1 << 30
 ZEROS: Final = 1 << 16
 ENTRIES: Final = 1 << 10
 """So many of an index are read at once."""
+
+INDEXES: Final = (".index", ".timeindex", ".txnindex")
 
 Table: TypeAlias = npt.NDArray[np.int64]
 
@@ -81,6 +90,12 @@ def segments_of(folder: Path) -> dict[int, Path]:
         if name is not None and int(name[1]) <= OFFSET_MAX:
             found[int(name[1])] = path
     return dict(sorted(found.items()))
+
+
+def snapshots_of(folder: Path) -> dict[int, Path]:
+    """The snapshots of producers by their offsets, ascending."""
+    found = ((SNAPSHOT.fullmatch(path.name), path) for path in folder.iterdir())
+    return dict(sorted((int(name[1]), path) for name, path in found if name is not None))
 
 
 def indexes_from(folder: Path, path: Path | None = None) -> list[Path]:
@@ -189,9 +204,13 @@ def _lines(path: Path, words: int) -> list[list[str]]:
         lines = read_text(path, TEXT_MAX).split("\n")
         if lines == [""]:
             return []
+        if not (NUMBER.fullmatch(lines[0]) and NUMBER.fullmatch(lines[1])):
+            raise ValueError
         version, count = int(lines[0]), int(lines[1])
     except (ValueError, IndexError):
         raise Malformed("no checkpoint of Kafka's") from None
+    if lines[-1]:
+        raise Malformed("its last line is cut")
     if version != 0:
         raise _of_version("a checkpoint", version, 0, 0)
     found = [line.split() for line in lines[2:] if line]
@@ -209,22 +228,55 @@ def _of_version(what: str, version: int, known: int, position: int) -> Malformed
 
 
 def node(folder: Path) -> str | None:
-    """The id of the broker whose log directory it is. None: nothing says it. Raises Malformed,
-    OSError. (org.apache.kafka.metadata.properties.MetaProperties.)"""
+    """The id of the broker whose log directory it is. None: nothing says it. Raises Malformed: a
+    broker does not take the file; OSError. (org.apache.kafka.metadata.properties.MetaProperties.)
+    """
     told = _properties(folder / META, "=", newest=1)
-    return told.get("node.id", told.get("broker.id"))
+    if told is None:
+        return None
+    if told["version"] == "1":
+        for name in ("node.id", "cluster.id"):
+            if not told.get(name):
+                raise Malformed(f"has no {name}")
+    number = told.get("node.id", told.get("broker.id"))
+    if number is not None and not (NUMBER.fullmatch(number) and int(number) < 1 << 31):
+        raise Malformed(f"{number!r} is no number of a node")
+    if "directory.id" in told and not is_id(told["directory.id"]):
+        raise Malformed(f"{told['directory.id']!r} is no id of a directory")
+    return number
+
+
+def cluster(folder: Path) -> str | None:
+    """The id of the cluster whose log directory it is. None: nothing says it. Raises as node."""
+    return (_properties(folder / META, "=", newest=1) or {}).get("cluster.id")
+
+
+def is_ended(path: Path) -> bool:
+    """Whether the last line of a text has an end. Raises OSError."""
+    return read_bytes(path, TEXT_MAX).endswith(b"\n")
 
 
 def topic_id(folder: Path) -> str | None:
-    """Of the topic whose partition it is. None: nothing says it. Raises Malformed, OSError.
+    """Of the topic whose partition it is. None: there is no such file. Raises Malformed: a broker
+    does not take the file; OSError.
     (org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile.)"""
-    return _properties(folder / TOPIC, ":", newest=0).get("topic_id")
+    told = _properties(folder / TOPIC, ":", newest=0)
+    if told is None:
+        return None
+    if not is_id(told.get("topic_id", "")):
+        raise Malformed("has no topic id")
+    return told["topic_id"]
 
 
-def _properties(path: Path, between: str, newest: int) -> dict[str, str]:
-    """newest: version of what is known here."""
+def is_id(said: str) -> bool:
+    """As Kafka writes 16 bytes (org.apache.kafka.common.Uuid)."""
+    return ID.fullmatch(said) is not None and said != NO_ID
+
+
+def _properties(path: Path, between: str, newest: int) -> dict[str, str] | None:
+    """newest: version of what is known here. None: there is no such file."""
     if not path.exists():
-        return {}
+        return None
     try:
         lines = [each for each in read_text(path, TEXT_MAX).split("\n") if between in each]
     except UnicodeDecodeError:
@@ -235,7 +287,22 @@ def _properties(path: Path, between: str, newest: int) -> dict[str, str]:
         raise Malformed("has no version")
     if int(version) > newest:
         raise _of_version("properties", int(version), newest, -1)
+    if int(version) < 0:
+        raise Malformed(f"properties of version {version}")
     return told
+
+
+def stop_epoch(folder: Path) -> int:
+    """The broker epoch in the marker of a clean stop. Raises Malformed, OSError.
+    (org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler.)"""
+    try:
+        told = json.loads(read_bytes(folder / CLEAN, TEXT_MAX))
+        epoch = told["brokerEpoch"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Malformed("says no epoch of its broker") from None
+    if type(epoch) is not int or told.get("version") != 0:
+        raise Malformed("says no epoch of its broker")
+    return epoch
 
 
 def is_held(folder: Path) -> bool:

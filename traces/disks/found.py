@@ -10,10 +10,12 @@ import msgspec
 from kraftcheck.traces.disks.producers import Forgotten
 from kraftcheck.traces.disks.sums import Sums
 
-Weight: TypeAlias = Literal["violated", "unknown", "report"]
-"""unknown: it cannot be read here, so that nothing is claimed of it. report: no promise is
-broken."""
-Verdict: TypeAlias = Literal["violated", "unknown", "holds"]
+Weight: TypeAlias = Literal["violated", "damaged", "unknown", "report"]
+"""violated: what lies there is whole, and is not what Kafka promises. damaged: records that were on
+the disk, or were noted as committed, cannot be read any more, and no crash explains it. unknown: it
+cannot be read here, or a crash may explain it: nothing is claimed. report: no promise is broken."""
+Verdict: TypeAlias = Literal["violated", "damaged", "unknown", "holds"]
+_WORST: tuple[Verdict, ...] = ("violated", "damaged", "unknown")
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -28,24 +30,27 @@ class Finding(msgspec.Struct, frozen=True):
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
     weights = {each.weight for each in findings}
-    if "violated" in weights:
-        return "violated"
-    return "unknown" if "unknown" in weights else "holds"
+    return next((each for each in _WORST if each in weights), "holds")
 
 
 class Common(msgspec.Struct, frozen=True):
     """What is written down of a partition beside its log. None: nothing.
 
-    stopped: whether its broker was stopped cleanly; cleaned: up to where a cleaner has been; node:
-    the broker's id; topic_id: the topic's; alone: whether nothing lies beside the directory of the
-    partition that is a broker's.
+    stopped: whether its broker was stopped cleanly. synced: whether each append is flushed before
+    the next (the metadata log). cleaned: up to where a cleaner has been. copied_cleaned: whether
+    another replica was cleaned, whose batches this one may have copied. unnoted: the marks that are
+    noted of other partitions and not of it. node: the broker's id. topic_id: the topic's. alone:
+    whether nothing lies beside the directory of the partition that is a broker's.
     """
 
     high_watermark: int | None = None
     recovery_point: int | None = None
     log_start: int | None = None
     stopped: bool = False
+    synced: bool = False
     cleaned: int | None = None
+    copied_cleaned: bool = False
+    unnoted: tuple[str, ...] = ()
     node: str | None = None
     topic_id: str | None = None
     alone: bool = False
@@ -62,7 +67,7 @@ class Common(msgspec.Struct, frozen=True):
 
     @property
     def compacted(self) -> bool:
-        return self.cleaned is not None
+        return self.cleaned is not None or self.copied_cleaned
 
 
 class Segment(NamedTuple):
@@ -91,6 +96,15 @@ class Quorum(msgspec.Struct, frozen=True):
     end: int
 
 
+class Election(NamedTuple):
+    """What a node has noted: the latest epoch, who led it (-1: nobody), and the voters, where they
+    do not change."""
+
+    epoch: int
+    leader: int
+    voters: tuple[int, ...]
+
+
 class Found(msgspec.Struct, frozen=True):
     """start, end: the first offset and the one after the last; they are equal where there is
     nothing. open: of the transactions without a marker (producer, first offset, milliseconds
@@ -98,8 +112,9 @@ class Found(msgspec.Struct, frozen=True):
     disk. forgotten: what a start would no longer know of producers.
 
     sums: by which replicas are compared. ended: of the last transactions (producer, first offset,
-    offset of the marker, whether it aborts), of so many. layout: of the
-    segments. quorum: of the metadata log of a controller whose voters change.
+    offset of the marker, whether it aborts), of so many. layout: of the segments. quorum: of the
+    metadata log of a controller whose voters change. election: of a metadata log. noted_epochs: of
+    the epoch file.
     """
 
     folder: str
@@ -118,6 +133,13 @@ class Found(msgspec.Struct, frozen=True):
     transactions: int
     layout: list[Segment]
     quorum: Quorum | None = None
+    election: Election | None = None
+    noted_epochs: Sequence[tuple[int, int]] = ()
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether its log has bytes that are no batch."""
+        return any(each.invariant == "BatchesWhole" for each in self.findings)
 
 
 class Parting(NamedTuple):

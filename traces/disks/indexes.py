@@ -56,31 +56,53 @@ class Offsets:
         fits = part.positions[at] == places[here]
         self._fit[here] = fits & (part.bases[at] <= offsets[here])
 
-    def wrong(self, most: int) -> Iterator[tuple[int, int, int]]:
-        """Entries that lead nowhere: row, offset, place."""
-        for row in np.flatnonzero(~self._fit)[:most].tolist():
+    def wrong(self, most: int, below: int) -> Iterator[tuple[int, int, int]]:
+        """Entries that lead nowhere: row, offset, place. below: a place; none above is judged."""
+        for row in np.flatnonzero(~self._fit & (self._entries[:, 1] < below))[:most].tolist():
             yield row, *self._entries[row].tolist()
 
 
 class Times:
-    """An entry bounds all before it. latest: of all batches so far."""
+    """An entry bounds all before it, and is the time of one of them. latest: of all batches so
+    far."""
 
     def __init__(self, index: Index) -> None:
         self._entries = index.entries
         self._bound = np.full(len(index.entries), -1, dtype=np.int64)
+        self._reached = np.full(len(index.entries), -1, dtype=np.int64)
+        self._there = np.zeros(len(index.entries), dtype=bool)
         self.latest = -1
 
     def see(self, part: Part) -> None:
         latest = np.maximum(np.maximum.accumulate(part.times), self.latest)
-        rows = np.flatnonzero(self._entries[:, 1] >= part.lasts[0])
-        before = np.searchsorted(part.lasts, self._entries[rows, 1], side="right") - 1
-        self._bound[rows] = latest[np.maximum(before, 0)]
+        for bound, ends in ((self._bound, part.lasts), (self._reached, part.bases)):
+            rows = np.flatnonzero(self._entries[:, 1] >= ends[0])
+            before = np.searchsorted(ends, self._entries[rows, 1], side="right") - 1
+            bound[rows] = latest[np.maximum(before, 0)]
+        times, offsets = self._entries.T
+        here = np.flatnonzero((offsets >= part.bases[0]) & (offsets <= part.lasts[-1]))
+        at = np.searchsorted(part.bases, offsets[here], side="right") - 1
+        has = (offsets[here] <= part.lasts[at]) & (part.times[at] == times[here])
+        self._there[here] = has
         self.latest = int(latest[-1])
 
     def wrong(self, most: int) -> Iterator[tuple[int, int, int, int]]:
         """Entries that do not: row, time, offset, the time that is there."""
         for row in np.flatnonzero(self._entries[:, 0] < self._bound)[:most].tolist():
             yield row, *self._entries[row].tolist(), int(self._bound[row])
+
+    def beyond(self, most: int, below: int) -> Iterator[tuple[int, int, int, int]]:
+        """Entries later than every batch that begins up to their offset, likewise. below: an
+        offset; none above is judged."""
+        later = (self._entries[:, 0] > self._reached) & (self._entries[:, 1] < below)
+        for row in np.flatnonzero(later)[:most].tolist():
+            yield row, *self._entries[row].tolist(), int(self._reached[row])
+
+    def elsewhere(self, most: int, below: int) -> Iterator[tuple[int, int, int]]:
+        """Entries whose offset is of no batch of that time: row, time, offset. below: as above."""
+        apart = ~self._there & (self._entries[:, 1] < below)
+        for row in np.flatnonzero(apart)[:most].tolist():
+            yield row, *self._entries[row].tolist()
 
 
 class Room:

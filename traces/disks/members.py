@@ -19,7 +19,8 @@ Role = Literal["leader", "isr", "elr", "out", ""]
 class Members(NamedTuple):
     """Nodes by their numbers. leader: -1: nobody. unclean: whether an unclean election is known.
     whole: whether all would be: the log has its beginning. latest: whether nobody can have a later
-    word: the logs of a majority of the voters were read."""
+    word: the logs of a majority of the voters were read. epoch: the leader epoch. replicas: the
+    nodes that have the partition, the new ones of a reassignment among them."""
 
     leader: int
     isr: tuple[int, ...]
@@ -27,6 +28,8 @@ class Members(NamedTuple):
     unclean: bool
     whole: bool
     latest: bool
+    epoch: int
+    replicas: tuple[int, ...]
 
     def role(self, found: Found) -> Role:
         """ "" where nothing says whose the directory is."""
@@ -54,13 +57,30 @@ def lacking(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
         yield Finding(weight, "WeakIsr", "", -1, f"{said}{why}")
 
 
+def strange(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
+    """What no broker has, since the metadata log comes first: a later leader epoch; or a replica
+    of a node that is to have none, until it deletes it."""
+    weight: Weight = "violated" if members.latest else "report"
+    for each in replicas:
+        epoch = max((*each.noted_epochs, *each.epochs), default=(0, 0))[0]
+        if epoch > members.epoch:
+            said = f"{each.folder} has epoch {epoch}, and {members.epoch} is the latest of all"
+            yield Finding(weight, "EpochsAscend", "", -1, said)
+        node = each.common.node
+        if node is not None and node.isdecimal() and int(node) not in members.replicas:
+            said = f"{each.folder} is of node {node}, which is to have no replica"
+            yield Finding("report", "OneDirectory", "", -1, said)
+
+
 def _committed(replicas: Sequence[Found]) -> int:
     marks = [each.common.high_watermark for each in replicas]
     return max((mark for mark in marks if mark is not None), default=0)
 
 
 def _excuse(found: Found, members: Members, known: int) -> str:
-    """Why that may be, with nothing broken. known: what members themselves know to be committed."""
+    """Why that may be, with no promise broken. known: what members know to be committed."""
+    if found.is_torn:
+        return "; it has bytes that are no batch"
     if not members.latest:
         return " by a metadata log that others may go beyond: give those of a majority of voters"
     if members.unclean or (not members.whole and found.end >= known):

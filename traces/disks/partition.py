@@ -22,10 +22,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kraftcheck.traces.disks import files
-from kraftcheck.traces.disks.batches import Bad, Batch, batches
+from kraftcheck.traces.disks import elections, files
+from kraftcheck.traces.disks.batches import OFFSET_MAX, Bad, Batch, batches, next_whole
 from kraftcheck.traces.disks.files import Aborted, Index, Malformed, Newer
-from kraftcheck.traces.disks.found import Common, Finding, Found, Segment, Weight
+from kraftcheck.traces.disks.found import Common, Election, Finding, Found, Segment, Weight
 from kraftcheck.traces.disks.indexes import Offsets, Part, Room, Rows, Times
 from kraftcheck.traces.disks.producers import Open, Producers
 from kraftcheck.traces.disks.sums import Sums
@@ -33,6 +33,8 @@ from kraftcheck.traces.disks.voters import quorum_of, torn_snapshots, uncovered
 
 HANGING_MS: Final = 15 * 60 * 1000
 """transaction.max.timeout.ms, as it is without a setting."""
+METADATA_ID: Final = f"{'A' * 21}Q"
+"""Uuid.METADATA_TOPIC_ID."""
 TOLD: Final = 5
 """Of each kind so many are told of one file, where each entry of it may be wrong."""
 FINDINGS_MAX: Final = 1000
@@ -55,7 +57,11 @@ class _Judge:
         self.misled: list[tuple[Path, Aborted, Aborted]] = []
         self.layout: list[Segment] = []
         self.epochs: list[tuple[int, int]] = []
+        self.epoch_ends: dict[int, int] = {}
+        self.noted_epochs: list[tuple[int, int]] = []
+        self.election: Election | None = None
         self.expected: int | None = None
+        self.lost = False
         self.latest = -1
         self.bytes = self.synced = 0
         self.start: int | None = None
@@ -112,10 +118,14 @@ class _Judge:
         size = path.stat().st_size
         self.bytes += size
         self.layout.append(Segment(base, last + 1, size))
+        self.lost |= bad is not None
         kept = bad is None or self._bad(path, bad, behind)
-        if last >= base:
-            self._tell_indexes(path, checks, offsets, times, closed)
+        # What leads to bytes that are no batch is not judged.
+        below = (OFFSET_MAX, OFFSET_MAX) if bad is None else (bad.position, last + 1)
+        self._tell_indexes(path, checks, offsets, times, closed and bad is None, below)
         aborted.send(None)
+        if bad is not None and kept and behind:
+            self.expected = int(behind[0].stem)
         return kept
 
     def _append(self, each: Batch) -> Aborted | None:
@@ -134,21 +144,30 @@ class _Judge:
             said = f"{bad.why}; {rest} are not judged"
             self.note("unknown", "FilesWhole", path, said, bad.position)
             return True
-        known = self.expected if self.expected is not None else 0
+        known = self.expected if self.expected is not None else int(path.stem)
         flushed = self.common.recovery_point or 0
         # Recovery begins with the segment that has the recovery point.
         is_recovered = not self.common.stopped and not any(
             int(each.stem) <= flushed for each in behind
         )
         torn = is_recovered and known >= flushed
-        marks = [
-            f"the {name} {mark:,}"
+        below = {
+            name: mark
             for name, mark in self.common.marks.items()
             if mark is not None and known < mark
-        ]
+        }
         said = f"{bad.why}; {rest} are lost"
-        if marks:
+        if below:
+            marks = [f"the {name} {mark:,}" for name, mark in below.items()]
             said += f", below {', '.join(marks)}"
+        weight: Weight = "report" if torn else "damaged"
+        if torn and ("high watermark" in below or self.common.synced):
+            # A crash leaves a torn end: no whole batch is behind it.
+            whole = next_whole(path, bad)
+            if whole is not None and whole.base > known:
+                weight, said = "damaged", f"{said}; whole batches go on with offset {whole.base}"
+            elif below:
+                weight, said = "unknown", f"{said}; whether they were ever flushed nothing says"
         if not is_recovered:
             said += "; no start looks at them, whoever reads them fails"
         elif behind:
@@ -156,13 +175,15 @@ class _Judge:
             said += f"; a start cuts them, and drops {len(behind)} segments behind, {more:,} bytes"
         else:
             said += "; a start cuts them"
-        self.note("report" if torn else "violated", "BatchesWhole", path, said, bad.position)
+        self.note(weight, "BatchesWhole", path, said, bad.position)
         return not is_recovered
 
     def _offsets(self, path: Path, base: int, batch: Batch) -> None:
         at = batch.position
         if self.expected is None:
             self.start = batch.base
+            if base < batch.base:
+                self._begins_late(path, base, batch.base)
         elif batch.base < self.expected:
             said = f"offset {batch.base} comes after {self.expected - 1}"
             self.note("violated", "OffsetsAscend", path, said, at)
@@ -179,7 +200,18 @@ class _Judge:
             self.note("violated", "OffsetsAscend", path, said, at)
         self.expected = batch.last + 1
 
+    def _begins_late(self, path: Path, base: int, first: int) -> None:
+        """A segment begins with the offset that is its name, but where a cleaner was at work."""
+        if self.common.compacted:
+            return
+        said = f"the offsets {base} to {first - 1}, with which the log begins, are missing"
+        weight: Weight = "report" if first <= (self.common.log_start or 0) else "violated"
+        if weight == "violated" and self.common.alone:
+            weight, said = "unknown", f"{said}: whether a cleaner was at work nothing says"
+        self.note(weight, "NoHole", path, said, 0)
+
     def _epoch(self, path: Path, batch: Batch) -> None:
+        self.epoch_ends[batch.epoch] = batch.last
         if not self.epochs or batch.epoch > self.epochs[-1][0]:
             self.epochs.append((batch.epoch, batch.base))
         elif batch.epoch < self.epochs[-1][0]:
@@ -195,29 +227,38 @@ class _Judge:
         offsets: Index | None,
         times: Index | None,
         closed: bool,
+        below: tuple[int, int],
     ) -> None:
+        """below: a place and an offset; no entry above them is judged."""
         for check in checks:
             if isinstance(check, Offsets):
-                for row, offset, place in check.wrong(TOLD):
+                for row, offset, place in check.wrong(TOLD, below[0]):
                     said = f"offset {offset} leads to {place}, where no batch of it begins"
                     at = path.with_suffix(".index")
                     self.note("violated", "IndexLowerBound", at, said, row * 8)
+                assert offsets is not None
+                self._ascend(path.with_suffix(".index"), offsets, 1)
             elif isinstance(check, Times):
                 assert times is not None
-                self._tell_times(path.with_suffix(".timeindex"), check, times, closed)
+                self._tell_times(path.with_suffix(".timeindex"), check, times, closed, below[1])
             elif check is not None and check.needed > check.room:
                 said = f"recovery needs {check.needed} entries, and has room for {check.room}"
                 at = path.with_suffix(".index")
                 self.note("violated", "StartUpTotal", at, f"{said}: no start ends")
 
-    def _tell_times(self, path: Path, check: Times, index: Index, closed: bool) -> None:
+    def _tell_times(self, path: Path, check: Times, index: Index, closed: bool, below: int) -> None:
         entries = index.entries
         for row, time, offset, bound in check.wrong(TOLD):
             said = f"{time} is not the latest up to offset {offset}: {bound} is there"
             self.note("violated", "IndexLowerBound", path, said, row * 12)
-        for row in np.flatnonzero((np.diff(entries, axis=0) < 0).any(axis=1))[:1].tolist():
-            said = "its entries do not ascend"
-            self.note("violated", "IndexLowerBound", path, said, (row + 1) * 12)
+        for row, time, offset, reached in check.beyond(TOLD, below):
+            said = f"{time} is later than all up to offset {offset}, at most {reached}: retention "
+            said += "keeps the segment, and all behind it, for too long"
+            self.note("violated", "IndexLowerBound", path, said, row * 12)
+        for row, time, offset in check.elsewhere(TOLD, below):
+            said = f"no batch with the latest time {time} has offset {offset}"
+            self.note("report", "IndexLowerBound", path, said, row * 12)
+        self._ascend(path, index, 0)
         if not closed:
             return
         if index.zeros and check.latest > 0:
@@ -226,11 +267,21 @@ class _Judge:
         elif entries.size and entries[-1, 0] < check.latest:
             said = f"it ends with {entries[-1, 0]}, the segment with {check.latest}: deleted early"
             self.note("violated", "IndexLowerBound", path, said)
+        elif not entries.size and check.latest >= 0:
+            said = f"it is empty, the segment ends with {check.latest}: retention goes by when the "
+            self.note("violated", "IndexLowerBound", path, f"{said}file was last changed")
+
+    def _ascend(self, path: Path, index: Index, least: int) -> None:
+        """least: of the difference of two entries."""
+        size = 8 if path.suffix == ".index" else 12
+        for row in np.flatnonzero((np.diff(index.entries, axis=0) < least).any(axis=1))[:1]:
+            said = "its entries do not ascend"
+            self.note("violated", "IndexLowerBound", path, said, (int(row) + 1) * size)
 
     def _index(self, path: Path, base: int, read: Callable[[Path, int], Index]) -> Index | None:
         """None: there is none, or it is malformed."""
         if not path.exists():
-            if self.common.stopped:
+            if not self.common.alone:
                 self.note("report", "IndexLowerBound", path, "is missing")
             return None
         try:
@@ -259,6 +310,8 @@ class _Judge:
         yield
 
     def _entry(self, path: Path, there: Aborted | None, each: Aborted) -> None:
+        if self.lost:
+            return  # A transaction may have begun in what cannot be read.
         if there is None:
             # Of a transaction without data left a cleaner leaves no entry.
             if not self.common.compacted:
@@ -276,7 +329,7 @@ class _Judge:
 
     def _stranger(self, path: Path, there: Aborted) -> None:
         """Not told where the log has lost its beginning, or a cleaner left entries of before."""
-        if self.start == 0 and not self.common.compacted:
+        if self.start == 0 and not self.common.compacted and not self.lost:
             said = f"{_told(there)} is in it, and not in the log"
             self.note("violated", "TxnIndexExact", path, said)
 
@@ -301,11 +354,16 @@ class _Judge:
     # -- Beside the segments
 
     def topic_id(self) -> None:
+        path = self.folder / files.TOPIC
         try:
             told = files.topic_id(self.folder)
         except Malformed as error:
-            self.malformed(error, "FilesWhole", self.folder / files.TOPIC)
+            self.malformed(error, "FilesWhole", path)
             return
+        if told is None and not self.common.alone:
+            self.note("report", "FilesWhole", path, "is missing: no id says which topic it is of")
+        if told is not None and self.common.synced and told != METADATA_ID:
+            self.note("violated", "FilesWhole", path, f"{told} is not the id of the metadata log")
         self.common = msgspec.structs.replace(self.common, topic_id=told)
 
     def snapshots(self, before: int) -> None:
@@ -320,21 +378,48 @@ class _Judge:
             weight: Weight = "unknown" if isinstance(error, Newer) else "report"
             self.note(weight, "ProducerStateReplays", path, said, error.position)
             return
-        if self.common.compacted:
+        if self.common.compacted or self.lost:
             return
         for said in [*self.producers.differing(told)][:TOLD]:
             self.note("violated", "ProducerStateReplays", path, said)
 
-    def epoch_file(self) -> None:
+    def missing_snapshots(self, bases: Collection[int], end: int) -> None:
+        """A snapshot is taken where a segment begins, and where a log is closed
+        (UnifiedLog.roll, close); where there is none a start after a clean stop looks at no record
+        (UnifiedLog.rebuildProducerState)."""
+        taken = files.snapshots_of(self.folder)
+        if self.common.stopped and not taken and self.producers.known:
+            path = self.folder / f"{end:020}.snapshot"
+            said = "is missing, and there is no other: a start after a clean stop remembers no "
+            said += "producer, and appends again what one of them sends again"
+            self.note("violated", "ProducerStateReplays", path, said)
+            return
+        start = max(min(bases, default=0), self.common.log_start or 0)
+        wanted = {base for base in bases if base > start}
+        if self.common.stopped and end > start and not self.lost:
+            wanted.add(end)
+        for offset in sorted(wanted - taken.keys()):
+            path = self.folder / f"{offset:020}.snapshot"
+            self.note("report", "ProducerStateReplays", path, "is missing: an older one is taken")
+        for offset, path in taken.items():
+            if offset > end and not self.lost:
+                self._beyond("the snapshot", path, offset, end, flushed=self.common.synced)
+
+    def epoch_file(self, end: int) -> None:
         path = self.folder / files.EPOCHS
         try:
             told = files.epochs(path)
         except FileNotFoundError:
-            self.note("report", "EpochCacheSound", path, "is missing")
+            if self.epochs:
+                said = (
+                    "is missing: who follows is told of no epoch, and cuts too much or too little"
+                )
+                self.note("violated", "EpochCacheSound", path, said)
             return
         except Malformed as error:
             self.malformed(error, "EpochCacheSound", path)
             return
+        self.noted_epochs = told
         starts = dict(told)
         if [*told] != sorted(told) or len(starts) < len(told):
             self.note("violated", "EpochCacheSound", path, "its entries do not ascend")
@@ -352,14 +437,76 @@ class _Judge:
             elif starts[epoch] < first and at and not self.common.compacted:
                 said = f"epoch {epoch} begins at {starts[epoch]}, by the log at {first}"
                 self.note("report", "EpochCacheSound", path, said)
+        self._strange_epochs(path, told, end)
+
+    def _strange_epochs(self, path: Path, told: Sequence[tuple[int, int]], end: int) -> None:
+        """Entries that say where an epoch ends that goes on. Of a leader that appended nothing the
+        last entry is at the end of the log; a cut takes back what is above it in the background,
+        so a crash may leave such (LeaderEpochFileCache.truncateFromEndAsyncFlush)."""
+        may_be = not self.common.stopped and not self.common.synced
+        for epoch, start in told:
+            if start > end and not self.lost:
+                said = f"epoch {epoch} begins at {start}, and the log ends at {end}"
+                self.note("report", "EpochCacheSound", path, said)
+            goes_on = [
+                f"epoch {before} goes on to {last}"
+                for before, last in self.epoch_ends.items()
+                if before < epoch and start <= last
+            ]
+            if goes_on:
+                said = f"epoch {epoch} begins at {start}, and {goes_on[-1]}"
+                is_new = may_be and start >= (self.common.recovery_point or 0)
+                self.note("report" if is_new else "violated", "EpochCacheSound", path, said)
+        start = max(self.start or 0, self.common.log_start or 0)
+        if told and told[0][1] < start and not self.common.compacted:
+            said = f"epoch {told[0][0]} begins at {told[0][1]}, and the log at {start}"
+            self.note("report", "EpochCacheSound", path, said)
 
     def checkpoints(self, end: int) -> None:
+        if self.lost:
+            return  # Said with the bytes that are no batch, below what they are.
         for name, mark in self.common.marks.items():
-            if mark is not None and mark > end and name != "cleaned":
-                said = f"the {name} is {mark}, the log ends at {end}"
-                if name == "log start":
-                    said += ": a start drops all of it"
-                self.note("report", "HwWithinLog", None, said)
+            if mark is not None and mark > end:
+                said = "a start drops all of it" if name == "log start" else ""
+                self._beyond(f"the {name}", None, mark, end, name == "recovery point", said)
+        for name in self.common.unnoted:
+            said = f"its broker notes the {name} of other partitions, and not of it"
+            self.note("report", "HwWithinLog", None, said)
+        point = self.common.recovery_point
+        if self.common.stopped and point is not None and point < end:
+            said = f"the recovery point is {point}, and a clean stop flushed the log up to {end}"
+            self.note("report", "HwWithinLog", None, said)
+
+    def _beyond(
+        self, what: str, path: Path | None, mark: int, end: int, flushed: bool, more: str = ""
+    ) -> None:
+        """Something that was noted of records that the log has no more. Whatever a clean stop finds
+        it flushes; a power loss takes what was not flushed."""
+        said = f"{what} is {mark}, the log ends at {end}{': ' if more else ''}{more}"
+        weight: Weight = "report"
+        if what == "the cleaned":
+            pass  # A start takes another one (LogCleanerManager.cleanableOffsets).
+        elif flushed or self.common.stopped:
+            weight, said = "damaged", f"{said}: records that were flushed are gone"
+        elif what == "the high watermark":
+            weight, said = "unknown", f"{said}: whether the rest was ever flushed nothing says"
+        self.note(weight, "HwWithinLog", path, said)
+
+    def elected(self) -> None:
+        """Of a metadata log."""
+        path = self.folder / elections.FILE
+        try:
+            self.election = elections.election_of(self.folder)
+        except Malformed as error:
+            self.malformed(error, "FilesWhole", path)
+            return
+        if self.election is None:
+            if not self.common.alone:
+                said = "is missing: a voter may vote twice in an epoch"
+                self.note("report", "FilesWhole", path, said)
+        elif self.epochs and self.election.epoch < self.epochs[-1][0]:
+            said = f"epoch {self.election.epoch} is noted, and the log goes on in "
+            self.note("violated", "ElectionSafety", path, f"{said}{self.epochs[-1][0]}")
 
     def names(self, segments: Collection[Path]) -> None:
         paths = sorted(self.folder.iterdir())
@@ -367,10 +514,14 @@ class _Judge:
             more = f", and {len(left) - 1} more" if len(left) > 1 else ""
             said = f"is left of a cleaning or a deletion{more}"
             self.note("report", "LeftOver", left[0], said)
+        there = {path.stem for path in segments}
         for path in paths:
             if path.suffix == ".log" and path not in segments:
                 said = "is not an offset of 20 digits: not judged"
                 self.note("report", "NamesParse", path, said)
+            elif path.suffix in files.INDEXES and path.stem not in there:
+                said = "has no log: a start deletes it"
+                self.note("report", "LeftOver", path, said)
 
 
 class _Entries:
@@ -409,6 +560,8 @@ def judge(folder: Path, common: Common) -> Found:
         start, end = _bounds(found, segments)
         if why := uncovered(folder, start):
             found.note("violated", "FilesWhole", None, why)
+        if common.synced:
+            found.elected()
         for path, bad in torn_snapshots(folder):
             weight: Weight = "unknown" if bad.foreign else "violated"
             found.note(weight, "FilesWhole", path, bad.why, bad.position)
@@ -444,6 +597,8 @@ def judge(folder: Path, common: Common) -> Found:
         transactions=found.transactions,
         layout=found.layout,
         quorum=quorum,
+        election=found.election,
+        noted_epochs=found.noted_epochs,
     )
 
 
@@ -459,7 +614,8 @@ def _read(found: _Judge, segments: dict[int, Path]) -> None:
         found.misleading(*misled)
     _, end = _bounds(found, segments)
     found.snapshots(end)
-    found.epoch_file()
+    found.missing_snapshots(segments.keys(), end)
+    found.epoch_file(end)
     found.checkpoints(end)
     found.names(segments.values())
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from kraftcheck.traces.disks import compacted, files
+from kraftcheck.reference.storage.batches import CONTROL, TRANSACTIONAL
+from kraftcheck.traces.disks import compacted, elections, files
 from kraftcheck.traces.disks.batches import Bad, Batch, batches
 from kraftcheck.traces.disks.beside import beside
 from kraftcheck.traces.disks.found import Finding, Found, Judged, Parting, Weight
-from kraftcheck.traces.disks.members import Members, lacking
+from kraftcheck.traces.disks.members import Members, lacking, strange
 from kraftcheck.traces.disks.sums import Stretch, Sums
 from kraftcheck.traces.disks.voters import electable
 
@@ -72,9 +73,9 @@ def _wrong(
         if members is None:
             found += _lacking(one, other)
     if members is not None:
-        found += lacking(replicas, members)
+        found += [*lacking(replicas, members), *strange(replicas, members)]
     cleaned = [pair for pair in together if any(each.common.compacted for each in pair)]
-    return [*found, *compacted.compare(cleaned), *electable(replicas)]
+    return [*found, *compacted.compare(cleaned), *electable(replicas), *elections.compare(replicas)]
 
 
 def _mixed(replicas: Sequence[Found]) -> Iterator[Finding]:
@@ -114,6 +115,13 @@ def _what(batch: Batch) -> tuple[int, int, int, int]:
     return batch.base, batch.last, batch.epoch, batch.crc
 
 
+def _what_stays(batch: Batch) -> tuple[int, ...]:
+    """Of a batch from which a cleaner takes records (MemoryRecords.filterTo)."""
+    kind = batch.attributes & (TRANSACTIONAL | CONTROL)
+    ours = batch.producer, batch.producer_epoch, batch.sequence
+    return batch.base, batch.last, batch.epoch, kind, *ours
+
+
 def _from(found: Found, at: Stretch, begin: int) -> Iterator[Batch]:
     """Its batches, but for those below an offset, read again."""
     for base, path in files.segments_of(Path(found.folder)).items():
@@ -146,7 +154,7 @@ def _parting_cleaned(one: Found, other: Found) -> Parting | None:
             mine = next(ours, None)
         elif its.last < mine.base:
             its = next(theirs, None)
-        elif _what(mine)[:3] != _what(its)[:3]:
+        elif _what_stays(mine) != _what_stays(its):
             return _parted(one, other, mine, its)
         else:
             mine, its = next(ours, None), next(theirs, None)

@@ -38,7 +38,7 @@ def quorum_of(folder: Path, epoch: int, end: int) -> Quorum | None:
     if folder.name != METADATA:
         return None
     own, voters, snapshots = _own(folder.parent / META), voters_of(folder), snapshots_of(folder)
-    if own is None or not voters or any(_torn(path) for path in snapshots):
+    if own is None or not voters or any(torn(path) for path in snapshots):
         return None
     if epoch < 0 and snapshots:
         epoch = int(snapshots[-1].stem.split("-")[1])
@@ -65,7 +65,7 @@ def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
     footer is written (RecordsSnapshotWriter, FileRawSnapshotWriter). Raises OSError."""
     if folder.name == METADATA:
         for path in snapshots_of(folder):
-            if bad := _torn(path):
+            if bad := torn(path):
                 yield path, bad
 
 
@@ -91,18 +91,25 @@ def uncovered(folder: Path, start: int) -> str:
     return f"the log begins at {start}, and no snapshot goes up to there: {latest}"
 
 
-def _torn(path: Path) -> Bad | None:
+def torn(path: Path) -> Bad | None:
+    """Why a snapshot of metadata does not go to its end; None: it does. Raises OSError."""
     last: Batch | None = None
+    size, expected = path.stat().st_size, 0
+    name = _SNAPSHOT.fullmatch(path.name)
+    epoch = 0 if name is None else int(name[2])
     for each in batches(path):
         if isinstance(each, Bad):
             return each
-        last = each
+        # Neither is in the checksum of a batch.
+        if (each.base, each.epoch) != (expected, epoch):
+            said = f"a batch of epoch {each.epoch} from offset {each.base}, in a snapshot of epoch "
+            return Bad(each.position, size, f"{said}{epoch} where offset {expected} is next")
+        expected, last = each.last + 1, each
     kinds: list[int] = []
     if last is not None and last.marker == "other":
         with open_file(path) as file:
             file.seek(last.position)
             kinds = [kind for kind, _ in _controls(file.read(last.size))]
-    size = path.stat().st_size
     return None if FOOTER in kinds else Bad(size, size, "a snapshot without its end")
 
 

@@ -75,7 +75,9 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
     fields: list[Any] = []
     for field in msgspec.structs.fields(struct):
         form = _form(field.type)
-        form = (form | UnsetType, UNSET) if partial else (form,)
+        # A field with a default came later than the type, and older recordings lack it.
+        default = () if field.default is NODEFAULT else (field.default,)
+        form = (form | UnsetType, UNSET) if partial else (form, *default)
         fields.append((spec_name(field.name), *form))
     made = msgspec.defstruct(
         f"{'Partial' if partial else ''}{_name(struct)}",

@@ -34,7 +34,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kraftcheck.osutil.files import FILE_MAX, read_bytes
-from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.formats.text import TIMES, shown
+from kraftcheck.traces.formats.unpacked import refuse_large
 from kraftcheck.traces.history import (
     CALLBACKS,
     ISOLATIONS,
@@ -86,6 +87,7 @@ def rows_of(path: Path) -> Rows:
         raise HistoryError(source, 0, error.strerror or str(error)) from None
     try:
         _refuse_size(source, pq.read_metadata(pa.BufferReader(data)))
+        refuse_large(source, data, pq.read_schema(pa.BufferReader(data)).names)
         table = pq.read_table(pa.BufferReader(data), use_threads=False).combine_chunks()
         table.validate(full=True)
         rows = _rows(source, table)
@@ -240,6 +242,10 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
         (rows.outcome.codes == NULL, "no outcome"),
         (back, "time goes back"),
         (numbers, "the number of the operation goes back"),
+        (
+            (invoked < TIMES.start) | (invoked >= TIMES.stop) | (completed > NEVER),
+            f"a time beyond {TIMES.stop - 1}, the farthest that is read",
+        ),
         (completed <= invoked, "completed before it was invoked"),
         (answered & (completed == NEVER), "answered, and never completed"),
         (~bare & (rows.group.codes == NULL), "a member's operation without a group"),

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from kraftcheck.traces.formats.edn import Tagged, keyword
 from kraftcheck.traces.formats.keys import key_of
-from kraftcheck.traces.formats.text import INT64, shown
+from kraftcheck.traces.formats.text import INT64, TIMES, shown
 from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
@@ -239,6 +239,9 @@ def _times(path: str, events: list[Event]) -> tuple[list[int], str]:
             raise HistoryError(path, event.line, what)
         said, line = event.time, event.line
         last = max(said, last + 1)
+        if last not in TIMES:
+            what = f"time is {last}, beyond {TIMES.stop - 1}, the farthest that is read"
+            raise HistoryError(path, event.line, what)
         times.append(last)
     return times, "ns"
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.events import TYPES, Event, Fields, annotations_of
-from kraftcheck.traces.formats.text import DIGITS_MAX, TOKEN_MAX, refuse_dense, shown
+from kraftcheck.traces.formats.text import DIGITS_MAX, TIMES, TOKEN_MAX, refuse_dense, shown
 from kraftcheck.traces.history import CALLBACKS, MEMBER_OPERATIONS, HistoryError
 from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words
 from kraftcheck.traces.values import name
@@ -399,6 +399,7 @@ def _times(told: list[int | None]) -> tuple[Ints, str]:
     times = np.array(told, np.int64)
     _usual((times[1:] >= times[:-1]).all())
     at = np.arange(len(times))
+    _usual(int(times[0]) in TIMES and int(times[-1]) + len(at) in TIMES)
     return np.maximum.accumulate(times - at) + at, "ns"
 
 

@@ -4,7 +4,7 @@ members of groups [jepsen.tests.kafka].
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from kraftcheck.traces.formats.events import Call, word
@@ -37,11 +37,11 @@ Positions = dict[str | None, int | None]
 """Offsets by key; None where a consumer stands."""
 
 
-def log_parts(path: str, call: Call) -> Iterator[Part]:
-    """Raises HistoryError: a verb, or a value, that no log knows."""
+def log_parts(placed: bool, path: str, call: Call) -> Iterator[Part]:
+    """placed: see `has_places`. Raises HistoryError: a verb, or a value, that no log knows."""
     f = call.invocation.f
     if f in ("send", "poll", "txn"):
-        yield from _micro_parts(path, call)
+        yield from _micro_parts(path, call, placed)
     elif f in CLIENT_OPERATIONS:
         asked, _ = asked_and_told(path, call)
         keys = asked if type(asked) is tuple else ()
@@ -54,6 +54,25 @@ def log_parts(path: str, call: Call) -> Iterator[Part]:
         yield _member_part(path, call)
     elif f not in IGNORED:
         raise refuse(path, call, f"{shown(f)} is no operation of a partition's log")
+
+
+def has_places(calls: Iterable[Call]) -> bool:
+    """Whether clients send with the place for the offset already there: `[:send k [nil v]]` that
+    is answered `[:send k [3 v]]`. Otherwise a list that begins with nil is a value.
+    """
+    for call in calls:
+        if call.outcome != OK or call.completion is None:
+            continue
+        pair = call.invocation.value, call.completion.value
+        if type(pair[0]) is not tuple or type(pair[1]) is not tuple:
+            continue
+        for before, after in zip(*pair, strict=False):
+            if type(before) is tuple and type(after) is tuple and len(before) == len(after) == 3:
+                asked, told = before[2], after[2]
+                both = type(asked) is tuple and type(told) is tuple and len(asked) == len(told) == 2
+                if both and asked[0] is None and _is_offset(told[0]) and told[1] == asked[1]:
+                    return True
+    return False
 
 
 def _rewound(call: Call) -> bool | None:
@@ -168,7 +187,7 @@ def _end_part(path: str, call: Call) -> Part:
     return Part(call.invocation.f, key_of(asked[0]), None, end)
 
 
-def _micro_parts(path: str, call: Call) -> Iterator[Part]:
+def _micro_parts(path: str, call: Call, placed: bool) -> Iterator[Part]:
     asked = call.invocation.value
     if type(asked) is not tuple:
         raise refuse(path, call, f"{call.invocation.f} of {shown(asked)}, not a list")
@@ -188,7 +207,7 @@ def _micro_parts(path: str, call: Call) -> Iterator[Part]:
             what = f"{shown(before)} answered {shown(after)}: no [:send k v] or [:poll]"
             raise refuse(path, call, what)
         if verb == "send":
-            yield _append(path, call, before, after)
+            yield _append(path, call, before, after, placed)
         else:
             yield from _fetches(path, call, after, next(froms), next(ends), next(tos))
 
@@ -201,19 +220,21 @@ def _is_offset(value: Any) -> bool:
     return type(value) is int and value >= 0 and value in INT64
 
 
-def _append(path: str, call: Call, before: tuple[Any, ...], after: tuple[Any, ...]) -> Part:
+def _append(
+    path: str, call: Call, before: tuple[Any, ...], after: tuple[Any, ...], placed: bool
+) -> Part:
     """`[:send k v]`, completed with `[:send k [offset v]]`; the offset may be nil, or not there."""
     if len(before) != 3 or len(after) != 3 or plain(before[1]) != plain(after[1]):
         raise refuse(path, call, f"{shown(before)} answered {shown(after)}", told=True)
     value, said = _checked(path, call, before[2]), _checked(path, call, after[2])
     offset = None
+    if placed and type(value) is tuple and len(value) == 2 and value[0] is None:
+        said = value[1] if said == value else said
+        value = value[1]
     if type(said) is tuple and said != value:
         if len(said) != 2 or not (said[0] is None or _is_offset(said[0])):
             raise refuse(path, call, f"{shown(said)} is no [offset value]", told=True)
         offset, said = said
-    if type(value) is tuple and len(value) == 2:
-        # Some clients send with the place for the offset already there.
-        value = value[1] if value[0] is None else value
     if said != value:
         what = f"send of {shown(value)} answered as a send of {shown(said)}"
         raise refuse(path, call, what, told=True)

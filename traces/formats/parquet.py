@@ -16,10 +16,11 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from kraftcheck.osutil.files import FILE_MAX, read_bytes
+from kraftcheck.osutil.files import read_bytes
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.events import Event, Fields, record
 from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.formats.unpacked import ROWS, refuse_large
 from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError
 
@@ -36,8 +37,6 @@ COLUMNS: Final = {
     **dict.fromkeys(("isolation", "mark", "error"), pa.string()),
     SEEK: pa.bool_(),
 }
-ROWS: Final = 4096
-"""Rows in memory at a time, before they are events."""
 
 
 def read(path: Path) -> History:
@@ -75,12 +74,13 @@ def _events(path: str, data: bytes) -> Iterator[Event]:
         raise HistoryError(path, 0, f"no column {absent[0]}: these are no operations")
     for name in names:
         _refuse_type(path, name, schema.field(name).type)
+    refuse_large(path, data, names)
     # As dictionaries: a text that comes often takes its place once, however the file is packed.
     texts = [name for name in names if COLUMNS[name] == pa.string()]
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     if not file.metadata.num_rows:
         raise HistoryError(path, 0, "empty: a history has at least one operation")
-    fields, row, size = Fields(path, colon=False), 0, 0
+    fields, row = Fields(path, colon=False), 0
     for batch in file.iter_batches(ROWS, columns=names):
         # Pages may hold names that are no UTF-8; reading checks neither.
         batch.validate(full=True)
@@ -88,9 +88,6 @@ def _events(path: str, data: bytes) -> Iterator[Event]:
         for told in zip(*columns, strict=True):
             row += 1
             form = {name: each for name, each in zip(names, told, strict=True) if each is not None}
-            size += sum(len(form.get(name, "")) for name in jsonlines.PARTS)
-            if size > FILE_MAX:
-                raise HistoryError(path, row, "more than 2 GiB of text, the most that is read")
             form.setdefault("process", NEMESIS)
             for name in jsonlines.PARTS:
                 if name in form:

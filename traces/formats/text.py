@@ -31,6 +31,9 @@ HEAD: Final = 1 << 16
 """Bytes from the beginning by which a format is told."""
 
 INT64: Final = range(-(2**63), 2**63)
+TIMES: Final = range(-(2**62), 2**62)
+"""Times that are read: from there on checkers count those of what never completes. In nanoseconds
+since 1970 they end in 2116."""
 
 
 def read_text(path: Path) -> str:

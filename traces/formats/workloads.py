@@ -32,6 +32,7 @@ from kraftcheck.traces.formats.keys import MapKey, decided
 from kraftcheck.traces.formats.log_parts import (
     OF_LOGS,
     check_acks,
+    has_places,
     isolation_of,
     log_parts,
     mark_of,
@@ -137,9 +138,9 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
     verbs = {call.invocation.f for call in calls}
     micro = set(_micro_verbs(calls))
     if micro & {"send", "poll"} or (verbs & {"send", "poll"}):
-        return "partition-log", log_parts
+        return "partition-log", partial(log_parts, has_places(calls))
     if verbs & set(TRANSACTION_OPERATIONS) and verbs <= OF_LOGS:
-        return "partition-log", log_parts  # cut off before anything was sent
+        return "partition-log", partial(log_parts, False)  # cut off before anything was sent
     if "txn" in verbs:
         if micro and micro <= {"append", "r"}:
             return "list-append", transaction_parts

@@ -137,7 +137,9 @@ def _of_objects(scenario: str, seen: list[Model | None], runs: pa.Table) -> pa.T
 
 def _assessed(scenario: str, histories: pa.ListArray, promises: list[Promise]) -> Assessment:
     try:
-        return assess(from_arrow(histories), promises, gaps=has_control_records(scenario))
+        return assess(
+            from_arrow(histories), promises, gaps=has_control_records(scenario), complete=False
+        )
     except ValueError as error:
         raise TraceError(f"histories of scenario {scenario}: {error}") from None
 

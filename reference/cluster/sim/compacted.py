@@ -35,9 +35,11 @@ from kraftcheck.reference.compaction.messages import (
     Unload,
 )
 from kraftcheck.reference.compaction.types import Batch, CompactedReplica
+from kraftcheck.reference.core.run import Run
+from kraftcheck.reference.core.system import NodeMemo
+from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
 from kraftcheck.reference.sim.events import CALL, Queue
-from kraftcheck.reference.sim.plain import PlainMemo, PlainSimulation, options_of
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.traces.schema import STOPPED
 
@@ -61,7 +63,7 @@ class World(Protocol):
     def stopped(self, verdict: str) -> None: ...
 
 
-class CompactedReplicas(PlainSimulation):
+class CompactedReplicas(Run):
     """All replicas of the log, with a queue of their own."""
 
     def __init__(
@@ -71,7 +73,7 @@ class CompactedReplicas(PlainSimulation):
         component: int,
         keys: int,
         chooser: Chooser,
-        memo: PlainMemo,
+        memo: NodeMemo,
         recorder: Recorder,
         watched: bool,
     ) -> None:
@@ -82,7 +84,7 @@ class CompactedReplicas(PlainSimulation):
             keys=tuple(range(1, 1 + keys)),
             watched=watched,
         )
-        super().__init__(options, chooser, memo, recorder)
+        super().__init__(options, memo, recorder)
         self._cluster, self._partition, self._component = world, partition, component
         self._clock = chooser.stream(stream_of_option("cleaned"))
         self.queue = Queue()
@@ -104,16 +106,16 @@ class CompactedReplicas(PlainSimulation):
         self.queue.push(self._cluster.now + 1000 * pick(self._clock, ms), CALL, broker, what)
 
     def row(self, broker: int) -> CompactedReplica:
-        row: CompactedReplica = self._states[broker].row
+        row: CompactedReplica = self.state(broker).row
         return row
 
     def _do(self, broker: int, input: Any) -> bool:
         """A replica takes a step, if it can. Whether it did, and the run goes on."""
-        step = self._step(broker, self._machine.interner.input(input))
+        step = self.step(broker, self.known(input))
         if step is None or self.closed:
             return False
         self._cluster.enter(self._component)
-        if not self._take(self._cluster.now, step):
+        if not self.make(self._cluster.now, step):
             self._stop()
         return not self.closed
 
@@ -244,9 +246,6 @@ class CompactedReplicas(PlainSimulation):
 
         if self._do(broker, StartLoading()):
             read(broker)
-
-    def _hear(self, time: int, node: int, message: Any) -> bool:
-        raise AssertionError("replicas send each other nothing")
 
 
 def _common(one: Any, other: Any) -> int:

@@ -1,8 +1,8 @@
 """Runs of a cluster whose first partition is the log of a coordinator, so that brokers fail over
 beneath it.
 
-The coordinator and those that ask it move as if they were alone (reference/sim/plain.py); what its
-log does is left to the partition:
+The coordinator and those that ask it move as if they were alone (reference/drivers/chance.py);
+what its log does is left to the partition:
 
     append      is a produce request with acks=all at the broker that leads, in the same step: where
                 that broker would refuse it, is down or has been told of another leader, the
@@ -35,7 +35,9 @@ from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
 from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from kraftcheck.reference.cluster.types import coordinated
 from kraftcheck.reference.compaction.keys import written
+from kraftcheck.reference.core.system import NodeMemo
 from kraftcheck.reference.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.drivers.chance import RandomRun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
@@ -45,10 +47,6 @@ from kraftcheck.reference.sim.events import CALL, Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.operations import Operation
-from kraftcheck.reference.sim.plain import (
-    PlainMemo,
-    PlainSimulation,
-)
 from kraftcheck.reference.sim.recorder import Recorder, Violation
 from kraftcheck.traces.schema import STOPPED
 
@@ -69,8 +67,8 @@ class CoordinatedMemo(ClusterMemo):
         self,
         quorum: QuorumMemo,
         partition: DirectoryMemo,
-        coordinator: PlainMemo,
-        replicas: PlainMemo,
+        coordinator: NodeMemo,
+        replicas: NodeMemo,
     ) -> None:
         super().__init__(quorum, partition)
         self.coordinator, self.replicas = coordinator, replicas
@@ -94,7 +92,7 @@ class CoordinatedMemo(ClusterMemo):
         self.replicas.forget()
 
 
-class Coordinators(PlainSimulation):
+class Coordinators(RandomRun):
     """The coordinator and those that ask it, with a queue of their own."""
 
     def __init__(
@@ -102,7 +100,7 @@ class Coordinators(PlainSimulation):
         cluster: CoordinatedSimulation,
         options: Any,
         chooser: Chooser,
-        memo: PlainMemo,
+        memo: NodeMemo,
         recorder: Recorder,
     ) -> None:
         super().__init__(options, chooser, memo, recorder)
@@ -127,7 +125,7 @@ class Coordinators(PlainSimulation):
         self._step_taken = 0
         self._loading: tuple[int, ...] = ()
         """The broker that loads the log, and in which epoch; or empty."""
-        self._first = self._said(self._rows[self._node].log.committed)
+        self._first = self._said(self.rows[self._node].log.committed)
         self._keys = {key: number for number, key in enumerate(self._first, 1)}
         self.replicas: CompactedReplicas | None = None
         """Of the log; None: nobody cleans it."""
@@ -147,11 +145,11 @@ class Coordinators(PlainSimulation):
         if self.closed or self._moves >= self._options.moves * self._options.stretch:
             return
         self.queue.push(self.now + 1000 * pick(self._between, BETWEEN_MS), CALL, 0, self._move)
-        self._follow(self._moved())
+        self._follow(self.moved())
 
     def _follow(self, step: Step | None) -> None:
         self._moves += 1
-        if step is not None and not self._take(self._cluster.now, step):
+        if step is not None and not self.make(self._cluster.now, step):
             self.closed = True
             self._cluster.stopped(STOPPED)
 
@@ -199,7 +197,7 @@ class Coordinators(PlainSimulation):
         if first:
             self.queue.push(self._cluster.now, CALL, 0, self._move)
             return
-        records, log = self._behind(row), self._rows[self._node].log
+        records, log = self._behind(row), self.rows[self._node].log
         tail = next((each for each in log.tails if each.records == records), None)
         if tail is None:
             self._partition.judge_promise()
@@ -216,8 +214,8 @@ class Coordinators(PlainSimulation):
         if wrong := self._misread(broker, tail):
             self._cluster.violated("LoadedIsReplayed", wrong)
             return
-        known = self._machine.interner.input(self._elected(tail))
-        step = super()._step(self._node, known)
+        known = self.known(self._elected(tail))
+        step = super().step(self._node, known)
         if step is None:
             self.closed = True  # There are no more coordinators.
         else:
@@ -227,7 +225,7 @@ class Coordinators(PlainSimulation):
         """In what a broker has loaded something else than the log says; or empty."""
         if self.replicas is None:
             return ""
-        committed = self._rows[self._node].log.committed
+        committed = self.rows[self._node].log.committed
         says = self._said(tail.records[-1] if tail.records else committed)
         loaded = {each.key: each.value for each in self.replicas.row(broker).loaded}
         for key, number in self._keys.items():
@@ -245,8 +243,8 @@ class Coordinators(PlainSimulation):
         numbers = [record.value - FIRST_VALUE for record in row.log[self._end :]]
         return tuple([self._records[n] if 0 <= n < len(self._records) else None for n in numbers])
 
-    def _step(self, node: int, input: KnownInput) -> Step | None:
-        step = super()._step(node, input)
+    def step(self, node: int, input: KnownInput) -> Step | None:
+        step = super().step(node, input)
         return step if step is None or node != self._node or self._may(step) else None
 
     def _may(self, step: Step) -> bool:
@@ -287,10 +285,10 @@ class Coordinators(PlainSimulation):
         )
         return self._partition.machine.interner.input(request)
 
-    def _record(self, time: int, step: Step) -> None:
+    def record(self, time: int, step: Step) -> None:
         cluster = self._cluster
         cluster.enter(cluster.coordinator)
-        super()._record(time, step)
+        super().record(time, step)
         self._step_taken = cluster.steps_taken() - 1
         if step.before.node != self._node or isinstance(step.input.value, self._elected):
             return
@@ -326,8 +324,8 @@ class Coordinators(PlainSimulation):
             operation.outcome, operation.offset = "ok", m.offset
             operation.completed = self._cluster.now
 
-    def _holds_after(self, step: Step) -> bool:
-        holds = super()._holds_after(step)
+    def holds_after(self, step: Step) -> bool:
+        holds = super().holds_after(step)
         if not holds:
             self.violations[-1] = self.violations[-1]._replace(step=self._step_taken)
         return holds

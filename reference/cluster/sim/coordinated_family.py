@@ -19,18 +19,15 @@ from kraftcheck.reference.cluster.sim.options import ClusterOptions, draw
 from kraftcheck.reference.cluster.sim.scenario import CLUSTER, ClusterScenario
 from kraftcheck.reference.cluster.types import on_cluster
 from kraftcheck.reference.compaction.protocol import COMPACTION
+from kraftcheck.reference.core.system import NodeMemo
 from kraftcheck.reference.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.drivers.options import options_of, scenario_of
+from kraftcheck.reference.drivers.telling import columns as plain_columns
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.protocols import kind_of_row
+from kraftcheck.reference.protocols import asks, kind_of_row
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.sim.choices import Chooser
 from kraftcheck.reference.sim.family import Family
-from kraftcheck.reference.sim.plain import (
-    PlainMemo,
-    columns as plain_columns,
-    options_of,
-    scenario_of,
-)
 
 CLEANED: Final = "cleaned"
 """The option of a run in which brokers clean the log; else its records stay for ever."""
@@ -104,13 +101,13 @@ def _draw(protocol: Protocol, chooser: Chooser, requested: Mapping[str, Any]) ->
 
 def _memo(protocol: Protocol, bug: str | None, enabled: bool) -> CoordinatedMemo:
     of = "" if bug is None else known_bug(bug).protocol
-    own = {each: bug if of == each else None for each in (protocol.name, COMPACTION.name)}
-    of_quorum, of_partition = bugs_of_parts(None if of in own else bug)
+    of_log, of_replicas = [bug if asks(each, of) else None for each in (protocol, COMPACTION)]
+    of_quorum, of_partition = bugs_of_parts(None if of_log or of_replicas else bug)
     return CoordinatedMemo(
         QuorumMemo(CLUSTER.timeouts, of_quorum, enabled),
         DirectoryMemo(of_partition, enabled),
-        PlainMemo(protocol, own[protocol.name], enabled),
-        PlainMemo(COMPACTION, own[COMPACTION.name], enabled),
+        NodeMemo(protocol, of_log, enabled),
+        NodeMemo(COMPACTION, of_replicas, enabled),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from msgspec import UNSET
 
+from kraftcheck.reference.bugs.catalog import producer_rules
 from kraftcheck.reference.cluster.sim.administrators import administrators_of
 from kraftcheck.reference.cluster.sim.brokers import Brokers, Heard
 from kraftcheck.reference.cluster.sim.controllers import Controllers
@@ -113,8 +114,8 @@ class _OfCluster(Simulation):
     def steps_taken(self) -> int:
         return self._cluster.steps_taken()
 
-    def _end(self, verdict: str) -> None:
-        super()._end(verdict)
+    def end(self, verdict: str) -> None:
+        super().end(verdict)
         self._cluster.stopped(verdict)
 
 
@@ -198,7 +199,8 @@ class ClusterSimulation(Joints, Circular):
         self.catalog = self.catalog_of(options, self.partitions)
         self._administrators = administrators_of(options, written, chooser, self)
         workload, of = chooser.stream("workload"), self.catalog.of
-        self.clients = Clients(load, data, workload, self.partitions, topics, written, of)
+        rules = producer_rules(memo.partition.bug)
+        self.clients = Clients(load, data, workload, self.partitions, topics, written, of, rules)
         self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
         self._progress: list[Progress] = []
 
@@ -267,7 +269,8 @@ class ClusterSimulation(Joints, Circular):
         return self.quorum.is_running(node)
 
     def voter(self, node: int) -> Row:
-        return self.quorum.rows[node]
+        row: Row = self.quorum.rows[node]
+        return row
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as it observes."""

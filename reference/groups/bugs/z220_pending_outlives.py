@@ -14,7 +14,7 @@ from kraftcheck.reference.groups.types import GroupOffsets, PendingOffset
 class Z220PendingOutlives(GroupRules):
     __slots__ = ()
 
-    def pending_after_deletion(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
+    def pending_after_tombstone(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
         return row.pending
 
 

@@ -18,6 +18,7 @@ from typing import Protocol
 from kraftcheck.reference.clients.consumer import Consumer, ConsumerConfig, Learned
 from kraftcheck.reference.clients.partitioner import partition_for_key
 from kraftcheck.reference.clients.producer import Completion, Producer, ProducerConfig
+from kraftcheck.reference.clients.rules import ProducerRules
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     NOBODY,
@@ -65,7 +66,7 @@ class Clients:
 
     partitions: those of the first topic, then those of the next; topics have equally many.
     written: the topics to which records are sent, by their place. catalog: the partitions of a
-    topic, if they are others.
+    topic, if they are others. rules: of producers.
     """
 
     def __init__(
@@ -77,7 +78,9 @@ class Clients:
         topics: int = 1,
         written: Sequence[int] = (0,),
         catalog: Callable[[int], Sequence[int]] | None = None,
+        rules: ProducerRules | None = None,
     ) -> None:
+        self.rules = rules
         each = len(partitions) // topics
         self._of_topic = catalog or (lambda topic: range(each * topic, each * (topic + 1)))
         self._written = written
@@ -233,6 +236,7 @@ class _Producing:
                 delivery_timeout=load.delivery_ms,
             ),
             client if options.idempotence else UNDEFINED,
+            clients.rules,
         )
         self._free: list[int] = []
         """Processes without an operation."""

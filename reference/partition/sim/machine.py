@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from kraftcheck.reference.bugs.catalog import rules_for, substitution
+from kraftcheck.reference.bugs.catalog import substitution
 from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.controller import PartitionControllerHandlers
@@ -84,9 +84,10 @@ class PartitionMachine(Machine):
         self.brokers, self.controller = self.make_handlers(memo.bug)
 
     def make_handlers(self, bug: str | None) -> tuple[BrokerHandlers, PartitionControllerHandlers]:
-        rules = rules_for(PartitionRules, bug, self.constants)
-        controller = PartitionControllerHandlers(self.constants, rules)
-        return broker_handlers_for(bug, self.constants), controller
+        of = substitution(bug, self.constants)
+        rules = of(PartitionRules)(self.constants)
+        controller = of(PartitionControllerHandlers)(self.constants, rules)
+        return of(BrokerHandlers)(self.constants, rules), controller
 
     def new_checker(self) -> PartitionChecker:
         """Of a run."""

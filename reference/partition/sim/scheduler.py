@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from heapq import heappop
 
+from kraftcheck.reference.bugs.catalog import producer_rules
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     ControllerFailover,
@@ -53,7 +54,8 @@ class PartitionSimulation(PartitionWorld, Circular):
         self._scenario = scenario
         self._chooser = chooser
         self._trouble = Trouble(options, chooser.stream("faults"), self, self.network)
-        self.clients = Clients(scenario.load, options, chooser.stream("workload"), (self,))
+        workload, rules = chooser.stream("workload"), producer_rules(memo.bug)
+        self.clients = Clients(scenario.load, options, workload, (self,), rules=rules)
         self._progress: Progress | None = None
         self._reading = dict.fromkeys(self.brokers, False)
         self._stale_until = dict.fromkeys(self.brokers, 0)

@@ -284,8 +284,8 @@ Z49 Z49 {"elr":true,"fetch_max_records":1,"min_insync_replicas":1,"replicas":2,"
 0 takes ProduceRequest client=101 acks=1 values=[1]
 0 takes DeleteRecordsRequest client=102 offset=1
 1 does SendReplicaFetch 0
-0 hears 4 ReplicaFetchRequest
-1 hears 5 ReplicaFetchResponse
+0 hears 3 ReplicaFetchRequest
+1 hears 4 ReplicaFetchResponse
 
 Z50 Z50 {"elr":true,"fetch_max_records":1,"min_insync_replicas":2,"replicas":2,"unclean":false}
 0 reads 1

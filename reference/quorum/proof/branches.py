@@ -207,6 +207,15 @@ def _any_slice_of(log: Any, offset: Any, end: Any, limit: Any) -> Records:
     return slice_of(log, offset, end, number("fetch_max_records"))
 
 
+def _up_to_epoch(records: Any, epoch: Any) -> Any:
+    """All of them, unless some are of a later epoch: then nothing is known of what is left."""
+    if records.top <= epoch:
+        return records
+    length, top = records.length.term, records.top.term
+    left = Number(LOST(length, top, term_of(epoch)))
+    return Records(left, left, records.base)
+
+
 def _latest_epoch(cache: Any) -> Any:
     return cache.latest if isinstance(cache, Cache) else Number(z3.IntVal(0))
 
@@ -270,6 +279,7 @@ BRANCHES: Final = Logs(
         "end_offset": _end_offset,
         "prefix": _prefix,
         "slice_of": _any_slice_of,
+        "up_to_epoch": _up_to_epoch,
         "latest_epoch": _latest_epoch,
         "cache_assign": _cache_assign,
         "cache_truncate": _cache_truncate,

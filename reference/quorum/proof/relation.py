@@ -131,6 +131,15 @@ def _slice_of(log: Any, offset: Any, end: Any, limit: Any) -> Log:
     return Log(length, whole_log(log).top)
 
 
+def _up_to_epoch(records: Any, epoch: Any) -> Any:
+    """Some of them, where some are of a later epoch."""
+    if records.top <= epoch:
+        return records
+    length = fresh("kept")
+    assume(z3.And(length.term >= 0, length.term <= records.length.term))
+    return Log(length, records.top)
+
+
 def _latest_epoch(cache: Any) -> Number:
     return cache.latest if isinstance(cache, Cache) else Number(_ZERO)
 
@@ -161,6 +170,7 @@ _ABSTRACT: Final[dict[str, Callable[..., Any]]] = {
     "end_offset": _end_offset,
     "prefix": _prefix,
     "slice_of": _slice_of,
+    "up_to_epoch": _up_to_epoch,
     "latest_epoch": _latest_epoch,
     "cache_assign": _cache_assign,
     "cache_truncate": _cache_truncate,

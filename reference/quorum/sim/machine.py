@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from kraftcheck.reference.bugs.catalog import rules_for
+from kraftcheck.reference.bugs.catalog import substitution
+from kraftcheck.reference.core.system import NodeMachine, NodeMemo
+from kraftcheck.reference.drivers.clock import BACKOFF, CANCEL, DRAW, FIXED, KEEP
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.messages import ElectionTimeout, FetchTimeout, Input
+from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.rules import QuorumRules
-from kraftcheck.reference.quorum.sim.clock import instruction
 from kraftcheck.reference.quorum.timers import (
+    Arm,
+    Cancel,
     Timeouts,
     TimerEffect,
+    bounds,
+    election_backoff,
+    election_backoff_slots,
+    end_quorum_epoch_backoff,
     initial_timer_effects,
     timer_effects,
 )
-from kraftcheck.reference.quorum.types import (
-    NOBODY,
-    Constants,
-    Outcome,
-    Row,
-    initial_row,
-    is_running,
-)
-from kraftcheck.reference.sim.interning import KnownInput, KnownRow
-from kraftcheck.reference.sim.memo import Instruction, Machine, Memo, Sent, State, Step
+from kraftcheck.reference.quorum.types import NOBODY, Outcome, Row, is_running
+from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Instruction, Sent, State, Step
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
 ELECTED, VOTED, APPENDED, TRUNCATED, WATERMARK, UNFLUSHED, STOPPED_LEADING, SETTLED = (
@@ -77,53 +81,80 @@ def notable(node: int, row: Row, after: Row) -> int:
     return found
 
 
-class QuorumMachine(Machine):
-    """A quorum. Its timers are the clock's, so no state wants anything by itself."""
+def instruction(
+    effect: TimerEffect, timeouts: Timeouts, intern: Callable[[Input], KnownInput]
+) -> Instruction:
+    """What carrying out a timer effect means, under these timeouts."""
+    if isinstance(effect, Cancel):
+        return CANCEL, intern(effect.timer), 0, 0
+    if not isinstance(effect, Arm):
+        least = end_quorum_epoch_backoff(timeouts, effect.position, effect.count)
+        return FIXED, intern(FetchTimeout()), least, 0
+    timer = intern(effect.timer)
+    if effect.kind == "keep-remaining":
+        return KEEP, timer, 0, 0
+    if effect.kind == "backoff" and isinstance(effect.timer, ElectionTimeout):
+        return BACKOFF, timer, 0, 0
+    least, most = bounds(timeouts, effect)
+    return (DRAW, timer, least, most - least + 1) if most > least else (FIXED, timer, least, 0)
 
-    def __init__(self, memo: QuorumMemo, constants: Constants) -> None:
-        super().__init__(memo, constants, constants.voters)
+
+def lost_election(timeouts: Timeouts, count: int, stream: Stream) -> int:
+    """The milliseconds that a candidate backs off after its `count`-th lost election in a row."""
+    slots = min(election_backoff_slots(count), 1 << 10)
+    return election_backoff(timeouts, stream.below(slots))
+
+
+class QuorumMachine(NodeMachine):
+    """The voters of a quorum, with their timers."""
+
+    def __init__(self, memo: QuorumMemo, constants: Any) -> None:
+        super().__init__(memo, constants)
         self._instruction = memo.instruction
-        self.handlers = QuorumHandlers(constants, rules_for(QuorumRules, memo.bug, constants))
-
-    def first_row(self, node: int) -> Row:
-        return initial_row(self.constants)
+        of = substitution(memo.bug, constants)
+        self.handlers: QuorumHandlers = of(QuorumHandlers)(constants, of(QuorumRules)(constants))
 
     def first_timers(self, node: int) -> tuple[Instruction, ...]:
         effects = initial_timer_effects(self.constants, node)
         return tuple([self._instruction(effect) for effect in effects])
 
-    def outcome(self, node: int, row: Any, input: Any) -> Outcome | None:
+    def outcome(self, node: int, row: Any, input: Any) -> Any:
         return self.handlers.step(node, row, input)
 
-    def new_state(self, node: int, known: KnownRow) -> State:
-        return State(self, node, known, known.row, is_running(known.row), (), {})
+    def effects(self, before: State, input: Any, outcome: Outcome) -> tuple[TimerEffect, ...]:
+        """What a step does to the node's timers."""
+        return timer_effects(self.constants, before.node, before.row, input, outcome)
+
+    def is_inert(self, before: State, after: State) -> bool:
+        return is_inert(before.row, after.row)
 
     def new_step(
-        self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Outcome
+        self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
     ) -> Step:
-        node = before.node
         canonical = Outcome(after.row, outcome.sent, outcome.ignored)
-        effects = timer_effects(self.constants, node, before.row, input.value, canonical)
+        effects = self.effects(before, input.value, canonical)
         return Step(
             before=before,
             input=input,
             after=after,
             sent=sent,
             ignored=outcome.ignored,
-            inert=is_inert(before.row, after.row),
-            notable=notable(node, before.row, after.row),
+            inert=self.is_inert(before, after),
+            notable=notable(before.node, before.row, after.row),
             travelling=sent,
             timers=tuple([self._instruction(effect) for effect in effects]),
         )
 
 
-class QuorumMemo(Memo[QuorumMachine]):
+class QuorumMemo(NodeMemo):
+    """Under these timeouts. A bug is looked up with the constants."""
+
     def __init__(self, timeouts: Timeouts, bug: str | None, enabled: bool = True) -> None:
-        super().__init__(bug, enabled)
-        self.timeouts = timeouts
+        super().__init__(QUORUM, None, enabled)
+        self.bug, self.timeouts = bug, timeouts
         self._instructions: dict[TimerEffect, Instruction] = {}
 
-    def new_machine(self, constants: Constants) -> QuorumMachine:
+    def new_machine(self, constants: Any) -> NodeMachine:
         return QuorumMachine(self, constants)
 
     def instruction(self, effect: TimerEffect) -> Instruction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.messages import Input
@@ -20,7 +21,7 @@ class RecordedSchedule(Schedule):
     def __init__(
         self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watched: bool = True
     ) -> None:
-        self._machine = memo.machine(constants)
+        self._machine: Any = memo.machine(constants)
         self._intern = self._machine.interner.input
         self._states = {node: self._machine.first_state(node) for node in constants.nodes}
         super().__init__(constants, watched=watched)
@@ -28,7 +29,8 @@ class RecordedSchedule(Schedule):
         self.handler_calls = 0
 
     def handlers_of(self, rules: type[QuorumRules]) -> QuorumHandlers:
-        return self._machine.handlers
+        handlers: QuorumHandlers = self._machine.handlers
+        return handlers
 
     def first_row(self, node: int) -> Row:
         row: Row = self._states[node].row

@@ -37,9 +37,10 @@ TRIES: Final = 8
 
 
 class World(Protocol):
-    nodes: tuple[int, ...]
     rows: dict[int, Row]
 
+    @property
+    def nodes(self) -> tuple[int, ...]: ...
     def whole(self, node: int) -> Any:
         """The node's row."""
         ...

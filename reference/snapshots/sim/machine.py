@@ -8,11 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.bugs.catalog import handlers_for
-from kraftcheck.reference.kit.protocol import Outcome
-from kraftcheck.reference.protocols import kind_of
+from kraftcheck.reference.core.system import NodeMachine
 from kraftcheck.reference.quorum import messages as quorum
-from kraftcheck.reference.quorum.sim.machine import QuorumMemo, notable
+from kraftcheck.reference.quorum.sim.machine import QuorumMachine, QuorumMemo
 from kraftcheck.reference.quorum.timers import (
     Timeouts,
     TimerEffect,
@@ -20,8 +18,8 @@ from kraftcheck.reference.quorum.timers import (
     timer_effects,
 )
 from kraftcheck.reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
-from kraftcheck.reference.sim.interning import KnownInput, KnownRow
-from kraftcheck.reference.sim.memo import Instruction, Machine, Sent, State, Step
+from kraftcheck.reference.sim.interning import KnownRow
+from kraftcheck.reference.sim.memo import Instruction, State
 from kraftcheck.reference.snapshots.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftcheck.reference.snapshots.types import SnapshotRow
 from kraftcheck.reference.voters.messages import (
@@ -90,27 +88,22 @@ def effects_of(
     return timer_effects(in_force(constants, voters), node, row, as_heard(input), of_quorum)
 
 
-class ChangingMachine(Machine):
+class ChangingMachine(QuorumMachine):
     """Controllers whose voters change, with snapshots or without. The `row` of a state is the
     quorum's; all of it is in `known`.
     """
 
     def __init__(self, memo: QuorumMemo, constants: Any) -> None:
-        super().__init__(memo, constants, constants.nodes)
+        NodeMachine.__init__(self, memo, constants)
         self._instruction = memo.instruction
-        self._handle = handlers_for(memo.bug, constants)
         self._logs: dict[Any, Any] = {}
-
-    def first_row(self, node: int) -> Any:
-        return kind_of(self.constants, node).initial(self.constants)
 
     def first_timers(self, node: int) -> tuple[Instruction, ...]:
         every = in_force(self.constants, self.constants.nodes)
         return tuple([self._instruction(each) for each in initial_timer_effects(every, node)])
 
-    def outcome(self, node: int, row: Any, input: Any) -> Outcome | None:
-        made = self._handle(node, row, input)
-        return None if made is None else Outcome(made.row, made.sent, made.ignored)
+    def outcome(self, node: int, row: Any, input: Any) -> Any:
+        return NodeMachine.outcome(self, node, row, input)
 
     def new_state(self, node: int, known: KnownRow) -> State:
         row: Row = voter_of(known.row).quorum
@@ -119,24 +112,12 @@ class ChangingMachine(Machine):
         shared = row if log is row.log else replace(row, log=log)
         return State(self, node, known, shared, is_running(shared), (), {})
 
-    def new_step(
-        self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Outcome
-    ) -> Step:
-        node = before.node
+    def effects(self, before: State, input: Any, outcome: QuorumOutcome) -> tuple[TimerEffect, ...]:
         voters = voter_of(before.known.row).history[-1].voters
-        of_quorum = QuorumOutcome(after.row, outcome.sent, outcome.ignored)
-        effects = effects_of(self.constants, voters, node, before.row, input.value, of_quorum)
-        return Step(
-            before=before,
-            input=input,
-            after=after,
-            sent=sent,
-            ignored=outcome.ignored,
-            inert=after is before,
-            notable=notable(node, before.row, after.row),
-            travelling=sent,
-            timers=tuple([self._instruction(effect) for effect in effects]),
-        )
+        return effects_of(self.constants, voters, before.node, before.row, input, outcome)
+
+    def is_inert(self, before: State, after: State) -> bool:
+        return after is before
 
 
 class _OfChanges(QuorumMemo):

@@ -7,18 +7,17 @@ any other node (V25).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from kraftcheck.reference.kit.properties import Due
+from kraftcheck.reference.drivers.clock import DRAW, FIXED
 from kraftcheck.reference.kit.protocol import HISTORY
-from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
     ElectionTimeout,
     FetchTimeout,
     Restart,
 )
-from kraftcheck.reference.quorum.sim.clock import DRAW, FIXED
 from kraftcheck.reference.quorum.sim.faults import Options
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.scenario import Scenario
@@ -56,17 +55,18 @@ class ChangingSimulation(Simulation):
         recorder: Recorder,
     ) -> None:
         super().__init__(scenario, options, chooser, memo, recorder)
-        world = protocol_of(self.constants).world
-        assert world is not None and world.history is not None, "as runs of moves have them"
-        self._next, self._due = world.history, Due(world.properties)
-        self._whole: dict[int, Any] = {s.node: s.known.row for s in self._states}
+        world = self.system.world
+        assert world.history is not None, "as runs of moves have them"
+        self._next = world.history
+        self.rows = self.system.rows(self.at)
+        self._whole: dict[int, Any] = {s.node: s.known.row for s in self.at.states}
         self._whole[HISTORY] = None
         self._drawn = chooser.stream("workload")
         self._administrator = Administrator(options, may_vote(options), chooser, self)
         self._may_vote = may_vote(options)
         self._asks = asked_unbidden(options)
 
-    def make_constants(self, options: Options) -> Any:
+    def make_constants(self, protocol: Any, options: Any) -> Any:
         return constants_of(options)
 
     def begin(self) -> None:
@@ -99,7 +99,7 @@ class ChangingSimulation(Simulation):
         return super().heal()
 
     def whole(self, node: int) -> Any:
-        return self._states[node].known.row
+        return self.state(node).known.row
 
     def least_kept(self, node: int) -> int:
         """What Kafka flushes before anybody hears of it: a set of voters (maybeAppendBatches)."""
@@ -109,7 +109,7 @@ class ChangingSimulation(Simulation):
         """It may be one of two voters."""
         return False
 
-    def check(self, node: int, step: Step, rows_before: dict[int, Row]) -> None:
+    def check(self, node: int, step: Step, rows_before: Mapping[int, Row]) -> None:
         before = self._whole
         after = self._whole = {**before, node: step.after.known.row}
         after[HISTORY] = self._next(self.constants, before, after)

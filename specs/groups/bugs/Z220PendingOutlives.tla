@@ -3,5 +3,5 @@
 (* deleted (G36).                                                           *)
 EXTENDS GroupRules
 
-Z220_PendingAfterDeletion(row, p) == row.pending
+Z220_PendingAfterTombstone(row, p) == row.pending
 =============================================================================

@@ -11,7 +11,9 @@ CONSTANTS
   MaxCommits,   \* that are asked for
   MaxSent,      \* in transactions
   MaxFences,    \* of the consumer, and commits of others
-  MaxTime
+  MaxTime,
+  Asides,       \* what happens beside the consumer: types of inputs
+  MaxAsides
 
 VARIABLE spent
 
@@ -21,12 +23,15 @@ Symmetry == Permutations(Partitions)
 
 MCInit ==
   /\ offsets = InitialOffsets
-  /\ spent = [records |-> 0, takes |-> 0, changes |-> 0, commits |-> 0, sent |-> 0, fences |-> 0]
+  /\ spent = [records |-> 0, takes |-> 0, changes |-> 0, commits |-> 0, sent |-> 0, fences |-> 0,
+             asides |-> 0]
 
 Had(outcomes) == \E o \in outcomes : offsets' = o.row
 Free(Action) == Action /\ UNCHANGED spent
 Paid(what, most, Action) ==
   spent[what] < most /\ Action /\ spent' = [spent EXCEPT ![what] = @ + 1]
+
+Aside(type, outcomes) == type \in Asides /\ Paid("asides", MaxAsides, Had(outcomes))
 
 OfPartitions(p) ==
   LET input == [partition |-> p] IN
@@ -38,6 +43,9 @@ OfPartitions(p) ==
   \/ Paid("commits", MaxCommits, Had(Step_HandleAskCommit(0, offsets, input)))
   \/ Paid("sent", MaxSent, Had(Step_HandleSendTxnOffsets(0, offsets, input)))
   \/ Paid("fences", MaxFences, Had(Step_HandleOthersCommit(0, offsets, input)))
+  \/ Aside("AskTxnOffsets", Step_HandleAskTxnOffsets(0, offsets, input))
+  \/ Aside("OthersSend", Step_HandleOthersSend(0, offsets, input))
+  \/ Aside("AlterOffset", Step_HandleAlterOffset(0, offsets, input))
 
 MCNext ==
   \/ \E p \in Partitions : OfPartitions(p)
@@ -57,6 +65,9 @@ MCNext ==
   \/ Free(Had(Step_HandleExpireOffsets(0, offsets, 0)))
   \/ \E input \in Inputs_ForgetTopic(0, offsets) :
        Free(Had(Step_HandleForgetTopic(0, offsets, input)))
+  \/ \E input \in Inputs_RenewTopic(0, offsets) :
+       Aside("RenewTopic", Step_HandleRenewTopic(0, offsets, input))
+  \/ Aside("DeleteGroup", Step_HandleDeleteGroup(0, offsets, 0))
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 

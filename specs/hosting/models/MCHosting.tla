@@ -72,6 +72,9 @@ NoOfflineProbe == host.replica.state # "Offline"
 NoSecondTopicProbe == ~(host.replica.topicId = 2 /\ host.replica.state = "Online")
 NoPromotionProbe ==
   [][~(host.future # Unassigned /\ host'.replica.directory = host.future)]_mcVars
+NoFutureFoundProbe ==
+  [][~(/\ ~host.published /\ host'.published
+       /\ host'.future # Unassigned /\ ~host'.futureCaughtUp)]_mcVars
 NoStrayProbe ==
   [][~(/\ ~host.published /\ host'.published
        /\ Cardinality(host'.logs) < Cardinality(host.logs))]_mcVars

@@ -387,7 +387,8 @@ AfterShrink(n) == After(n, Step_HandleIsrShrinkTimeout(n, rows[n], [type |-> "No
 
 AfterDelete(n) ==
   IF ~IsLeader(rows[n]) THEN {}
-  ELSE After(n, Step_HandleDeleteRecordsRequest(n, rows[n], [offset |-> rows[n].highWatermark]))
+  ELSE After(n, Step_HandleDeleteRecordsRequest(n, rows[n],
+               [type |-> "DeleteRecordsRequest", offset |-> rows[n].highWatermark]))
 
 (* Sessions, elections.                                                     *)
 IsRegistered(n) == rows[n].brokerEpoch # Undefined

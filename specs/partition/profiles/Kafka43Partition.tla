@@ -47,7 +47,8 @@ NotedAs(n, row, m) ==
   LET old == row.remotes[m.source]
       heard(caughtUp) ==
         [row EXCEPT !.remotes[m.source] =
-           [endOffset |-> m.fetchOffset, brokerEpoch |-> m.brokerEpoch, caughtUp |-> caughtUp]]
+           [endOffset |-> m.fetchOffset, brokerEpoch |-> m.brokerEpoch, caughtUp |-> caughtUp,
+            logStart |-> m.logStart]]
       tried(after) == IF old.endOffset = m.fetchOffset THEN after ELSE Advanced(n, after)
   IN UNION {{tried(after) :
                after \in Proposed(heard(caughtUp), MaybeExpandIsr(n, heard(caughtUp), m.source))} :

@@ -34,6 +34,11 @@ mcVars == <<rows, network, committed, ballots, appended, spent>>
 
 Symmetry == Permutations(Voters)
 
+(* No handler of a leader or a voter asks what a follower knows to be       *)
+(* committed, but for TruncationRefused, which nothing meets here           *)
+(* (NoTruncateOfCommitted); MCQuorumLate keeps it.                          *)
+KeptHighWatermark(row) == IF IsLeader(row) THEN row.highWatermark ELSE Undefined
+
 (* Kept, among others: everything durable but the vote in an epoch whose    *)
 (* leader is known (no handler gives or uses a vote then), and `flushed`    *)
 (* while a crash may still come.                                            *)
@@ -46,7 +51,7 @@ Normal(row) ==
         !.hasFetched = KeepAnswers /\ @,
         !.voted = IF KeepAnswers \/ row.leader = Nobody THEN @ ELSE Nobody,
         !.quorumState.voted = IF KeepAnswers \/ row.leader = Nobody THEN @ ELSE Nobody,
-        !.highWatermark = IF IsLeader(row) THEN @ ELSE Undefined,
+        !.highWatermark = KeptHighWatermark(row),
         !.flushed = IF spent.crashes = MaxCrashes THEN Len(row.log) ELSE @,
         !.endOffsets = [v \in Voters |-> IF @[v] <= settled THEN Undefined ELSE @[v]]]
 

@@ -261,6 +261,7 @@ Did(n, outcomes) ==
   {[row |-> o.row, sent |-> {Sent(n, m) : m \in o.sent}, ignored |-> ""] : o \in outcomes}
 
 Node_HandleSend(n, row, input) == Did(n, Step_Send(n, row, input.partition, input.txn))
+Node_HandleSendMore(n, row, input) == Did(n, Step_SendMore(n, row, input.partition))
 Node_HandlePartitionAdded(n, row, m) == Did(n, Step_HandlePartitionAdded(n, row, m.partition))
 Node_HandleProduced(n, row, m) == Did(n, Step_HandleProduced(row, m))
 Node_HandleCommit(n, row, input) == Did(n, Step_End(n, row, "Commit"))
@@ -281,12 +282,18 @@ Node_HandleInitialize(n, row, input) ==
 
 (* X33: what nobody has answered is sent again.  The network of Transactions *)
 (* forgets nothing, so there it needs no action.                            *)
+(* Of several batches of a transaction in a partition, as nobody has noted  *)
+(* which were answered, all; with version 1 the last one.                   *)
+FirstUnanswered(row, p) ==
+  IF EpochPerTransaction /\ p \notin Offsets THEN 0 ELSE row.sequences[p] - 1
+BatchesAgain(n, row, p) ==
+  {Produce(n, [row EXCEPT !.sequences[p] = sequence], p) :
+     sequence \in FirstUnanswered(row, p)..(row.sequences[p] - 1)}
 Unanswered(n, row) ==
-  LET before == [row EXCEPT !.sequences = [p \in Partitions |-> @[p] - 1]]
-      batched == IF EpochPerTransaction THEN row.sent ELSE row.added
+  LET batched == IF EpochPerTransaction THEN row.sent ELSE row.added
       adds == IF EpochPerTransaction THEN {} ELSE row.sent \ row.added
   IN CASE row.status = "Open" ->
-            {Produce(n, before, p) : p \in batched \ row.acked}
+            UNION {BatchesAgain(n, row, p) : p \in batched \ row.acked}
               \cup {Add(n, row, p) : p \in adds}
        [] row.status \in {"Ending", "Recovering"} -> {EndOf(n, row)}
        [] row.status = "Bumping" -> {Bump(n, row)}
@@ -312,6 +319,7 @@ NextTxn(n, row) ==
 
 Inputs_Send(n, row) ==
   {[type |-> "Send", partition |-> p, txn |-> NextTxn(n, row)] : p \in Partitions}
+Inputs_SendMore(n, row) == {[type |-> "SendMore", partition |-> p] : p \in Partitions}
 Inputs_GiveUp(n, row) == {[type |-> "GiveUp", partition |-> p] : p \in Partitions}
 
 -----------------------------------------------------------------------------

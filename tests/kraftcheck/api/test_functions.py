@@ -41,8 +41,12 @@ VERBS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "campaign": (kraftcheck.campaign, ("campaign", "run")),
 }
 SCREEN = {"as_json", "quiet", "screen"}
-OTHERWISE = {"conform": {"as": "profile"}, "model": {"model": "names"}}
-"""Options that cannot have the same name: `as` is a word of Python, and names are given first."""
+OTHERWISE = {
+    **{"conform": {"as": "profile"}, "model": {"model": "names"}},
+    "check": {"consistency": "level"},
+}
+"""Options that cannot have the same name: `as` is a word of Python, and names are given first. Or
+that have two: transactions call a level by its usual name."""
 
 
 def option_name(option: click.Option) -> str:

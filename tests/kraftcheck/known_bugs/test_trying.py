@@ -36,7 +36,7 @@ from tla_utils.overrides import check_overrides, read_modules
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "try"
-_, _, TUTORIAL = (ROOT / "docs/bugs.md").read_text("utf-8").partition("## Your own change")
+TUTORIAL = (ROOT / "docs/try.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.serve import data
+from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.wire_history import WireHistory
@@ -154,3 +155,20 @@ def test_what_was_denied_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "tape"
     path.write_bytes(wire.sink.getvalue())
     assert judged(path).verdict == "holds"
+
+
+def test_a_producer_that_asks_for_two_acks_is_refused_and_the_rest_is_judged(
+    tmp_path: Path,
+) -> None:
+    """Nothing is appended of it, so it promises nothing."""
+    wire = Wire()
+    wire.create()
+    wire.produce(batch(b"a"))
+    assert wire.produce(batch(b"b"), acks=2)["error_code"] == ERRORS["INVALID_REQUIRED_ACKS"]
+    wire.fetch(0)
+    wire.taped.finish(wire.now)
+    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
+    said = judged(tmp_path / "tape")
+    assert (said.verdict, said.reasons) == ("holds", [])
+    (found,) = found_in(tmp_path / "tape")
+    assert found.report is not None and found.report.promised == "linearizable"

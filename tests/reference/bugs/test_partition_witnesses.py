@@ -290,6 +290,12 @@ def z49(c: Partitioned) -> None:
     c.fetch(2)
 
 
+def z308(c: Partitioned) -> None:
+    c.produce(1)
+    c.catch_up(2)
+    c.do(1, DeleteRecordsRequest(CLIENTS, 1, 0, 1))
+
+
 def z50(c: Partitioned) -> None:
     c.produce(1)
     c.shrink(1, 2, 3)
@@ -428,6 +434,7 @@ WITNESSES: dict[str, tuple[PartitionConstants, Script]] = {
     "Z67": (TWO_PREFERRED, z67),
     "Z69": (THREE, z69),
     "Z170": (TWO_PREFERRED, z170),
+    "Z308": (PAIR, z308),
 }
 
 # Not shown so: Z24 needs a loss against which nothing is promised; Z45 and Z46 break no invariant

@@ -17,9 +17,11 @@ from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.invariants import INVARIANT_NAMES
 from kraftcheck.reference.quorum.messages import (
+    NO_DIVERGENCE,
     Append,
     CheckQuorumTimeout,
     FetchRequest,
+    FetchResponse,
     Flush,
     VoteRequest,
     VoteResponse,
@@ -188,6 +190,32 @@ def z20(c: Cluster) -> None:
     c.fetch(1, 3)
 
 
+def z302(c: Cluster) -> None:
+    """2 knows that the record of epoch 1 is committed; 3, which lacks it, has 2 cut it."""
+    c.elect(1, 2)
+    c.flush(1)
+    c.follow(2, 1)
+    c.fetch(2, 1)
+    c.deliver(FetchRequest, 2, 1)
+    c.do(1, Append(7), Flush())
+    c.deliver(FetchResponse, 1, 2)
+    c.time_out(2)
+    c.elect(3, 2)
+    c.flush(3)
+    c.follow(2, 3)
+    c.fetch(2, 3)
+
+
+def z304(c: Cluster) -> None:
+    """1 is told to cut its log, fetches on, and is told the same once more."""
+    departed(c)
+    c.fetch(1, 3)
+    c.fetch(1, 3)
+    c.deliver(FetchRequest, 1, 3)
+    told = [m for m in c.sent if isinstance(m, FetchResponse) and m.diverging != NO_DIVERGENCE]
+    c.do(1, told[0])
+
+
 Story = Callable[[Cluster], None]
 STORIES: dict[str, tuple[Story, Constants]] = {
     "Z01": (z01, THREE),
@@ -204,6 +232,8 @@ STORIES: dict[str, tuple[Story, Constants]] = {
     "Z16": (z16, THREE),
     "Z20": (z20, THREE),
     "Z68": (z68, THREE),
+    "Z302": (z302, THREE),
+    "Z304": (z304, THREE),
 }
 
 

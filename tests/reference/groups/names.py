@@ -33,6 +33,7 @@ COMPARED = compared(
     },
     words=(
         *("JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "Retention"),
+        *("Own", "OfOthers"),
         "ReleasedEpoch",
     ),
     messages_alone=("AnswerAfterCommit",),

@@ -12,6 +12,7 @@ from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     LOADER,
     MIGRATION,
+    OF_OTHERS,
     OFFSETS,
     RELEASED_EPOCH,
     GroupRecord,
@@ -266,6 +267,13 @@ def _of_transactions() -> Iterator[Plant]:
         yield Plant(
             "PendingByOwnMarker", _kept(**sent, markers=markers), _kept(committed=committed)
         )
+    others = TransactionMarker(1, commits=False, producer=OF_OTHERS)
+    yield Plant("PendingByOwnMarker", _kept(**sent, markers=(others,)), _kept())
+    # It is old enough, and a transaction has sent another one.
+    spared: dict[str, Any] = {"group": "Empty", "now": 9, "committed": KEPT.committed[:1], **GONE}
+    yield Plant("OffsetsKept", _kept(**spared, **sent), _kept(**spared | {"committed": ()}))
+    dead: dict[str, Any] = {"group": "Dead", "committed": (), **GONE}
+    yield Plant("OffsetsKept", _kept(**GONE), _kept(**dead))
 
 
 def _of_deleted() -> Iterator[Plant]:
@@ -276,6 +284,15 @@ def _of_deleted() -> Iterator[Plant]:
     yield Plant("NothingOfDeleted", _kept(), _kept(**none | {"positions": KEPT.positions}))
     yield Plant("NothingOfDeleted", _kept(pending=(sent,)), _kept(**none, pending=(sent,)))
     yield Plant("NothingOfDeleted", _kept(requested=(asked,)), _kept(**none, requested=(asked,)))
+    # The new topic of the name has been committed to, or not.
+    new = (CommittedOffset(1, 0, 1, anew=True), KEPT.committed[1])
+    gone = {"deleted": (1,), "committed": KEPT.committed[1:]}
+    yield Plant("OffsetsKept", _kept(renewed=(1,), committed=new), _kept(**gone))
+    yield Plant("NothingOfDeleted", _kept(renewed=(1,)), _kept(deleted=(1,)))
+    found = (FetchPosition(1, 1, 1),)
+    yield Plant(
+        "StartAtCommitted", _kept(renewed=(1,), positions=()), _kept(renewed=(1,), positions=found)
+    )
 
 
 PLANTED: Final = Planted(GROUPS, THREE, initial_rows(GROUPS, THREE), settled(), plants())

@@ -19,7 +19,7 @@ MODULES = ("MovingPartition",)
 def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
     """Some stand in the place of a partition's, under the names of those as well."""
     theirs, ours = signatures(specs_dir, "MovingRules", MovingRules, ("RangeOf",))
-    twice = ("_epoch_error(", "is_unclean_restart(")
+    twice = ("_epoch_error(", "is_unclean_restart(", "deletion_awaits(")
     return theirs, [each for each in ours if not any(of in each for of in twice)]
 
 

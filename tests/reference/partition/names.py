@@ -173,7 +173,10 @@ error_codes = errors(
 )
 invariants = promised_in(
     *("PartitionProperties", PARTITION_INVARIANTS),
-    ("Offsets", "ConsumerFetch", "ListLatest", "CacheFrom", "KnownCommitted", "Abstract"),
+    (
+        *("Offsets", "ConsumerFetch", "ListLatest", "DeleteUpTo", "CacheFrom"),
+        *("KnownCommitted", "Abstract"),
+    ),
 )
 step_invariants = steps_in("PartitionProperties", PARTITION_INVARIANTS)
 

@@ -14,6 +14,7 @@ from kraftcheck.reference.partition.invariants import PartitionChecker
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
+    DeleteRecordsRequest,
     Member,
     Message,
     ProduceRequest,
@@ -111,6 +112,23 @@ def handed_over() -> Watched:
     c = settled()
     c.lead(2)
     c.tell()
+    return c
+
+
+def deleting() -> Watched:
+    """The leader has deleted the first record, and nobody else has."""
+    c = settled()
+    c.do(1, DeleteRecordsRequest(CLIENTS, 1, 0, 1))
+    return c
+
+
+def deleted_by_all() -> Watched:
+    """Everybody has deleted the first record, and the leader knows it."""
+    c = deleting()
+    for _ in range(2):
+        c.catch_up(2, 3)
+        c.fetch(2)
+        c.fetch(3)
     return c
 
 
@@ -402,6 +420,13 @@ PLANTS: Final = [
         epoch_start=0,
     ),
     _broken(
+        "DeletedEverywhere",
+        "leader 1 confirms a deletion up to 1, and the log of broker 2 starts at 0",
+        2,
+        deleted_by_all,
+        log_start=0,
+    ),
+    _broken(
         "LogBounds",
         "the log of broker 2 reaches from -1 to 2, and its high watermark is 2",
         2,
@@ -584,6 +609,7 @@ TWINS: Final = [
     _fine("MonotonicListOffsets", 2, row(2, high_watermark=1)),
     _fine("MonotonicListOffsets", 2, row(2, high_watermark=1, epoch_start=2), handed_over),
     _fine("MonotonicListOffsets", 1, row(1, high_watermark=1, leader_epoch=0)),
+    _fine("DeletedEverywhere", 2, row(2, high_watermark=1), deleting),
     _fine("LogBounds", 2, row(2, log_start=2)),
     _fine("LogBounds", 2, row(2, log_start=-1, **DOWN)),
     _fine("PartitionEpochCacheSound", 2, row(2, epoch_cache=(CacheEntry(1, 0), CacheEntry(2, 2)))),

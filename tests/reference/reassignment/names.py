@@ -13,5 +13,5 @@ COMPARED = compared(
     models=("reassignment", "reassignment-notes"),
     properties=PROPERTIES,
     rows={"[registrations |-> brokers, topicId": TopicRow},
-    words=("Nobody", "Unassigned", "RangeOf", "Without"),
+    words=("Nobody", "Unassigned", "RangeOf", "Without", "MinIsr"),
 )

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.reference.core.run import MOVE_US
+from kraftcheck.reference.drivers.chance import AWAY_MOVES
+from kraftcheck.reference.drivers.options import AWAY
 from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.reference.sim.options import options_json
-from kraftcheck.reference.sim.plain import AWAY, AWAY_MOVES, MOVE_US
 
 OWN = family("snapshots").on_request[AWAY]
 

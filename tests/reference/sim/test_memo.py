@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import force_setattr
 
-from kraftcheck.reference.quorum import invariants
+from kraftcheck.reference.quorum import invariants, system
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.invariants import first_violated
 from kraftcheck.reference.quorum.messages import FetchRequest, FetchResponse
@@ -66,7 +66,7 @@ def test_checking_only_what_can_have_broken_finds_the_same(
         return first_violated(before, after, history)
 
     forget()
-    monkeypatch.setattr(scheduler, "check_step", whole)
+    monkeypatch.setattr(system, "check_step", whole)
     monkeypatch.setattr(
         "kraftcheck.reference.quorum.sim.machine.is_inert", lambda before, after: False
     )

@@ -201,8 +201,12 @@ def _refused(row: Row, epoch: int) -> Iterator[Row]:
 def _leader(row: Row, operation: Operation, limit: int) -> Iterator[Row]:
     epoch = int(operation.words[0])
     batch = disk.header_of(disk.moved(bytes.fromhex(operation.words[2]), len(row.log), epoch))
+    client = operation.words[1] == "client"
+    if client and (batch.is_control or batch.producer >= 0 > batch.sequence):
+        yield row  # What no client may append is refused before its epoch is noted.
+        return
     refused = batch.size > limit
-    if operation.words[1] == "client" and batch.producer >= 0:
+    if client and batch.producer >= 0:
         values = tuple(range(batch.last - batch.base + 1))
         asked = Request(batch.producer, batch.producer_epoch, batch.sequence, values)
         refused |= duplicate_in(row.producers, asked) >= 0

@@ -109,11 +109,28 @@ def two_groups(told: Told) -> None:
     told.clean()
 
 
+def keyless(told: Told) -> None:
+    """A record without a key in a compacted log, and a cleaning."""
+    told.append(data_batch([(None, b"v")], FIRST_TIME))
+    told.do("roll")
+    told.plain(b"k1", b"v")
+    told.do("roll")
+    told.clean()
+
+
+def forged(told: Told) -> None:
+    """A client ends the transaction of somebody else."""
+    told.open(b"k1")
+    told.append(marker_batch(True, FIRST_TIME, 8, 0))
+
+
 BY_HAND = {
     "Z144": (index_fails, Config()),
     "Z147": (last_batch_goes, COMPACT),
     "Z149": (map_is_full, COMPACT),
     "Z150": (two_groups, COMPACT),
+    "Z306": (keyless, COMPACT),
+    "Z307": (forged, Config()),
 }
 
 

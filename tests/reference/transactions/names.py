@@ -36,6 +36,7 @@ MODULES = (
 # What a message is called, of which the spec's handler says what is done with it.
 CALLED = {"HandleMarker": "HandleWriteTxnMarkers", "Send": "HandleSend"}
 CALLED |= {"Initialize": "HandleInitialize", "GiveUp": "HandleGiveUp"}
+CALLED |= {"SendMore": "HandleSendMore"}
 # Step_End is two inputs; a Retry the spec's network does by itself; a tail is elected, and metadata
 # changes, in Transactions.tla; there a fetch and its answer are one step.
 BESIDE = {"HandleCommit", "HandleAbort", "HandleRetry", "HandleElect", "HandleAsk"}

@@ -135,6 +135,18 @@ def _of_readers() -> tuple[Plant, ...]:
     )
 
 
+def _of_several(rows: Rows, ending: Rows) -> tuple[Plant, ...]:
+    """None of a transaction, or one of two. ending: the producer has asked for a commit."""
+    second = replace(batch(2, 1), sequence=1)
+    first_only = partition(replace(batch(9, 0), sequence=0))
+    lacking = {**ending, 1: replace(ending[1], sequences=(2, 0, 0)), 11: first_only}
+    return (
+        Plant("CommitIsWhole", ending, rows),
+        Plant("CommitIsWhole", lacking, {**rows, 11: first_only}),
+        _plant("NoGaps", {11: partition(*COMMITTED, second)}),
+    )
+
+
 def plants() -> tuple[Plant, ...]:
     rows = settled()
     told_abort = frozenset({Told(1, "Abort", 1)})
@@ -163,7 +175,7 @@ def plants() -> tuple[Plant, ...]:
     return (
         *_of_readers(),
         *_of_pending(),
-        Plant("CommitIsWhole", ending, rows),
+        *_of_several(rows, ending),
         Plant("AbortedIsListed", *_swept(listed=0)),
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(

@@ -6,17 +6,17 @@ import random
 
 import pytest
 
+from kraftcheck.reference.drivers.script import ScriptedRun, begun
 from kraftcheck.reference.protocols import parts_of
 from kraftcheck.reference.runner.scripted import replay
 from kraftcheck.reference.steered.failures import NoProgress
-from kraftcheck.reference.steered.plain import PlainSchedule, begun
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.jobs.steered import broken_promise
 
 (TRANSACTIONS,) = parts_of("transactions")
 
 
-def disturbed(number: int, bug: str | None, refused: bool = False) -> PlainSchedule:
+def disturbed(number: int, bug: str | None, refused: bool = False) -> ScriptedRun:
     """A run of moves drawn by chance, messages lost, doubled and late, under whatever constants. No
     id is forgotten: a tombstone that was given up, and elected, is an older epoch
     (transactions-older-epoch). refused: whether partitions refuse markers.
@@ -64,7 +64,7 @@ def test_what_is_missing_is_told_in_words(moves: tuple[str, ...], wanted: str) -
     assert world is not None and world.calm is not None
     for words in moves:
         next(each for each in schedule.possible() if each.words.startswith(words)).make()
-    assert world.calm.missing(schedule.constants, schedule._rows) == wanted
+    assert world.calm.missing(schedule.constants, schedule.rows) == wanted
 
 
 def test_a_replay_fails_by_what_is_missing() -> None:
@@ -82,7 +82,7 @@ def test_a_replay_fails_by_what_is_missing() -> None:
     assert isinstance(failure, NoProgress) and failure.reason.startswith("the transaction stays in")
 
 
-def fails(schedule: PlainSchedule) -> bool:
+def fails(schedule: ScriptedRun) -> bool:
     """Whether progress is missing; what the end has moved is left out again."""
     drawn = len(schedule.moves)
     missing = schedule.progress()

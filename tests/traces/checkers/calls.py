@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kraftcheck.traces.checkers.assessment import Report
+from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
 
 
@@ -37,3 +39,10 @@ def history(*calls: Operation, model: str | None = None) -> History:
         operations=numbered(*calls),
         model=model,
     )
+
+
+def check_what_was_read(history: History, **options: Any) -> Report:
+    """As `check_history`, where consumers stopped before the end: most tests are about what they
+    read, and test_hand_made.py about what they did not.
+    """
+    return check_history(history, **{"complete": False, **options})

@@ -453,10 +453,20 @@ class _Client:
         seen = found[-1][0] + 1 if found else max(view.end, self.position)
         told = max(view.end, seen) if dice.random() < 0.4 and not self.silent else None
         asked = None if self.silent else self.position
-        self.call(begin, end, f="fetch", argument=asked, result=found, end=told)
+        stood = self._stands(view, seen)
+        self.call(begin, end, f="fetch", argument=asked, result=found, end=told, to=stood)
         self.position = seen if found or not self.wanders else self.position
         self.known = max(self.known, seen)
         world.reached = max(world.reached, seen)
+
+    def _stands(self, view: View, seen: int) -> int | None:
+        """Where it tells that it stands: behind what it was shown, and what is not shown."""
+        own = random.Random(f"{self.number} {seen} {view.end}")
+        if own.random() < 0.5:
+            return None
+        left = self.world.records(view, seen, 1)
+        hidden = left[0][0] if left else view.end
+        return max(seen, hidden) if own.random() < 0.5 else seen
 
 
 def log_history(setting: Setting, seed: int, size: int) -> History:
@@ -497,7 +507,11 @@ def _history(calls: list[dict[str, Any]], setting: Setting) -> History:
 
 
 def damaged(history: History, seed: int) -> History:
-    """The history with one answer, one time or one operation changed; at times to no effect."""
+    """The history with one answer, one time or one operation changed; at times to no effect. It
+    does not tell where consumers stood, of which slow_logs.py knows nothing (small.py does).
+    """
+    untold = tuple(replace(each, to=None) for each in history.operations)
+    history = replace(history, operations=untold)
     dice = random.Random(f"{history.source} {seed} damaged")
     operations = [each for each in history.operations if each.key is not None]
     for _ in range(20):

@@ -44,6 +44,9 @@ class Log:
         ours = [each for each in history.operations if each.key == key]
         self.appends = [each for each in ours if each.f == "append"]
         self.fetches = [each for each in ours if each.f == "fetch" and each.result]
+        asked = (each for each in ours if each.f == "fetch" and each.outcome == OK)
+        answered = (each for each in asked if (each.result, each.end) != (None, None))
+        self.asked = [each.argument or 0 for each in answered]
         told = [each.result for each in ours if each.f == "earliest" and each.outcome == OK]
         self.start = max((each for each in told if each is not None), default=0)
         self.at: dict[int, set[Any]] = defaultdict(set)
@@ -126,7 +129,8 @@ class Log:
             if self.gone(place):
                 continue
             if append.result is None or place is not None:
-                yield "unseen", (append.index,)
+                before = (append.result or 0) < min(self.asked, default=0)
+                yield ("unread" if before else "unseen"), (append.index,)
             if place is None or place != max(self.where[append.argument]):
                 continue
             if any(self.passed(fetch, place) for fetch in self.fetches if fetch.outcome == OK):

@@ -68,7 +68,7 @@ def explained(
     subscribed = "group" in promise.rows
     copies = not promise.exactly_once
     for name, _, _ in slow_anomalies(history, subscribed, compaction == "keyed", copies):
-        if name != "unseen" and not promise.allows(name):
+        if name not in ("unseen", "unread") and not promise.allows(name):
             return False
     operations = [each for each in history.operations if each.key is not None]
     if promise.allows("inconsistent-offsets"):

@@ -18,7 +18,10 @@ from msgspec.structs import replace
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 KEY: Final = "log-0"
-LOG_KINDS: Final = ("plain", "holes", "duplicates", "unknown", "fetches", "ends")
+LOG_KINDS: Final = (
+    *("plain", "holes", "duplicates", "unknown", "fetches", "ends"),
+    "positions",
+)
 OBJECT_KINDS: Final = ("register", "cas-register", "kv")
 
 
@@ -85,8 +88,12 @@ class _LogMaker:
         told = (
             end if self.dice.random() < (0.4 if self.kind in ("ends", "fetches") else 0.1) else None
         )
-        asked = None if found and self.dice.random() < 0.2 else at
-        return {"f": "fetch", "argument": asked, "result": found, "end": told}
+        if self.kind != "positions":
+            asked = None if found and self.dice.random() < 0.2 else at
+            return {"f": "fetch", "argument": asked, "result": found, "end": told}
+        asked = None if self.dice.random() < 0.5 else at
+        stood = at + len(found) if self.dice.random() < 0.8 else None
+        return {"f": "fetch", "argument": asked, "result": found, "end": told, "to": stood}
 
 
 def _unknown(call: dict[str, Any], dice: random.Random) -> dict[str, Any]:
@@ -130,6 +137,8 @@ def _damaged_log(calls: list[dict[str, Any]], dice: random.Random) -> list[dict[
 
 def _damaged_fetch(call: dict[str, Any], dice: random.Random, value: int) -> dict[str, Any]:
     records = list(call["result"])
+    if call.get("to") is not None and dice.random() < 0.5:
+        return {"to": max(0, call["to"] + dice.choice((-1, 1, 1, 2)))}
     roll = dice.randrange(4)
     if roll == 0 or not records:
         return {"end": dice.randrange(4)} if roll == 1 else {"result": ()}

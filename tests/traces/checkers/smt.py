@@ -189,6 +189,9 @@ def _fetched(order: Order, judged: Sequence[Operation], i: int, fetch: Operation
     if fetch.end is not None:
         yield order.exactly(i, fetch.end)
     records = fetch.result or ()
+    if fetch.to is not None:
+        first = records[0][0] if records else fetch.argument
+        yield z3.BoolVal(first is None or fetch.to <= first + len(records))
     if not records:
         if fetch.argument is not None:
             yield order.at_most(i, fetch.argument)

@@ -39,7 +39,12 @@ def test_a_wrong_column_is_seen(
 
         monkeypatch.setattr(bulk._Spans, "at", late)
     elif wrong == "session":
-        monkeypatch.setattr(bulk, "_sessions", lambda rows, fetches: rows.process[fetches])
+        whole = bulk._sessions
+
+        def without_resets(rows: Any, reads: Any) -> Any:
+            return rows.process[reads], whole(rows, reads)[1]
+
+        monkeypatch.setattr(bulk, "_sessions", without_resets)
     else:
         records = bulk._records
         monkeypatch.setattr(
@@ -76,8 +81,9 @@ def test_reports_are_the_same(tmp_path: Path) -> None:
         history = world(seed)
         if not any(each.f in ("append", "fetch") for each in history.operations):
             continue
-        slow = check_history(history, configuration=CONFIGURATION, gaps=True)
-        fast = check_rows(rows_of(history, tmp_path), promise, CONFIGURATION, gaps=True)
+        slow = check_history(history, configuration=CONFIGURATION, gaps=True, complete=False)
+        rows = rows_of(history, tmp_path)
+        fast = check_rows(rows, promise, CONFIGURATION, gaps=True, complete=False)
         found[slow.verdict] += fast is not None
         assert fast in (None, slow), seed
     assert found["holds"] > 100 and found["violated"] > 10, found

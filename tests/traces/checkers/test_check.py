@@ -14,11 +14,10 @@ from kraftcheck.reference.clients.promises import (
     promised,
 )
 from kraftcheck.traces.checkers.assessment import assess
-from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.checkers.columns import Builder
 from kraftcheck.traces.checkers.models import Register
 from kraftcheck.traces.history import History, HistoryError, Operation
-from tests.traces.checkers.calls import call, history
+from tests.traces.checkers.calls import call, check_what_was_read as check_history, history
 
 LOG = "partition-log"
 APPENDS = (call("append", 0, 5, "a", 0), call("append", 10, 15, "b", 1))
@@ -57,7 +56,7 @@ def test_a_log_that_breaks_its_promise_says_why() -> None:
     said = str(found).splitlines()
     assert said[0] == "violated: held bounded-staleness, promised linearizable"
     assert "missed the record at offset 1" in said[2] and said[3] == "  [operations 1, 2]"
-    assert said[4:] == ["not allowed: stale-read 1", "allowed: unseen 2"]
+    assert said[4:] == ["not allowed: stale-read 1", "inconclusive: unseen 1, unread 1"]
     (stale,) = found.staleness
     assert (stale.reads, stale.delays, stale.missed) == (1, (5,), (1,))
 
@@ -85,9 +84,10 @@ def test_what_is_allowed_is_told_with_its_reason_and_is_no_evidence() -> None:
     found = check_history(STALE, envelope=ANYTHING_CLEAN)
     assert found.parts[0].certificate is None
     allowed = promised(Configuration(), ANYTHING_CLEAN).allowed
-    stale, unseen = found.anomalies
+    stale, *unread = found.anomalies
     assert stale.reason.endswith(f"; {allowed['stale-read']}")
-    assert "; inconclusive: " in unseen.reason
+    assert [each.name for each in unread] == ["unseen", "unread"]
+    assert all("; inconclusive: " in each.reason for each in unread)
 
 
 def test_a_level_takes_the_place_of_the_promise() -> None:
@@ -262,7 +262,8 @@ def test_a_hole_is_told_with_what_bounds_it() -> None:
 
 def test_what_nobody_saw_is_lost_if_everything_was_read() -> None:
     seen = history(*APPENDS, model=LOG)
-    assert check_history(seen).holds and not check_history(seen, complete=True).holds
+    verdicts = [check_history(seen, complete=c).verdict for c in (True, False, None)]
+    assert verdicts == ["violated", "holds", "unknown"]
 
 
 def test_other_models_are_searched() -> None:
@@ -301,7 +302,7 @@ def parts_of(*histories: History) -> Builder:
 def test_each_segment_has_a_promise_of_its_own() -> None:
     strict, weak = promised(Configuration()), promised(Configuration(), ANYTHING_CLEAN)
     batch = parts_of(STALE, STALE, LOST, history(*APPENDS)).batch()
-    found = assess(batch, [strict, weak, weak, strict])
+    found = assess(batch, [strict, weak, weak, strict], complete=False)
     assert found.violated.tolist() == [True, False, True, False]
     assert [found.verdict(each) for each in found.segments] == [
         *("violated", "holds", "violated", "holds"),

@@ -9,12 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import Compaction, Configuration, Envelope
-from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.checkers.compaction import keys_of, successors
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from kraftcheck.traces.history import Operation
 from kraftcheck.traces.values import typed
-from tests.traces.checkers.calls import call, history
+from tests.traces.checkers.calls import call, check_what_was_read as check_history, history
 from tests.traces.checkers.log_world import SETTINGS
 from tests.traces.checkers.valid_logs import tally
 

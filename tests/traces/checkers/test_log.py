@@ -11,14 +11,13 @@ import pytest
 from kraftcheck.traces import schema
 from kraftcheck.traces.checkers.arrow import from_arrow
 from kraftcheck.traces.checkers.certificates import check_history
-from kraftcheck.traces.checkers.check import check_history as check
 from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, Builder, from_history, part
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
 from kraftcheck.traces.checkers.records import records_of
 from kraftcheck.traces.checkers.unplaced import culprit
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from kraftcheck.traces.history import Operation
-from tests.traces.checkers.calls import call, history
+from tests.traces.checkers.calls import call, check_what_was_read as check, history
 
 
 def test_appends_that_may_be_left_over_may_fill_holes() -> None:

@@ -320,7 +320,7 @@ def compare(seed: int) -> str:
     draw = random.Random(seed)
     history = World(draw, steps=draw.random() < 0.7).history(draw.randint(8, 50))
     if draw.random() < 0.5:
-        found = check_history(history, configuration=CONFIGURATION)
+        found = check_history(history, configuration=CONFIGURATION, complete=False)
         assert found.verdict == "holds", f"{seed}: {found}"
         return "holds"
     history = changed(history, draw)

@@ -68,11 +68,11 @@ def _assessed(setting: Setting, histories: Sequence[History], gaps: bool) -> Ass
     builder = Builder()
     for each in histories:
         ours = [o for o in each.operations if o.key is not None]
-        builder.add(ours, None, sessions_of(each.operations))
+        builder.add(ours, None, sessions_of(each.operations)[0])
     batch: LogBatch = builder.batch()
     if setting.configuration.compaction != "none":
         batch = compacted(batch, keyed=setting.configuration.compaction == "keyed")
-    return assess(batch, [setting.promise] * batch.segments, gaps=gaps)
+    return assess(batch, [setting.promise] * batch.segments, gaps=gaps, complete=False)
 
 
 def tally(setting: Setting, begin: int, end: int) -> Tally:

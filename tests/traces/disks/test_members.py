@@ -14,7 +14,16 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 from kraftcheck.reference.storage.batches import CONTROL, Batch, Record, encoded
 from kraftcheck.serve import codec
-from tests.traces.disks.written import SECOND, write_broker, write_lines, write_segment
+from kraftcheck.traces.disks.partition import METADATA_ID
+from tests.traces.disks.written import (
+    SECOND,
+    write_broker,
+    write_election,
+    write_lines,
+    write_properties,
+    write_segment,
+    write_topic,
+)
 
 TOPIC = bytes(range(16))
 TOPIC_ID = urlsafe_b64encode(TOPIC).decode().rstrip("=")
@@ -59,8 +68,9 @@ def write_metadata(
     folder.mkdir(parents=True)
     log = log_of([value(*each) for each in records], base)
     (folder / f"{base:020}.log").write_bytes(log)
-    told = {"currentVoters": [{"voterId": each} for each in voters], "data_version": 0}
-    (folder / "quorum-state").write_text(json.dumps(told))
+    write_lines(folder / "leader-epoch-checkpoint", [f"1 {base}"])
+    write_election(folder, 1, voters=voters)
+    write_topic(folder, METADATA_ID)
     return folder
 
 
@@ -69,8 +79,8 @@ def nodes(tmp_path: Path) -> list[Path]:
     """Three brokers, the second of which lacks what is committed."""
     for number in (1, 2, 3):
         partition = write_broker(tmp_path / f"b{number}")
-        (tmp_path / f"b{number}" / "meta.properties").write_text(f"version=1\nnode.id={number}\n")
-        (partition / "partition.metadata").write_text(f"version: 0\ntopic_id: {TOPIC_ID}\n")
+        write_properties(tmp_path / f"b{number}", number)
+        write_topic(partition, TOPIC_ID)
     short = tmp_path / "b2"
     write_segment(short / "t-0", 7, SECOND[:3])
     (short / "t-0" / f"{12:020}.snapshot").unlink()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.traces.disks.files import Aborted, Remembered
-from kraftcheck.traces.disks.found import Finding
+from kraftcheck.traces.disks.found import Common, Finding, verdict_of
+from kraftcheck.traces.disks.partition import judge
 from tests.traces.disks.written import (
     ABORTED,
     FIRST,
@@ -95,6 +96,11 @@ def marks(name: str, offset: int) -> Fault:
     return lambda folder: write_lines(folder.parent / path, [f"t 0 {offset}"])
 
 
+def without_snapshots(folder: Path) -> None:
+    for path in folder.glob("*.snapshot"):
+        path.unlink()
+
+
 VIOLATED: dict[str, tuple[Fault, str, str]] = {
     "a byte of a record": (altered(LOG, 70, b"y"), "BatchesWhole", "checksum of the batch"),
     "a length": (altered(LOG, 8, b"\0\0\0\1"), "BatchesWhole", "a batch of 13 bytes"),
@@ -158,6 +164,37 @@ VIOLATED: dict[str, tuple[Fault, str, str]] = {
     "an epoch that begins late": (
         epochs("0 0", "2 8", "3 10"), "EpochCacheSound", "begins at 8, by the log at 7",
     ),
+    "an epoch that ends too early": (
+        epochs("0 0", "2 6", "3 10"), "EpochCacheSound", "2 begins at 6, and epoch 0 goes on to 6",
+    ),
+    "an epoch that nobody wrote in": (
+        epochs("0 0", "1 3", "2 7", "3 10"), "EpochCacheSound",
+        "1 begins at 3, and epoch 0 goes on to 6",
+    ),
+    "no epoch file": (
+        lambda folder: (folder / "leader-epoch-checkpoint").unlink(), "EpochCacheSound",
+        "is missing: who follows",
+    ),
+    "the first batches are gone": (
+        lambda folder: write_segment(folder, 0, FIRST[1:], [ABORTED]), "NoHole",
+        "the offsets 0 to 2, with which the log begins, are missing",
+    ),
+    "no snapshot at all": (
+        without_snapshots,
+        "ProducerStateReplays", "there is no other: a start after a clean stop remembers no",
+    ),
+    "a time that is too late": (
+        altered(f"{7:020}.timeindex", 36, struct.pack(">q", 1 << 62)), "IndexLowerBound",
+        f"{1 << 62} is later than all up to offset 11, at most 2300",
+    ),
+    "a time of a later batch": (
+        altered(f"{7:020}.timeindex", 12, struct.pack(">q", 2200)), "IndexLowerBound",
+        "2200 is later than all up to offset 8, at most 2100",
+    ),
+    "a time index without entries": (
+        written(f"{7:020}.timeindex", b""), "IndexLowerBound",
+        "it is empty, the segment ends with 2300",
+    ),
     "epochs that fall": (
         epochs("2 7", "0 0", "3 10"), "EpochCacheSound", "do not ascend",
     ),
@@ -168,9 +205,6 @@ VIOLATED: dict[str, tuple[Fault, str, str]] = {
 }  # fmt: skip
 
 REPORTED: dict[str, tuple[Fault, str, str]] = {
-    "an epoch that began before its first record": (
-        epochs("0 0", "2 6", "3 10"), "EpochCacheSound", "begins at 6, by the log at 7",
-    ),
     "a log that was cut within a batch": (
         segment(*SECOND[:3], SECOND[3]._replace(base=11, records=1, sequence=4)), "NoHole",
         "10 to 10 are missing",
@@ -181,8 +215,21 @@ REPORTED: dict[str, tuple[Fault, str, str]] = {
     "a snapshot with a false checksum": (
         altered(f"{12:020}.snapshot", 12, b"\7"), "ProducerStateReplays", "an older one is taken",
     ),
-    "a high watermark": (marks("replication", 13), "HwWithinLog", "is 13, the log ends at 12"),
-    "a log start": (marks("log-start", 99), "HwWithinLog", "ends at 12: a start drops all of it"),
+    "a recovery point of a clean stop": (
+        marks("recovery-point", 11), "HwWithinLog", "is 11, and a clean stop flushed",
+    ),
+    "no recovery point of a clean stop": (
+        lambda folder: write_lines(folder.parent / "recovery-point-offset-checkpoint", ["u 0 1"]),
+        "HwWithinLog", "notes the recovery point of other partitions, and not",
+    ),
+    "a cleaner's offset": (marks("cleaner", 13), "HwWithinLog", "the cleaned is 13, the log ends"),
+    "an epoch beyond the end": (
+        epochs("0 0", "2 7", "3 10", "4 13"), "EpochCacheSound", "at 13, and the log ends at 12",
+    ),
+    "no snapshot where a segment begins": (
+        lambda folder: (folder / f"{7:020}.snapshot").unlink(), "ProducerStateReplays",
+        "is missing: an older one is taken",
+    ),
     "no index": (lambda folder: (folder / f"{0:020}.index").unlink(), "IndexLowerBound", "missing"),
     "left of a cleaning": (
         lambda folder: (folder / f"{0:020}.log.swap").touch(), "LeftOver", "left of a cleaning",
@@ -195,6 +242,104 @@ REPORTED: dict[str, tuple[Fault, str, str]] = {
 }  # fmt: skip
 
 
+def cut(base: int, *batches: Told) -> Fault:
+    """The end of the log is gone, with what lay beside it."""
+
+    def plant(folder: Path) -> None:
+        for path in folder.glob(f"{7:020}.*"):
+            path.unlink()
+        if batches:
+            write_segment(folder, base, batches)
+
+    return plant
+
+
+DAMAGED: dict[str, tuple[Fault, str, str]] = {
+    "a high watermark": (
+        marks("replication", 13), "HwWithinLog",
+        "the high watermark is 13, the log ends at 12: records that were flushed are gone",
+    ),
+    "a log start": (marks("log-start", 99), "HwWithinLog", "12: a start drops all of it: records"),
+    "half of the log": (cut(7, *SECOND[:2]), "HwWithinLog", "the recovery point is 12, the log"),
+    "the last segment": (cut(7), "HwWithinLog", "the snapshot is 12, the log ends at 7"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_was_flushed_and_is_gone_is_damaged(name: str, tmp_path: Path) -> None:
+    plant, invariant, said = DAMAGED[name]
+    wrong = [each for each in planted(tmp_path, plant) if each.weight == "damaged"]
+    assert any(each.invariant == invariant and said in each.said for each in wrong), wrong
+
+
+@pytest.mark.parametrize(
+    ("lost", "weight", "said"),
+    [
+        ("altered", "damaged", "; whole batches go on with offset 8; a start cuts them"),
+        ("length", "damaged", "; whole batches go on with offset 8; a start cuts them"),
+        ("torn", "unknown", "; whether they were ever flushed nothing says"),
+        ("gone", "unknown", "the log ends at 7: whether the rest was ever flushed nothing says"),
+    ],
+)
+def test_what_was_committed_and_not_noted_as_flushed(
+    lost: str, weight: str, said: str, tmp_path: Path
+) -> None:
+    """Of a broker that was killed. A power loss may tear the end of a file, and not its middle."""
+    partition = write_broker(tmp_path)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    (partition / f"{12:020}.snapshot").unlink()
+    write_lines(tmp_path / "recovery-point-offset-checkpoint", ["t 0 7"])
+    for path in partition.glob("*.*index"):
+        path.unlink()
+    log = partition / NEXT
+    data = bytearray(log.read_bytes())
+    if lost == "altered":
+        data[70] ^= 1
+    elif lost == "length":
+        data[9] ^= 1
+    log.write_bytes(data if weight == "damaged" else data[:80] if lost == "torn" else b"")
+    found = [each for each in judged(tmp_path).findings if each.weight in ("damaged", "unknown")]
+    assert any(each.weight == weight and said in each.said for each in found), found
+    assert verdict_of(found) == weight
+
+
+def test_a_batch_that_is_altered_amid_the_metadata_log_is_damaged(tmp_path: Path) -> None:
+    """Each append to it is flushed before the next (KafkaRaftClient.appendBatch)."""
+    partition = write_broker(tmp_path)
+    common = Common(synced=True)
+    altered(NEXT, 70, b"y")(partition)
+    (partition / f"{12:020}.snapshot").unlink()
+    found = [each for each in judge(partition, common).findings if each.weight != "report"]
+    assert [each.weight for each in found if each.invariant == "BatchesWhole"] == ["damaged"]
+    (partition / NEXT).write_bytes((partition / NEXT).read_bytes()[:-3])
+    segment(*SECOND)(partition)
+    appended(NEXT, bytes_of(Told(12))[:80])(partition)
+    (torn,) = [e for e in judge(partition, common).findings if e.invariant == "BatchesWhole"]
+    assert torn.weight == "report"
+
+
+def test_an_epoch_that_a_crash_left_is_a_report(tmp_path: Path) -> None:
+    """A cut of the log takes entries back in the background."""
+    epochs("0 0", "2 7", "3 10", "4 11")(write_broker(tmp_path))
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    write_lines(tmp_path / "recovery-point-offset-checkpoint", ["t 0 7"])
+    assert {each.weight for each in judged(tmp_path).findings} == {"report"}
+    write_lines(tmp_path / "recovery-point-offset-checkpoint", ["t 0 12"])
+    (found,) = judged(tmp_path).findings
+    assert (found.weight, found.invariant) == ("violated", "EpochCacheSound")
+
+
+def test_a_log_start_explains_what_is_missing_below_it(tmp_path: Path) -> None:
+    partition = write_broker(tmp_path)
+    write_segment(partition, 0, FIRST[1:], [ABORTED])
+    write_lines(tmp_path / "log-start-offset-checkpoint", ["t 0 3"])
+    epochs("0 3", "2 7", "3 10")(partition)
+    (found,) = judged(tmp_path).findings
+    assert (found.weight, found.invariant) == ("report", "NoHole")
+    write_lines(tmp_path / "cleaner-offset-checkpoint", ["t 0 3"])
+    assert judged(tmp_path).findings == []
+
+
 def planted(folder: Path, plant: Fault) -> list[Finding]:
     plant(write_broker(folder))
     return judged(folder).findings
@@ -203,7 +348,8 @@ def planted(folder: Path, plant: Fault) -> list[Finding]:
 @pytest.mark.parametrize("name", VIOLATED)
 def test_a_fault_is_found(name: str, tmp_path: Path) -> None:
     plant, invariant, said = VIOLATED[name]
-    wrong = [each for each in planted(tmp_path, plant) if each.weight == "violated"]
+    weight = "damaged" if invariant == "BatchesWhole" else "violated"
+    wrong = [each for each in planted(tmp_path, plant) if each.weight == weight]
     assert any(each.invariant == invariant and said in each.said for each in wrong), wrong
 
 
@@ -224,15 +370,15 @@ def test_a_torn_end_is_what_a_crash_leaves(tmp_path: Path) -> None:
     assert found.position == (tmp_path / "t-0" / NEXT).stat().st_size - 80
     write_lines(tmp_path / "recovery-point-offset-checkpoint", ["t 0 13"])
     weights = {each.invariant: each.weight for each in judged(tmp_path).findings}
-    assert weights == {"BatchesWhole": "violated", "HwWithinLog": "report"}
+    assert weights == {"BatchesWhole": "damaged"}
 
 
 @pytest.mark.parametrize(
     ("recovery_point", "weight", "said"),
     [
         (0, "report", "; a start cuts them, and drops 1 segments behind, "),
-        (6, "violated", "below the recovery point 6; a start cuts them, and drops 1 segments"),
-        (7, "violated", "no start looks at them, whoever reads them fails"),
+        (6, "damaged", "below the recovery point 6; a start cuts them, and drops 1 segments"),
+        (7, "damaged", "no start looks at them, whoever reads them fails"),
     ],
 )
 def test_what_a_start_drops_behind_a_torn_segment(
@@ -310,7 +456,7 @@ def test_what_was_open_where_a_log_begins_is_not_guessed(tmp_path: Path) -> None
     for path in partition.glob(f"{0:020}.*"):
         path.unlink()
     (partition / f"{12:020}.snapshot").unlink()
-    write_segment(partition, 7, [SECOND[0]._replace(base=8), *SECOND[2:]])
+    write_segment(partition, 7, SECOND)
     aborted = struct.pack(">hqqqq", 0, 9, 2, 9, 10)
     (partition / f"{7:020}.txnindex").write_bytes(aborted)
     assert [each for each in judged(tmp_path).findings if each.weight == "violated"] == []

@@ -73,4 +73,5 @@ def test_an_altered_batch_is_found(disks: Path) -> None:
     data = log.read_bytes()
     log.write_bytes(data[:200] + bytes([data[200] ^ 1]) + data[201:])
     done = asked(disks, "--topic", "txn")
-    assert done.exit_code == 1 and "violated: BatchesWhole" in done.output
+    assert done.exit_code == 1 and "damaged: BatchesWhole" in done.output
+    assert "verdict  damaged: " in done.output

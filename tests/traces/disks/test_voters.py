@@ -12,9 +12,16 @@ import pytest
 from kraftcheck.reference.storage.batches import CONTROL, Batch, Record, encoded
 from kraftcheck.traces.disks.directory import read
 from kraftcheck.traces.disks.found import Found, Quorum, Voter
-from kraftcheck.traces.disks.partition import judge
+from kraftcheck.traces.disks.partition import METADATA_ID, judge
 from kraftcheck.traces.disks.replicas import compare
-from tests.traces.disks.written import Told, bytes_of, write_lines
+from tests.traces.disks.written import (
+    Told,
+    bytes_of,
+    write_election,
+    write_lines,
+    write_properties,
+    write_topic,
+)
 
 C1, C2, C3 = (Voter(number, f"{number:032x}") for number in (1, 2, 3))
 ENDPOINT = b"\x02" + b"\x05CTRL" + b"\x05host" + struct.pack(">H", 9093) + b"\0"
@@ -32,11 +39,14 @@ def voters_batch(base: int, voters: Sequence[Voter], epoch: int = 1) -> bytes:
     return encoded(like, [record])
 
 
-def footer(base: int) -> bytes:
+def footer(base: int, epoch: int = 3) -> bytes:
     """How a snapshot ends."""
     record = Record(base, 0, struct.pack(">hh", 0, 4), struct.pack(">hb", 0, 0))
-    like = Batch(base, base, 1, CONTROL, 0, 0, -1, -1, -1, 1, b"")
+    like = Batch(base, base, epoch, CONTROL, 0, 0, -1, -1, -1, 1, b"")
     return encoded(like, [record])
+
+
+SNAPSHOT = voters_batch(0, [C1, C2], epoch=3) + footer(1)
 
 
 def write_controller(folder: Path, own: Voter, log: bytes, **snapshots: bytes) -> Path:
@@ -45,9 +55,9 @@ def write_controller(folder: Path, own: Voter, log: bytes, **snapshots: bytes) -
     partition = folder / f"c{own.number}" / "__cluster_metadata-0"
     partition.mkdir(parents=True)
     (partition / f"{0:020}.log").write_bytes(log)
-    (partition.parent / "meta.properties").write_text(
-        f"#\n#Thu Nov 26\nnode.id={own.number}\ndirectory.id={directory}\nversion=1\n"
-    )
+    write_properties(partition.parent, own.number, directory)
+    write_election(partition, epoch=3)
+    write_topic(partition, METADATA_ID)
     for name, data in snapshots.items():
         (partition / f"{name}.checkpoint").write_bytes(data)
     return partition.parent
@@ -61,6 +71,23 @@ def judged(folder: Path) -> Found:
 def said(*folders: Path) -> list[str]:
     found = compare([judged(each) for each in folders])
     return [each.said for each in found if each.invariant == "SomebodyElectable"]
+
+
+TAGS = b"\2\0\3abc\x81\1\0"
+"""Two tagged fields: of three bytes; the 129th, of none."""
+
+
+def test_tagged_fields_are_stepped_over(tmp_path: Path) -> None:
+    """Of an endpoint, of what a voter supports, and of the voter: of later versions of Kafka."""
+    value = struct.pack(">h", 0) + bytes([3])
+    for each in (C1, C2):
+        value += struct.pack(">i", each.number) + bytes.fromhex(each.directory) + b"\3"
+        value += (b"\2A\2h" + struct.pack(">H", 9) + TAGS) * 2
+        value += struct.pack(">hh", 0, 1) + TAGS + TAGS
+    like = Batch(0, 0, 1, CONTROL, 0, 0, -1, -1, -1, 1, b"")
+    log = encoded(like, [Record(0, 0, struct.pack(">hh", 0, 6), value + TAGS)])
+    found = judged(write_controller(tmp_path, C1, log))
+    assert found.quorum is not None and found.quorum.voters == [C1, C2]
 
 
 BOTH = voters_batch(0, [C1, C2])
@@ -113,8 +140,7 @@ def test_a_disk_that_was_exchanged_is_another_voter(tmp_path: Path) -> None:
 def test_voters_of_a_snapshot(tmp_path: Path) -> None:
     """The log has none of its own behind it."""
     name = f"{5:020}-{3:010}"
-    whole = voters_batch(0, [C1, C2], epoch=3) + footer(1)
-    found = judged(write_controller(tmp_path, C1, b"", **{name: whole}))
+    found = judged(write_controller(tmp_path, C1, b"", **{name: SNAPSHOT}))
     assert not [each for each in found.findings if each.invariant == "FilesWhole"]
     assert found.quorum == Quorum(own=C1, voters=[C1, C2], epoch=3, end=0)
 
@@ -138,13 +164,13 @@ def test_a_log_that_begins_behind_its_snapshot_is_told(
     snapshot: str, told: str, tmp_path: Path
 ) -> None:
     """V4. Kafka does not start with it."""
-    whole = {snapshot: voters_batch(4, [C1, C2], epoch=3) + footer(4)} if snapshot else {}
+    whole = {snapshot: SNAPSHOT} if snapshot else {}
     place = write_controller(tmp_path, C1, b"", **whole) / "__cluster_metadata-0"
     (place / f"{0:020}.log").unlink()
     (place / f"{7:020}.log").write_bytes(voters_batch(7, [C1], epoch=3))
     found = [each.said for each in judged(place.parent).findings if each.invariant == "FilesWhole"]
     assert found == [f"the log begins at 7, and no snapshot goes up to there: {told}"]
-    (place / f"{7:020}-{3:010}.checkpoint").write_bytes(BOTH + footer(2))
+    (place / f"{7:020}-{3:010}.checkpoint").write_bytes(SNAPSHOT)
     assert not [e for e in judged(place.parent).findings if e.invariant == "FilesWhole"]
 
 
@@ -156,7 +182,7 @@ def test_a_metadata_log_starts_at_its_first_snapshot(tmp_path: Path) -> None:
     write_lines(place / "leader-epoch-checkpoint", ["3 8"])
     wrong = [each.said for each in judged(place.parent).findings if each.weight == "violated"]
     assert "epoch 3 begins at 8, by the log at 7" in wrong
-    (place / f"{8:020}-{3:010}.checkpoint").write_bytes(BOTH + footer(2))
+    (place / f"{8:020}-{3:010}.checkpoint").write_bytes(SNAPSHOT)
     found = judged(place.parent)
     assert not [each for each in found.findings if each.weight == "violated"]
     assert found.common.log_start == 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -58,8 +59,9 @@ def write_segment(
         if at:
             offsets += struct.pack(">ii", last - base, len(data))
         data += bytes_of(told)
-        latest = max(latest, told.time)
-        times += struct.pack(">qi", latest, last - base)
+        if told.time > latest:
+            latest = told.time
+            times += struct.pack(">qi", latest, last - base)
     path = folder / f"{base:020}.log"
     path.write_bytes(data)
     path.with_suffix(".index").write_bytes(offsets)
@@ -75,6 +77,30 @@ def write_snapshot(folder: Path, offset: int, producers: dict[int, Remembered]) 
         rest += struct.pack(">qhiqiqiq", *values)
     data = struct.pack(">hI", 1, google_crc32c.value(rest)) + rest
     (folder / f"{offset:020}.snapshot").write_bytes(data)
+
+
+def write_properties(folder: Path, node: int, directory: str = f"{'A' * 21}Q") -> None:
+    """meta.properties of a node, as Kafka 4 writes it."""
+    lines = ["#", f"node.id={node}", f"directory.id={directory}", "version=1", "cluster.id=c", ""]
+    (folder / "meta.properties").write_text("\n".join(lines), encoding="utf-8")
+
+
+def write_topic(partition: Path, topic_id: str) -> None:
+    text = f"version: 0\ntopic_id: {topic_id}"
+    (partition / "partition.metadata").write_text(text, encoding="utf-8")
+
+
+def write_election(
+    metadata: Path, epoch: int, leader: int = -1, voters: Sequence[int] | None = None
+) -> None:
+    """quorum-state, of version 1 where voters change: where none are given."""
+    told: dict[str, object] = {"leaderId": leader, "leaderEpoch": epoch, "votedId": -1}
+    if voters is None:
+        told |= {"votedDirectoryId": "A" * 22, "data_version": 1}
+    else:
+        static = [{"voterId": each} for each in voters]
+        told |= {"clusterId": "", "appliedOffset": 0, "currentVoters": static, "data_version": 0}
+    (metadata / "quorum-state").write_text(json.dumps(told), encoding="utf-8")
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
@@ -94,6 +120,7 @@ SECOND = [
     Told(9, time=2200, epoch=2, marker=1, producer=7, producer_epoch=0),
     Told(10, records=2, time=2300, epoch=3, producer=5, producer_epoch=0, sequence=3),
 ]
+TOPIC_ID = "AdChjJXYQPOLCFGiNbLaEg"
 ABORTED = Aborted(producer=7, first=3, last=6, stable=7)
 
 
@@ -108,6 +135,8 @@ def write_broker(folder: Path) -> Path:
     write_lines(partition / "leader-epoch-checkpoint", ["0 0", "2 7", "3 10"])
     write_lines(folder / "replication-offset-checkpoint", ["t 0 12"])
     write_lines(folder / "recovery-point-offset-checkpoint", ["t 0 12"])
+    write_lines(folder / "log-start-offset-checkpoint", [])
+    write_topic(partition, TOPIC_ID)
     (folder / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":9}')
     return partition
 

@@ -78,6 +78,16 @@ BAD = {
     "long number": (W1 + op(1, "invoke", "write", "9" * 10**6), 2, "token of 1,000,000"),
     "long keyword": (W1 + op(1, "invoke", "a" * 10**6, "1"), 2, "token of 1,000,001"),
     "long verb": (W1 + op(1, "invoke", "a" * 101, "1"), 2, "too long for a verb"),
+    "a late time": (
+        "{:process 0, :type :invoke, :f :read, :value nil, :time 4611686018427387904}",
+        1,
+        "time is 4611686018427387904, beyond 4611686018427387903, the farthest that is read",
+    ),
+    "an early time": (
+        "{:process 0, :type :invoke, :f :read, :value nil, :time -4611686018427387905}",
+        1,
+        "the farthest that is read",
+    ),
     "deep": (W1 + op(1, "invoke", "write", "[" * 999), 2, "nested deeper than 64"),
     "same key twice": (W1 + "{:process 1, :process 2}", 2, "the same key twice"),
     "no operation": (W1 + "5", 2, "5 is no operation"),

@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kraftcheck.osutil.files import LINE_MAX
 from kraftcheck.traces.formats import detect
+from kraftcheck.traces.formats.columns import NEEDED as COLUMNS_NEEDED, WORDS
 from kraftcheck.traces.history import HistoryError
 
 pytestmark = [
@@ -102,6 +105,63 @@ def test_memory_is_a_multiple_of_the_file(name: str, tmp_path: Path, repo_root: 
     peak, _, said = done.stdout.strip().partition(" ")
     assert REFUSED.get(name, "read") in said
     assert int(peak) < MULTIPLE * path.stat().st_size, int(peak) / path.stat().st_size
+
+
+def bomb(path: Path, rows: int, **columns: pa.Array) -> None:
+    table = {
+        "process": pa.array([0] * rows, pa.int64()),
+        **dict.fromkeys(("type", "f"), pa.array(["ok"] * rows)),
+        **columns,
+    }
+    options = {"compression": "zstd", "row_group_size": 1 << 30, "write_batch_size": 1 << 20}
+    pq.write_table(pa.table(table), path, **options)
+
+
+def columns_bomb(path: Path, **columns: pa.Array) -> None:
+    rows = len(next(iter(columns.values())))
+    ones = dict.fromkeys(COLUMNS_NEEDED, pa.array(range(rows), pa.int64()))
+    words = dict.fromkeys(WORDS, pa.array(["ok"] * rows))
+    pq.write_table(pa.table({**ones, **words, **columns}), path, compression="zstd")
+
+
+LONG_TEXT = pa.array(["a" * 30_000_000])
+BOMBS: dict[str, Callable[[Path], None]] = {
+    "rows": lambda path: bomb(path, 4_000_000),
+    "a long text": lambda path: bomb(path, 1, value=LONG_TEXT),
+    "a text that is told often": lambda path: bomb(
+        path, 3000, value=pa.array([f'"{"ab" * 50_000}"'] * 3000)
+    ),
+    "an error that is told often": lambda path: bomb(
+        path, 3000, error=pa.array(["ab" * 50_000] * 3000)
+    ),
+    "a list of columns": lambda path: columns_bomb(path, offsets=pa.array([[0] * 5_000_000])),
+    "a text of columns that is told often": lambda path: columns_bomb(
+        path, mark=pa.array(["ab" * 50_000] * 3000)
+    ),
+    "texts in a list of columns": lambda path: columns_bomb(
+        path, values=pa.array([["ab" * 50_000] * 3000])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_parquet_packs_is_counted_before_it_is_unpacked(
+    name: str, tmp_path: Path, repo_root: Path
+) -> None:
+    """Some thousand bytes, that would take hundreds of MB."""
+    path = tmp_path / "history.parquet"
+    BOMBS[name](path)
+    assert path.stat().st_size < 150_000
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(path)],
+        cwd=repo_root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    peak, _, said = done.stdout.strip().partition(" ")
+    assert "or more when they are unpacked: at most " in said
+    assert int(peak) < 64 << 20, f"{int(peak):,} bytes"
 
 
 DENSE = {

@@ -115,3 +115,18 @@ def test_other_parquet_files_and_damaged_ones(tmp_path: Path) -> None:
         path.write_bytes(cut)
         with pytest.raises(HistoryError, match="corrupt Parquet file of"):
             detect.read(path)
+
+
+def test_a_file_that_unpacks_to_much_more_is_refused(tmp_path: Path) -> None:
+    """By its rows, and by its texts; of files as short, what is ordinary is read."""
+    rows = 20_000
+    table = {"process": pa.array([0] * rows, pa.int64()), "type": pa.array(["ok"] * rows)}
+    path = tmp_path / "history.parquet"
+    pq.write_table(pa.table({**table, "f": pa.array(["read"] * rows)}), path, compression="zstd")
+    with pytest.raises(HistoryError, match="bytes that are 320,000 or more when they are unpacked"):
+        parquet.read(path)
+    table = {name: column[:200] for name, column in table.items()}
+    of = {**table, "f": pa.array(["read"] * 200), "error": pa.array(["x" * 5000] * 200)}
+    pq.write_table(pa.table(of), path, compression="zstd")
+    with pytest.raises(HistoryError, match="or more when they are unpacked: at most 262,144 are"):
+        parquet.read(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -373,3 +374,47 @@ def test_shiviz_clocks_are_what_clients_can_know(tmp_path: Path) -> None:
         'process-0 {"process-0":4,"process-1":2}',
         'cas [1 2] -> fail "[:code 100]"',
     ]
+
+
+SENDS = (
+    "{:process 0, :type :invoke, :f :send, :value [[:send 0 %s]]}\n"
+    "{:process 0, :type %s, :f :send, :value [[:send 0 %s]]}\n"
+)
+PLACED = SENDS % ("[nil 7]", ":ok", "[3 7]")
+
+
+@pytest.mark.parametrize(
+    ("text", "argument", "result"),
+    [
+        (SENDS % ("[nil 1]", ":ok", "[0 [nil 1]]"), (None, 1), 0),
+        (SENDS % ("[nil 1]", ":ok", "[nil 1]"), (None, 1), None),
+        (SENDS % ("[nil 1]", ":info", "[nil 1]"), (None, 1), None),
+        (SENDS % ("[nil nil 1]", ":ok", "[4 [nil nil 1]]"), (None, None, 1), 4),
+        (PLACED, 7, 3),
+        (SENDS % ("[nil 1]", ":info", "[nil 1]") + PLACED, 1, None),
+        (SENDS % ("[nil 1]", ":ok", "[nil 1]") + PLACED, 1, None),
+    ],
+)
+def test_a_value_that_is_a_list_may_begin_with_nil(
+    text: str, argument: Any, result: int | None, tmp_path: Path
+) -> None:
+    """It is the place for an offset only where clients of the history send so."""
+    path = tmp_path / "history.edn"
+    path.write_text(text)
+    first = detect.read(path).operations[0]
+    assert (first.argument, first.result) == (argument, result)
+
+
+def test_times_up_to_the_farthest_are_judged(tmp_path: Path) -> None:
+    """Checkers double them."""
+    path = tmp_path / "history.edn"
+    lines = [
+        "{:process 0, :type :invoke, :f :send, :value [[:send 0 1]], :time %d}",
+        "{:process 0, :type :ok, :f :send, :value [[:send 0 [0 1]]], :time %d}",
+        "{:process 0, :type :invoke, :f :poll, :value [[:poll]], :time %d}",
+        "{:process 0, :type :ok, :f :poll, :value [[:poll {0 [[0 1]]}]], :time %d}",
+    ]
+    for first in (-(1 << 62), 0, (1 << 62) - 9):
+        times = [first + at for at in range(3)]
+        path.write_text("\n".join(lines) % (*times, (1 << 62) - 1))
+        assert check_history(detect.read(path)).verdict == "holds"

@@ -362,7 +362,9 @@ def test_conditions_have_names_and_are_asked_of_their_own_inputs() -> None:
     )
 
 
-@pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if p.world], ids=lambda p: str(p.name))
+@pytest.mark.parametrize(
+    "protocol", [p for p in PROTOCOLS if p.by_chance], ids=lambda p: str(p.name)
+)
 def test_conditions_can_be_asked_of_runs_and_most_are_reached(protocol: Protocol) -> None:
     part = Part(simulate_part(protocol.name, 1, 0, 40))
     told = novelty.sometimes(part, protocol.name, {})

@@ -11,9 +11,9 @@ import pytest
 from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
 from kraftcheck.reference.compaction.messages import CopyBatches
 from kraftcheck.reference.compaction.sometimes import sometimes
+from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import simulate_part, simulate_run
-from kraftcheck.reference.sim.plain import PlainSimulation
 from kraftcheck.traces.jobs.checks import Finding, check_runs
 from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
@@ -79,15 +79,15 @@ def found_with(monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any) -> list[F
 
 
 def test_a_cleaner_that_knows_too_much_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    take = PlainSimulation._step
+    take = Run.step
 
     def step(self: Any, node: int, input: Any) -> Any:
         if type(input.value).__name__ == "StartCleaning":
             log = self._partition.row(node).log
-            input = self._machine.interner.input(type(input.value)(len(log)))
+            input = self.known(type(input.value)(len(log)))
         return take(self, node, input)
 
-    [first, *_] = found_with(monkeypatch, "_step", step)
+    [first, *_] = found_with(monkeypatch, "step", step)
     assert "and its cleaner is told" in first.explanation
 
 

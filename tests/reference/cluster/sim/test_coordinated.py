@@ -80,7 +80,7 @@ def test_who_hears_of_another_tail_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     """Of two that there may be, the one that the broker does not have."""
 
     def tail_of(self: Coordinators, row: Any) -> Any:
-        return self._rows[self._node].log.tails[0].records
+        return self.rows[self._node].log.tails[0].records
 
     monkeypatch.setattr(Coordinators, "_behind", tail_of)
     found = check_runs(Part(simulate_part("transactions-on-cluster", 1, 0, RUNS, options=WHOLE)))

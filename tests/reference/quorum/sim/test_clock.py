@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from heapq import heappop
 from typing import Any
 
 import pytest
 
+from kraftcheck.reference.drivers.clock import Timers
 from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
     ElectionTimeout,
@@ -14,8 +16,8 @@ from kraftcheck.reference.quorum.messages import (
     Input,
     RequestTimeout,
 )
-from kraftcheck.reference.quorum.sim.clock import Clock, instruction
 from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.sim.machine import instruction, lost_election
 from kraftcheck.reference.quorum.timers import (
     Arm,
     Cancel,
@@ -29,6 +31,7 @@ from kraftcheck.reference.sim.interning import Interner
 
 TIMEOUTS = Timeouts()
 INTERN = Interner().input
+BACKOFF = partial(lost_election, TIMEOUTS)
 
 
 class Bench:
@@ -37,7 +40,7 @@ class Bench:
     def __init__(self, **options: Any) -> None:
         self.queue = Queue()
         stream = SeededChooser(1).stream("clock")
-        self.clock = Clock(Options(**options), TIMEOUTS, stream, self.queue, 5)
+        self.clock = Timers(Options(**options), stream, self.queue, 5, BACKOFF)
 
     def carry_out(self, now: int, *effects: TimerEffect, node: int = 0) -> None:
         todo = tuple(instruction(effect, TIMEOUTS, INTERN) for effect in effects)
@@ -127,9 +130,8 @@ def test_a_candidate_backs_off_longer_with_each_lost_election() -> None:
         times: list[int] = []
         for _ in range(60):
             bench = Bench()
-            bench.clock = Clock(
-                Options(), TIMEOUTS, SeededChooser(len(times)).stream("clock"), bench.queue, 1
-            )
+            stream = SeededChooser(len(times)).stream("clock")
+            bench.clock = Timers(Options(), stream, bench.queue, 1, BACKOFF)
             for _ in range(lost):
                 bench.carry_out(0, Arm(ElectionTimeout(), "backoff"))
             times.append(bench.expiries()[-1][0])
@@ -142,10 +144,10 @@ def test_an_election_that_is_over_ends_the_row() -> None:
     for seed in range(60):
         bench = Bench()
         stream = SeededChooser(seed).stream("clock")
-        bench.clock = Clock(Options(), TIMEOUTS, stream, bench.queue, 1)
+        bench.clock = Timers(Options(), stream, bench.queue, 1, BACKOFF)
         for _ in range(5):
             bench.carry_out(0, Arm(ElectionTimeout(), "backoff"))
-            bench.clock.election_is_over(0)
+            bench.clock.settled(0)
         times.add(bench.expiries()[-1][0])
     assert max(times) <= 100_000
 

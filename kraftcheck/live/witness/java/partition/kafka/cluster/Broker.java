@@ -63,7 +63,11 @@ public final class Broker extends Node {
     private static final long UNDEFINED = -1;
     private static final long LAG_MS = 500_000;
     /** A produce request that waits for copies, as DelayedProduce does. */
-    private record Waiting(JsonNode request, long offset, long required) {}
+    private record Waiting(JsonNode request, long offset, long required) {
+        boolean deletes() {
+            return request.get("type").asText().equals("DeleteRecordsRequest");
+        }
+    }
 
     /** A fetch that is on its way, and whose it is. */
     private record Fetch(int leader, String request, ReplicaFetcherThread thread) {}
@@ -220,7 +224,7 @@ public final class Broker extends Node {
                 String request = Json.text(Json.fields("type", "ReplicaFetchRequest", "source", asked.replicaId(),
                         "destination", thread.leader().brokerEndPoint().id(), "brokerEpoch", asked.replicaEpoch(),
                         "epoch", of.currentLeaderEpoch(), "fetchOffset", of.fetchOffset(),
-                        "lastFetchedEpoch", of.lastFetchedEpoch()));
+                        "lastFetchedEpoch", of.lastFetchedEpoch(), "logStart", of.logStartOffset()));
                 fetching.add(new Fetch(thread.leader().brokerEndPoint().id(), request, thread));
                 sent.add(new Message(thread.leader().brokerEndPoint().id(), request, null));
             }
@@ -354,7 +358,7 @@ public final class Broker extends Node {
         List<Waiting> alike = parked.stream().filter(each -> each.request.equals(request)).toList();
         return alike.isEmpty() ? null : () -> {
             parked.removeAll(alike);
-            alike.forEach(each -> produced(each.request, Errors.REQUEST_TIMED_OUT, UNDEFINED));
+            alike.forEach(each -> answered(each, Errors.REQUEST_TIMED_OUT));
         };
     }
 
@@ -381,6 +385,8 @@ public final class Broker extends Node {
         // A follower that is out of range asks for it.
         answer.put("endOffset", error == Errors.OFFSET_OUT_OF_RANGE ? log.kafka.logEndOffset() : UNDEFINED);
         send(follower, answer);
+        // As Partition.updateFollowerFetchState, which asks the purgatory of deletions whether one waits.
+        mayComplete |= parked.stream().anyMatch(Waiting::deletes);
     }
 
     private void read(JsonNode in) {
@@ -411,7 +417,7 @@ public final class Broker extends Node {
 
     private LogReadInfo fetched(FetchParams how, JsonNode in, JsonNode epoch, int lastFetched) {
         return partition.fetchRecords(how, new FetchRequest.PartitionData(TOPIC_ID, in.get("fetchOffset").asLong(),
-                0, Integer.MAX_VALUE, known(epoch.asInt()), known(lastFetched)), time.milliseconds(),
+                in.path("logStart").asLong(0), Integer.MAX_VALUE, known(epoch.asInt()), known(lastFetched)), time.milliseconds(),
                 Integer.MAX_VALUE, true, true);
     }
 
@@ -431,17 +437,28 @@ public final class Broker extends Node {
         send(CLIENTS, answer);
     }
 
-    /** The answer, which DelayedDeleteRecords makes when all replicas have heard of it, says where this log begins. */
+    /** It waits, as DelayedDeleteRecords does, until all live replicas have deleted them. */
     private void delete(JsonNode in) {
-        Map<String, Object> answer = answer("DeleteRecordsResponse", in);
-        Errors error = Errors.NONE;
+        long offset = in.get("offset").asLong();
+        Waiting waiting = new Waiting(in, offset, offset);
         try {
-            partition.deleteRecordsOnLeader(in.get("offset").asLong());
+            partition.deleteRecordsOnLeader(offset);
+            parked.add(waiting);
+            mayComplete = true;
         } catch (ApiException e) {
-            error = Errors.forException(e);
+            answered(waiting, Errors.forException(e));
         }
+    }
+
+    private void answered(Waiting waiting, Errors error) {
+        long offset = error == Errors.NONE ? waiting.offset : UNDEFINED;
+        if (!waiting.deletes()) {
+            produced(waiting.request, error, offset);
+            return;
+        }
+        Map<String, Object> answer = answer("DeleteRecordsResponse", waiting.request);
         answer.put("error", error.name());
-        answer.put("offset", error == Errors.NONE ? log.kafka.logStartOffset() : UNDEFINED);
+        answer.put("offset", offset);
         send(CLIENTS, answer);
     }
 
@@ -477,11 +494,23 @@ public final class Broker extends Node {
         }
         if (down == null && mayComplete) {
             for (Waiting each : List.copyOf(parked)) {
-                var reached = partition.checkEnoughReplicasReachOffset(each.required);
-                Errors error = reached._2();
-                if ((Boolean) reached._1() || error != Errors.NONE) {
+                boolean done;
+                Errors error = Errors.NONE;
+                if (each.deletes()) {
+                    try {
+                        done = partition.lowWatermarkIfLeader() >= each.required;
+                    } catch (ApiException e) {
+                        done = true;
+                        error = Errors.forException(e);
+                    }
+                } else {
+                    var reached = partition.checkEnoughReplicasReachOffset(each.required);
+                    error = reached._2();
+                    done = (Boolean) reached._1() || error != Errors.NONE;
+                }
+                if (done) {
                     parked.remove(each);
-                    produced(each.request, error, error == Errors.NONE ? each.offset : UNDEFINED);
+                    answered(each, error);
                 }
             }
         }
@@ -577,10 +606,11 @@ public final class Broker extends Node {
     private Object remote(int id) {
         ReplicaState known = leads() ? partition.getReplica(id).map(Replica::stateSnapshot).getOrElse(() -> null) : null;
         if (known == null) {
-            return Json.fields("endOffset", UNDEFINED, "brokerEpoch", UNDEFINED, "caughtUp", false);
+            return Json.fields("endOffset", UNDEFINED, "brokerEpoch", UNDEFINED, "caughtUp", false, "logStart", 0);
         }
         return Json.fields("endOffset", known.logEndOffset(), "brokerEpoch", Forms.<Long>optional(known.brokerEpoch()).orElse(UNDEFINED),
-                "caughtUp", time.milliseconds() - known.lastCaughtUpTimeMs() <= LAG_MS);
+                "caughtUp", time.milliseconds() - known.lastCaughtUpTimeMs() <= LAG_MS,
+                "logStart", Math.max(0, known.logStartOffset()));
     }
 
     private Map<Integer, Object> byBroker(Function<Integer, Object> value) {

@@ -1,4 +1,4 @@
-"""Runs of a composition: each component moves as if it were alone (plain.py), and what a step of
+"""Runs of a composition: each component moves as if it were alone (chance.py), and what a step of
 one leads another to is due there (`Join`).
 
 A move draws a component, and then that component's own move, or the first input that is due at it.
@@ -20,20 +20,16 @@ import msgspec
 
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.reference.core.run import MOVE_US
+from kraftcheck.reference.core.system import NodeMemo
+from kraftcheck.reference.drivers.chance import RandomRun, object_of
+from kraftcheck.reference.drivers.options import options_of, scenario_of
 from kraftcheck.reference.kit.protocol import Composition, Outcome, constants_of
 from kraftcheck.reference.sim.choices import Chooser, chance
 from kraftcheck.reference.sim.family import Circular, ClientLog, Family, Manner
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.options import STRETCH
-from kraftcheck.reference.sim.plain import (
-    MOVE_US,
-    PlainMemo,
-    PlainSimulation,
-    object_of,
-    options_of,
-    scenario_of,
-)
 from kraftcheck.reference.sim.recorder import Recorder, Violation
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
@@ -107,7 +103,7 @@ class ComposedMemo:
         if bug is not None and whose not in protocols:
             replayable(bug, next(iter(protocols)))
         self._memos = {
-            name: PlainMemo(part, bug if name == whose else None, enabled)
+            name: NodeMemo(part, bug if name == whose else None, enabled)
             for name, part in protocols.items()
         }
 
@@ -124,7 +120,7 @@ class ComposedMemo:
     def steps(self) -> int:
         return sum(memo.steps for memo in self._memos.values())
 
-    def of(self, component: str) -> PlainMemo:
+    def of(self, component: str) -> NodeMemo:
         return self._memos[self.composition.parts[component].name]
 
     def forget(self) -> None:
@@ -132,31 +128,29 @@ class ComposedMemo:
             memo.forget()
 
 
-class _Component(PlainSimulation):
+class _Component(RandomRun):
     """One of a run's components. due: what steps of others have led it to, with its node."""
 
     def __init__(self, run: ComposedSimulation, number: int, name: str, *given: Any) -> None:
-        super().__init__(*given)
-        self._run, self._number = run, number
         joins = run.composition.joins
+        joined = {of for join in joins if join.to == name for of in join.inputs}
+        options, chooser, memo, recorder = given
+        super().__init__(options, chooser, memo, recorder, joined)
+        self._run, self._number = run, number
         self._out = [join for join in joins if join.of == name]
-        self._joined = {of for join in joins if join.to == name for of in join.inputs}
         self.due: deque[tuple[int, Any]] = deque()
 
     def move(self, time: int) -> bool:
         """One move. Whether the run goes on."""
-        if self.due and chance(self._chooser.stream("network"), self._options.delivered):
+        if self.due and chance(self._network, self._options.delivered):
             node, input = self.due.popleft()
-            step = self._step(node, self._machine.interner.input(input))
+            step = self.step(node, self.known(input))
         else:
-            step = self._moved()
-        return step is None or self._take(time, step)
+            step = self.moved()
+        return step is None or self.make(time, step)
 
-    def _comes(self, node: int, input: Any) -> bool:
-        return type(input) not in self._joined and super()._comes(node, input)
-
-    def _record(self, time: int, step: Step) -> None:
-        super()._record(time, step)
+    def record(self, time: int, step: Step) -> None:
+        super().record(time, step)
         self._run.recorded(self._number)
         outcome = Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)
         for join in self._out:
@@ -165,16 +159,13 @@ class _Component(PlainSimulation):
 
     def expect(self, led_to: Iterable[tuple[int, Any]]) -> None:
         """A step of another component leads to this."""
-        self.due.extend(each for each in led_to if each[0] in self._machine.nodes)
-
-    def rows(self) -> Mapping[int, Any]:
-        return self._rows
+        self.due.extend(each for each in led_to if each[0] in self.system.nodes)
 
 
 class ComposedClients:
     """What clients of all components ask and are told; `partition` tells component and object."""
 
-    def __init__(self, components: Sequence[PlainSimulation]) -> None:
+    def __init__(self, components: Sequence[RandomRun]) -> None:
         self._components = components
 
     @property
@@ -240,7 +231,7 @@ class ComposedSimulation(Circular):
         return sum(each.moves * each.stretch for each in parts)
 
     def _rows(self) -> dict[str, Mapping[int, Any]]:
-        return {name: each.rows() for name, each in self._components.items()}
+        return {name: each.rows for name, each in self._components.items()}
 
     def _stop(self, found: Violation) -> None:
         """The steps of a run are numbered over all components."""

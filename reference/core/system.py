@@ -1,0 +1,352 @@
+"""One system for every protocol: its configurations, its moves, and what each move does.
+
+A `System` is a labelled transition system with three operations:
+
+    initial()        the first configuration
+    moves(at)        every move that is possible in a configuration, in a fixed order
+    apply(at, move)  the effect of a move; None if its input is disabled
+
+It is made from the declaration of a protocol (`Protocol` with its `World`, in
+reference/kit/protocol.py), and knows no protocol itself. A *driver* decides which move comes next,
+and nothing else:
+
+    chance    reference/drivers/chance.py: moves are drawn; campaigns
+    clock     reference/drivers/clock.py: deadlines in virtual time, faults, then a healed end
+    script    reference/drivers/script.py: moves in words, from a file or from Hypothesis
+    search    traces/counterexamples/plain.py: the moves between the states that TLC shows
+
+docs/architecture.md says what else runs systems and is no driver of this one yet.
+
+A driver for something new needs these three operations and no class of its own that carries rows or
+messages. Breadth-first search, as an example:
+
+    waiting = deque([system.initial()])
+    while waiting:
+        at = waiting.popleft()
+        for move in system.moves(at):
+            effect = system.apply(at, move)
+            if effect is not None and effect.after not in seen:
+                seen.add(effect.after)
+                waiting.append(effect.after)
+
+**A configuration** is a value: immutable, hashable, equal by content (rows and messages are
+interned, so equality is identity of the parts). It has the state of each node, and the messages:
+
+    mail     messages in flight, the oldest first
+    held     messages in flight that nobody awaits any more (only in a system that is `late`)
+    urgent   messages that are heard now or never, the next one first; while there are any, the only
+             move is that the first is heard
+
+**A move** is one input for one node, and how it comes:
+
+    take     an input of the node's own (a timer, a client, a crash), from `World.local`
+    deliver  a message in flight arrives
+    again    a message in flight arrives and stays in flight, so that it may arrive once more
+    late     a held message arrives; `late again`: it stays held
+    hear     the first urgent message is heard
+    lose     a message in flight is dropped, or an urgent one is not heard
+
+Messages that `World.in_order` names arrive once and in the order of their sending, per sender and
+receiver, and no move loses them; all others may arrive in any order. A message to a node that is
+not running, or that nobody awaits (`World.awaited`), is lost when it arrives.
+
+**Steps are looked up.** What a node makes of an input depends on its row and the input alone, so a
+step is worked out once (reference/sim/memo.py). `step`, `arrive` and `after` are the three parts of
+`apply`, for drivers that decide between them which of the sent messages are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from kraftcheck.reference.bugs.catalog import handlers_for, replayable_in
+from kraftcheck.reference.kit.protocol import Outcome, Protocol, World
+from kraftcheck.reference.protocols import protocol_of, raised
+from kraftcheck.reference.sim.interning import KnownInput, KnownRow
+from kraftcheck.reference.sim.memo import Machine, Memo, Sent, State, Step
+
+Message: TypeAlias = tuple[int, KnownInput]
+"""The receiver, and what it receives."""
+Kind: TypeAlias = Literal["take", "deliver", "again", "late", "late again", "hear", "lose"]
+HOW: Final[dict[Kind, str]] = {
+    **dict.fromkeys(("take", "deliver", "hear"), ""),
+    **{"again": ", which comes again", "late": " late"},
+    **{"late again": " late, which comes again", "lose": ", which is lost"},
+}
+"""What the words of a move end with."""
+FIRST: Final = -1
+"""As the place of a move: the first message that is equal to its input."""
+
+
+class Move(NamedTuple):
+    """An input for a node, and how it comes. place: in the mail, or among the held messages, where
+    equal ones must be told apart.
+    """
+
+    kind: Kind
+    node: int
+    input: KnownInput
+    place: int = FIRST
+
+
+class Configuration(NamedTuple):
+    """Everything there is at one moment. states: in the order of `System.nodes`."""
+
+    states: tuple[State, ...]
+    mail: tuple[Message, ...] = ()
+    held: tuple[Message, ...] = ()
+    urgent: tuple[Message, ...] = ()
+
+
+class Effect(NamedTuple):
+    """What a move does. step: None, if the message was lost on arrival."""
+
+    after: Configuration
+    step: Step | None
+
+
+def world_of(protocol: Protocol) -> World:
+    assert protocol.world is not None, "asked of protocols that declare one"
+    return protocol.world
+
+
+class NodeMachine(Machine):
+    """The nodes of a protocol under one set of constants: the part of a system that is local."""
+
+    def __init__(self, memo: Memo[Any], constants: Any) -> None:
+        self.protocol = protocol_of(constants)
+        self.world, self.nodes = world_of(self.protocol), self.protocol.nodes(constants)
+        super().__init__(memo, constants, self.nodes)
+        self._handle = handlers_for(memo.bug, constants)
+
+    def first_row(self, node: int) -> Any:
+        return self.protocol.kind_of(self.constants, node).initial(self.constants)
+
+    def outcome(self, node: int, row: Any, input: Any) -> Any:
+        try:
+            made = self._handle(node, row, input)
+            if made is None or type(made) is Outcome:
+                return made
+            return Outcome(made.row, made.sent, made.ignored)
+        except Exception as error:  # What others wrote may raise anything.
+            raise raised(self.protocol, f"handling {type(input).__name__}", error) from error
+
+    def new_state(self, node: int, known: KnownRow) -> State:
+        row = known.row
+        running = self.protocol.kind_of(self.constants, node).is_running(row)
+        return State(self, node, known, row, running, (), {})
+
+    def new_step(
+        self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
+    ) -> Step:
+        return Step(
+            before=before,
+            input=input,
+            after=after,
+            sent=sent,
+            ignored=outcome.ignored,
+            inert=after is before,
+            notable=0,
+            travelling=tuple([each for each in sent if each[0] in self.nodes]),
+        )
+
+
+class NodeMemo(Memo[NodeMachine]):
+    """All known steps of a protocol's nodes. Raises UnknownBug: it does not ask what a bug of this
+    id replaces."""
+
+    def __init__(self, protocol: Protocol, bug: str | None, enabled: bool = True) -> None:
+        super().__init__(bug, enabled)
+        self.protocol = protocol
+        if bug is not None:
+            replayable_in(bug, protocol)
+
+    def new_machine(self, constants: Any) -> NodeMachine:
+        return NodeMachine(self, constants)
+
+
+class System:
+    """A protocol under one set of constants and rules, as a transition system (see above).
+
+    Args:
+        machine: the nodes.
+        late: whether a message that nobody awaits may arrive all the same. Then lost and doubled
+            messages are held, and arrive late.
+        joined: types of inputs that a node takes by itself elsewhere, and here only when another
+            component of a composition leads to them (`Join`).
+    """
+
+    def __init__(
+        self, machine: NodeMachine, late: bool = False, joined: Collection[type[Any]] = ()
+    ) -> None:
+        self.machine, self.late, self._joined = machine, late, joined
+        self.protocol, self.world = machine.protocol, machine.world
+        self.constants, self.nodes = machine.constants, machine.nodes
+        self.in_order = self.world.in_order
+        self._awaited = None if late else self.world.awaited
+        self._place = {node: place for place, node in enumerate(self.nodes)}
+
+    # --- The three operations
+
+    def initial(self) -> Configuration:
+        return Configuration(tuple([self.machine.first_state(node) for node in self.nodes]))
+
+    def moves(self, at: Configuration) -> Iterator[Move]:
+        """Every move whose input is not disabled."""
+        if at.urgent:
+            yield Move("hear", *at.urgent[0])
+            yield Move("lose", *at.urgent[0])
+            return
+        for move in self.arrivals(at):
+            yield move
+            if move.kind == "again":
+                yield Move("lose", move.node, move.input)
+        for node, input in self.own(at, self.rows(at)):
+            if self.step(at, node, input) is not None:
+                yield Move("take", node, input)
+
+    def apply(self, at: Configuration, move: Move) -> Effect | None:
+        """The effect of a move; None if it is a node's own input that is disabled."""
+        step = None
+        if move.kind != "lose" and self.reaches(at, move):
+            step = self.step(at, move.node, move.input)
+        if step is None:
+            return None if move.kind == "take" else Effect(self.arrive(at, move), None)
+        return Effect(self.after(self.arrive(at, move), step), step)
+
+    def words(self, move: Move) -> str:
+        """A move in words that say all about it: two moves of a configuration have no words in
+        common.
+        """
+        fields = msgspec.structs.asdict(move.input.value)
+        ends = f"{move.node} "
+        if "destination" in fields:
+            ends = f"{fields.pop('source')} -> {fields.pop('destination')} "
+        told = " ".join(f"{name}={_in_words(each)}" for name, each in fields.items())
+        return f"{ends}{move.input.kind} {told}".rstrip() + HOW[move.kind]
+
+    # --- What there is
+
+    def arrivals(self, at: Configuration) -> Iterator[Move]:
+        """The moves by which messages arrive."""
+        for node, message in dict.fromkeys(self.deliverable(at)):
+            yield Move("deliver", node, message)
+            if not self.in_order(message.value):
+                yield Move("again", node, message)
+        for node, message in dict.fromkeys(at.held):
+            yield Move("late", node, message)
+            yield Move("late again", node, message)
+
+    def state(self, at: Configuration, node: int) -> State:
+        return at.states[self._place[node]]
+
+    def local(self, state: State) -> tuple[Any, ...]:
+        """The inputs of a node's own, in this state."""
+        local = state.local
+        if local is None:
+            local = state.local = tuple(self.world.local(self.constants, state.node, state.row))
+        return local
+
+    def rows(self, at: Configuration) -> dict[int, Any]:
+        return {state.node: state.row for state in at.states}
+
+    def own(
+        self, at: Configuration, rows: Mapping[int, Any], quiet: Sequence[str] = ()
+    ) -> list[Message]:
+        """The inputs that nodes may take by themselves. quiet: kinds of nodes that take none."""
+        kind_of = self.protocol.kind_of
+        return [
+            (state.node, self.machine.interner.input(input))
+            for state in at.states
+            if not quiet or kind_of(self.constants, state.node).name not in quiet
+            for input in self.local(state)
+            if self.comes(rows, state.node, input)
+        ]
+
+    def deliverable(self, at: Configuration) -> list[Message]:
+        """The messages in flight that may arrive next."""
+        return [
+            message
+            for place, message in enumerate(at.mail)
+            if not self.in_order(message[1].value) or self.first_of_channel(at.mail, place) == place
+        ]
+
+    def first_of_channel(self, among: Sequence[Message], place: int) -> int:
+        """The place of the message that arrives before all others of this one's channel."""
+        node, known = among[place]
+        ends = known.value.source, node
+        return next(
+            at
+            for at, (to, each) in enumerate(among)
+            if (each.value.source, to) == ends and self.in_order(each.value)
+        )
+
+    def comes(self, rows: Mapping[int, Any], node: int, input: Any) -> bool:
+        """Whether the input may come: somebody awaits what it does, where that matters."""
+        if self._joined and type(input) in self._joined:
+            return False
+        return self._awaited is None or self._awaited(self.constants, rows, node, input)
+
+    def at_once(self, message: Any) -> bool:
+        """Whether a message is heard in the step that sends it, or never."""
+        return self.world.at_once(message) and not self.in_order(message)
+
+    # --- The parts of a move
+
+    def reaches(self, at: Configuration, move: Move) -> bool:
+        """Whether a message arrives at a node that is running, and somebody awaits it."""
+        if move.kind == "take":
+            return True
+        if not self.state(at, move.node).running:
+            return False
+        return move.kind == "hear" or self.comes(self.rows(at), move.node, move.input.value)
+
+    def step(self, at: Configuration, node: int, input: KnownInput) -> Step | None:
+        """The step that a node takes; None: the input is disabled."""
+        state = at.states[self._place[node]]
+        try:
+            return state.steps[input]
+        except KeyError:
+            return self.machine.step(state, input)
+
+    def arrive(self, at: Configuration, move: Move) -> Configuration:
+        """The configuration without the message that has arrived or was lost."""
+        states, mail, held, urgent = at
+        kind, place = move.kind, move.place
+        message = move.node, move.input
+        if kind in ("take", "late again") or (kind == "again" and not self.late):
+            return at
+        if urgent:
+            return Configuration(states, mail, held, urgent[1:])
+        if kind == "late":
+            place = held.index(message) if place == FIRST else place
+            return Configuration(states, mail, held[:place] + held[place + 1 :])
+        place = mail.index(message) if place == FIRST else place
+        if kind == "again":
+            held = (*held, mail[place])
+        return Configuration(states, mail[:place] + mail[place + 1 :], held)
+
+    def after(self, at: Configuration, step: Step, lost: Collection[int] = ()) -> Configuration:
+        """The configuration after a step. lost: places of lost messages in `Step.travelling`."""
+        states, mail, held, urgent = at
+        if step.after is not step.before:
+            place = self._place[step.before.node]
+            states = (*states[:place], step.after, *states[place + 1 :])
+        heard = []
+        for place, message in enumerate(step.travelling):
+            at_once = self.at_once(message[1].value)
+            if place in lost:
+                if self.late and not at_once:
+                    held = (*held, message)
+            elif at_once:
+                heard.append(message)
+            else:
+                mail = (*mail, message)
+        return Configuration(states, mail, held, (*heard, *urgent) if heard else urgent)
+
+
+def _in_words(value: object) -> str:
+    return msgspec.json.encode(value).decode().replace('"', "")
