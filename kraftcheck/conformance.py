@@ -208,8 +208,6 @@ def known_bug(
         found = bug(id, None if is_composition(scenario) else own)  # It names those of `own`.
     under = protocols_under(scenario, options or {})
     if not any(asks(each, found.protocol) for each in under):
-        if found.protocol == scenario:
-            raise OutOfScope(f"{found.id} is none of {own}, of which runs are with these options")
         raise OutOfScope(
             f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
         )

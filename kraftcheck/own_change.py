@@ -75,20 +75,14 @@ def run(
     """Ask the detectors; returns 0, 1 or 2 as `known_bugs.trying` says.
 
     Args:
-        overlay: the change in TLA+.
-        rules: the change in Python.
-        tiers: of models.
-        names: of models.
-        bounds: a file with constants of models (own_bounds.py).
-        runs: of the campaign of each scenario.
-        seed: of the campaigns.
-        scenarios: those of runs; empty: of all protocols that ask the replaced class.
-        fixed: options that all runs have, as NAME=VALUE; without scenarios, of the first alone.
-        minutes: for all of it.
-        fail_fast: end with the first violation.
+        overlay, rules: the change in TLA+, in Python.
+        tiers, names, bounds: of models; a file with constants of them (own_bounds.py).
+        runs, seed: of each scenario's campaign.
+        scenarios: of runs; empty: of all protocols that ask the replaced class.
+        fixed: options of all runs, as NAME=VALUE; without scenarios, of the first alone.
+        minutes, fail_fast: for all of it; whether it ends with the first violation.
         out: the folder for all that is written.
-        jar: of TLC.
-        java: the command.
+        jar, java: TLC, and the command that runs it.
         screen: shows all of it.
 
     Raises:
@@ -97,17 +91,12 @@ def run(
     if overlay is None and rules is None:
         raise BadInput("nothing to try: give --overlay, --rules or both")
     own_rules = None if rules is None else read_rules(rules.absolute())
-    if own_rules is None and (scenarios or fixed):
-        raise BadInput("--scenario and --option are of runs: give --rules as well")
-    wanted = (
-        [] if own_rules is None else _wanted(own_rules, runs, seed, scenarios, fixed, fail_fast)
-    )
+    wanted = _wanted(own_rules, runs, seed, scenarios, fixed, fail_fast)
     protocol = protocol_of(overlay, own_rules)
     manifest = manifest_of(protocol)
     own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
     _refuse_two_changes(own_overlay, own_rules)
     begun = monotonic()
-    end = begun + 60 * minutes
     replaced = _replaced(own_overlay, own_rules)
     bugs, near = related.bugs_with(protocol, replaced), list[Bug]()
     if own_overlay is None and (tiers or names or bounds):
@@ -117,42 +106,54 @@ def run(
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names, asked)
     chosen = bool(tiers or names or bounds)
     if own_overlay is not None and not chosen:
-        # First where changes of these rules are known to show: who waits hears of it early. Then
-        # what is soon over, where changes of their neighbours show, and all else.
         near = related.bugs_near(protocol, replaced)
-        first, others = (related.bounds_of(of, manifest, place / BOUNDS) for of in (bugs, near))
-        models.sort(key=lambda each: each.distinct or 0)
-        soon = sum((each.distinct or 0) < SOON_OVER for each in models)
-        models = [*first, *models[:soon], *others, *models[soon:]]
-    share = 60 * minutes * (1 if own_overlay is None else RUNS_SHARE)
-    campaigns = list[OfRuns]()
-    for each in wanted if own_rules is not None else ():
-        if fail_fast and any(of.broken for of in campaigns):
-            break
-        assert own_rules is not None
-        left = begun + share - monotonic()
-        campaigns.append(_campaign(own_rules, each, place, own_overlay, screen, left))
+        models = _ordered(models, bugs, near, manifest, place / BOUNDS)
+    over = begun + 60 * minutes * (1 if own_overlay is None else RUNS_SHARE)
+    campaigns = _campaigns(own_rules, wanted, place, own_overlay, screen, over)
     by_models: list[OfModel] = []
     if own_overlay is not None and not (fail_fast and any(of.broken for of in campaigns)):
         options = RunOptions(jar=find_jar(jar), java=find_java(java))
-        left = end - monotonic()
+        left = begun + 60 * minutes - monotonic()
         by_models = _try_models(
             own_overlay, manifest, models, options, place, left, screen, fail_fast
         )
-    ended = [each.model for each in by_models if each.verdict in (trying.HOLDS, trying.VIOLATED)]
-    by_runs = next(
-        (of for of in campaigns if own_rules and of.scenario == own_rules.scenario), None
-    )
-    judged = by_runs.runs if by_runs is not None and by_runs.ended else None
-    played = 0 if by_runs is None else by_runs.schedules
-    known = related.known(bugs, ended, manifest, runs=judged, played=played, near=near)
-    others_of = [of for of in campaigns if of is not by_runs]
-    found = trying.concluded(by_models, by_runs, known, others_of, chosen=chosen)
+    found = _concluded(protocol, by_models, campaigns, bugs, near, manifest, chosen)
     _show(found, own_overlay, own_rules, monotonic() - begun, place, screen)
     document = msgspec.to_builtins(found)
     artifacts.write_json(place / RESULT, document)
     screen.document(document)
     return trying.CODES[found.verdict]
+
+
+def _ordered(
+    models: Sequence[Model], bugs: Sequence[Bug], near: Sequence[Bug], manifest: Manifest, out: Path
+) -> list[Model]:
+    """First where changes of these rules are known to show: who waits hears of it early. Then what
+    is soon over, where changes of their neighbours show, and all else.
+    """
+    first, others = (related.bounds_of(of, manifest, out) for of in (bugs, near))
+    sizes = sorted(models, key=lambda each: each.distinct or 0)
+    soon = sum((each.distinct or 0) < SOON_OVER for each in sizes)
+    return [*first, *sizes[:soon], *others, *sizes[soon:]]
+
+
+def _concluded(
+    protocol: str,
+    models: list[OfModel],
+    campaigns: Sequence[OfRuns],
+    bugs: Sequence[Bug],
+    near: Sequence[Bug],
+    manifest: Manifest,
+    chosen: bool,
+) -> Tried:
+    """All of it together. chosen: somebody said how far it is to look."""
+    ended = [each.model for each in models if each.verdict in (trying.HOLDS, trying.VIOLATED)]
+    own = next((of for of in campaigns if of.scenario == protocol), None)
+    judged = own.runs if own is not None and own.ended else None
+    played = 0 if own is None else own.schedules
+    known = related.known(bugs, ended, manifest, runs=judged, played=played, near=near)
+    others = [of for of in campaigns if of is not own]
+    return trying.concluded(models, own, known, others, chosen=chosen)
 
 
 def list_rules(screen: Screen) -> int:
@@ -193,7 +194,7 @@ def protocol_of(overlay: Path | None, rules: OwnRules | None) -> str:
 
 
 def _wanted(
-    own: OwnRules,
+    own: OwnRules | None,
     runs: int,
     seed: int,
     scenarios: Sequence[str],
@@ -201,6 +202,10 @@ def _wanted(
     fail_fast: bool,
 ) -> list[Wanted]:
     """The campaigns. Raises BadInput: a scenario does not ask the class, or has no such option."""
+    if own is None:
+        if scenarios or fixed:
+            raise BadInput("--scenario and --option are of runs: give --rules as well")
+        return []
     every = own_runs.scenarios_of(own)
     for each in scenarios:
         if each not in every and not any(asks(p, own.scenario) for p in _parts(each)):
@@ -220,18 +225,39 @@ def _parts(scenario: str) -> tuple[Protocol, ...]:
     return parts_of(known_scenario(scenario)) if scenario != STORAGE else ()
 
 
+def _campaigns(
+    own: OwnRules | None,
+    wanted: Sequence[Wanted],
+    place: Path,
+    overlay: OwnOverlay | None,
+    screen: Screen,
+    over: float,
+) -> list[OfRuns]:
+    """All campaigns, until a time; or, where the first violation is enough, until that."""
+    found = list[OfRuns]()
+    for each in wanted:
+        assert own is not None, "there are runs where there are rules"
+        if not (each.fail_fast and any(of.broken for of in found)):
+            found.append(_campaign(own, each, place, overlay, screen, over))
+    return found
+
+
 def _campaign(
     own: OwnRules,
     wanted: Wanted,
     place: Path,
     overlay: OwnOverlay | None,
     screen: Screen,
-    timeout_s: float,
+    over: float,
 ) -> OfRuns:
+    """One campaign, until a time."""
+    timeout_s = over - monotonic()
+    if timeout_s < trying.LEAST_S:
+        return own_runs.not_begun(wanted)
     if wanted.scenario == STORAGE:
         return try_histories(own, wanted, place, screen, timeout_s)
     out = place if wanted.scenario == own.scenario else artifacts.claim(place / wanted.scenario)
-    return own_runs.try_runs(own, wanted, out, overlay, screen, max(timeout_s, 0))
+    return own_runs.try_runs(own, wanted, out, overlay, screen, timeout_s)
 
 
 def _modules(protocol: Protocol) -> set[str]:

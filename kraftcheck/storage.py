@@ -40,14 +40,14 @@ def crash(
     """Start from so many states that crashes leave of a disk, and judge each. Exit code 1: a
     promise does not hold. own: a file with rules of one's own. Raises BadInput, UnknownBug."""
     rules: type[StorageRules] = AsKafka if as_kafka else StorageRules
+    if bug is not None and own is None:
+        replayable(bug, "storage")
     if found := substitution(bug, own):
         if as_kafka:
             raise BadInput("--as-kafka excludes --bug and --rules")
-        if found.protocol != "storage":
+        if found.protocol != "storage" or found.replacement is None:
             raise BadInput(f"{own or bug} replaces nothing of the storage engine")
-        bugged = found if own else replayable(found.id, "storage")
-        assert bugged.replacement is not None
-        rules = bugged.replacement
+        rules = found.replacement
     total = Judged()
     with screen.progress("states", states) as meter:
         while total.states < states:

@@ -32,7 +32,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measured(hunt: Hunt, runs: int) -> list[Measure]:
-    """What differs between the first runs of the hunt with its bug, and those without."""
+    """The first runs of the hunt, with its bug and without; what is nothing in both is left out."""
     twin = msgspec.structs.replace(hunt, bug=None)
     sums: list[dict[str, float]] = []
     for each in (twin, hunt):
@@ -45,7 +45,7 @@ def measured(hunt: Hunt, runs: int) -> list[Measure]:
     return [
         Measure(name=name, correct=round(correct.get(name, 0), 3), changed=round(value, 3))
         for name, value in sorted({**dict.fromkeys(correct, 0.0), **changed}.items(), key=_rank)
-        if round(value, 3) != round(correct.get(name, 0), 3)
+        if value or correct.get(name)
     ]
 
 

@@ -130,6 +130,23 @@ def scenarios_of(own: OwnRules) -> list[str]:
     return [own.scenario, *(each for each in others if each != own.scenario)]
 
 
+def not_begun(wanted: Wanted) -> OfRuns:
+    """A campaign for which there was no time."""
+    return OfRuns(
+        scenario=wanted.scenario,
+        seed=wanted.seed,
+        runs=0,
+        schedules=0,
+        asked={},
+        differed={},
+        broken=[],
+        forbidden=[],
+        shared=[],
+        undecided=[f"runs of {wanted.scenario}: not begun within the time limit"],
+        ended=False,
+    )
+
+
 def try_runs(
     own: OwnRules,
     wanted: Wanted,
@@ -210,7 +227,7 @@ def _tried(
                 of = f"{runs:,} runs and {len(scripts)}"
                 never = "" if met else _never(own, hunt, consulted, of)
                 if met and all(each.oracle == STEPS for each in found.own):
-                    measures = measured(hunt, runs)
+                    measures = [e for e in measured(hunt, runs) if e.correct != e.changed]
             meter.update(3)
         ended = True
     except exits.TimeOver:
@@ -287,7 +304,7 @@ class _Source(NamedTuple):
     control: Callable[[str, Iterable[int]], Path]
     run: Callable[[str, int], Run]
     out: Path
-    taken: int
+    taken: int = 0
     schedules: Sequence[str] = ()
 
     def judge(

@@ -398,12 +398,8 @@ def concluded(
     """Shows what was found of each part, and writes it into the folder; the exit code. failure: an
     invariant that is violated. unsaid: of steps that nothing of the spec can say.
     """
-    code = exits.worst(
-        [
-            *(exits.code_of(each.verdict) for each in found),
-            exits.VIOLATED if failure or unsaid else exits.HOLDS,
-        ]
-    )
+    wrong = exits.VIOLATED if failure or unsaid else exits.HOLDS
+    code = exits.worst([wrong, *(exits.code_of(each.verdict) for each in found)])
     forbidden = sum(each.forbidden for each in found)
     judged = f"the specs, and what {profile.name} does otherwise" if profile else "the specs alone"
     screen.facts(

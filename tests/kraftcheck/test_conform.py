@@ -120,7 +120,6 @@ def test_a_violated_invariant_is_violated(
         (["--option", "hosting=true"], "of a scenario of their own, --scenario hosting"),
         (["--option", "state_machines=true"], "ask for those as well"),
         (["--bug", "Z110"], "Z110 is never met in scenario quorum; try --scenario voters"),
-        (["--bug", "Z01", "--option", "voter_changes=1"], "Z01 is none of voters"),
         (["--option", "loss=1001"], "loss is 1001, not from 0 to 1000"),
         (["--option", "loss=much"], "Expected `int`, got `str`"),
     ],

@@ -139,7 +139,7 @@ def make(name: str, cluster: Cluster, scratch: Path) -> bool:
         proxy.close()
     pack(folder, DATA / f"{name}.zip")
     click.echo(f"{name}: {recording.lines} lines, {recording.seconds:.0f} s")
-    return recording.complete
+    return bool(recording.complete)
 
 
 def pack(folder: Path, archive: Path) -> None:

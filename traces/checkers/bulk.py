@@ -387,6 +387,8 @@ class _Spans:
 
     def _pair(self, place: Ints, process: Ints) -> Ints:
         """The number of each pair that has spans, or NONE."""
+        if not len(self._who):
+            return np.full(len(place), NONE)
         of = self._number(place, process)
         at = np.minimum(np.searchsorted(self._who, of), len(self._who) - 1)
         known = np.isin(process, self._processes) & (self._who[at] == of)

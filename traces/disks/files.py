@@ -281,7 +281,9 @@ def _properties(path: Path, between: str, newest: int) -> dict[str, str] | None:
         lines = [each for each in read_text(path, TEXT_MAX).split("\n") if between in each]
     except UnicodeDecodeError:
         raise Malformed("is no text") from None
-    told = {name.strip(): value.strip() for name, _, value in (x.partition(between) for x in lines)}
+    # As Java reads them: a blank behind a value is a part of it.
+    pairs = [line.partition(between) for line in lines]
+    told = {name.strip(" \t\f"): value.lstrip(" \t\f") for name, _, value in pairs}
     version = told.get("version", "")
     if not NUMBER.fullmatch(version):
         raise Malformed("has no version")

@@ -166,6 +166,8 @@ class _Judge:
             whole = next_whole(path, bad)
             if whole is not None and whole.base > known:
                 weight, said = "damaged", f"{said}; whole batches go on with offset {whole.base}"
+            elif self.common.synced and (taken := self._snapshot_beyond(known)):
+                weight, said = "damaged", f"{said}; a snapshot was taken at offset {taken}"
             elif below:
                 weight, said = "unknown", f"{said}; whether they were ever flushed nothing says"
         if not is_recovered:
@@ -177,6 +179,11 @@ class _Judge:
             said += "; a start cuts them"
         self.note(weight, "BatchesWhole", path, said, bad.position)
         return not is_recovered
+
+    def _snapshot_beyond(self, offset: int) -> int:
+        """The offset of the last snapshot of producers, if it is beyond this one; else 0."""
+        taken = max(files.snapshots_of(self.folder), default=0)
+        return taken if taken > offset else 0
 
     def _offsets(self, path: Path, base: int, batch: Batch) -> None:
         at = batch.position

@@ -13,7 +13,7 @@ from kraftcheck.known_bugs import attempts, oracles, own_runs, related, schedule
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.own_overlay import read_overlay
 from kraftcheck.known_bugs.own_rules import known, read_rules
-from kraftcheck.known_bugs.own_runs import OfRuns, lost_levels, try_runs
+from kraftcheck.known_bugs.own_runs import OfRuns, Wanted, lost_levels, try_runs
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.runs import record_numbers
 from kraftcheck.known_bugs.trying import concluded
@@ -29,7 +29,7 @@ FOUND = Known(bugs=["Z01"], models=[], runs=["Z01"], schedules=[])
 
 
 def tried(path: Path, out: Path, runs: int = RUNS) -> OfRuns:
-    return try_runs(read_rules(path), runs, 1, out)
+    return try_runs(read_rules(path), Wanted(runs, 1), out)
 
 
 def rules(folder: Path, head: str, body: str) -> Path:
@@ -236,11 +236,11 @@ def test_the_two_sides_of_a_change_are_held_against_each_other(tmp_path: Path) -
     ours = EXAMPLES / "serve_before_flush.py"
     manifest = read_manifest(SPECS / "models.toml")
     same = read_overlay(EXAMPLES / "ServeBeforeFlush.tla", manifest)
-    assert try_runs(read_rules(ours), 1, 1, tmp_path / "same", same).forbidden
+    assert try_runs(read_rules(ours), Wanted(1, 1), tmp_path / "same", same).forbidden
     other = tmp_path / "ServesNothing.tla"
     text = (EXAMPLES / "ServeBeforeFlush.tla").read_text("utf-8")
     text = text.replace("ServeBeforeFlush", "ServesNothing").replace("EndOffset(row.log)", "0")
     other.write_text(text, "utf-8")
     with pytest.raises(BadInput, match=r"ServesNothing\.tla and the rules are two") as told:
-        try_runs(read_rules(ours), 1, 1, tmp_path / "other", read_overlay(other, manifest))
+        try_runs(read_rules(ours), Wanted(1, 1), tmp_path / "other", read_overlay(other, manifest))
     assert "HandleFetchRequest otherwise than the overlay" in str(told.value)

@@ -134,7 +134,7 @@ def test_sequences_that_go_on_in_a_new_epoch_are_refused() -> None:
         each.send(0, 100, 0)
         [first] = each.poll(0, lambda _: 1)[0]
         assert (first.request.producer_epoch, first.request.sequence) == (0, 0)
-        answer = ProduceResponse(1, CLIENTS, "NONE", 0, first.request)
+        answer = ProduceResponse(1, CLIENTS, first.request, "NONE", 0)
         each.on_response(0, answer, 0)
         each.epoch += 1  # For the sake of another partition.
         each.send(0, 101, 1)

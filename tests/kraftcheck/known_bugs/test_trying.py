@@ -305,6 +305,9 @@ def test_runs_that_take_too_long_are_ended_and_told(tmp_path: Path) -> None:
     )
     assert "stopped after the time limit of 3 s, within the stored schedules" in found["reasons"][0]
     assert found["reasons"][-1] == trying.LONGER
+    others = {each["scenario"] for each in found["others"] if not each["ended"]}
+    assert others == {"voters", "snapshots", "quorum41"}
+    assert "runs of voters: not begun within the time limit" in found["reasons"]
     assert not found["known"]["schedules"] and not found["known"]["runs"]
 
 
@@ -411,7 +414,7 @@ def test_rules_that_are_no_change_are_refused(
 def test_a_file_of_rules_is_one_class(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("x = 1\n")
-    with pytest.raises(BadInput, match=r"one class that extends one of QuorumRules, .* is none"):
+    with pytest.raises(BadInput, match=r"one class that extends rules or handlers .* is none"):
         read_rules(path)
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         read_rules(tmp_path / "none.py")
@@ -465,14 +468,3 @@ def test_every_known_bug_could_be_tried(entry: Bug, manifest: Manifest) -> None:
         # An overlay alone has to lead to the bugs of its own protocol.
         (overlay,) = SPECS.glob(f"*/bugs/{model.overlays[0]}.tla")
         assert protocol_of(overlay, None) == entry.protocol
-
-
-def test_a_model_that_instantiates_the_rules_is_not_taken(tmp_path: Path) -> None:
-    """Its constants have other names; TLC would miss those of the rules."""
-    path = tmp_path / "Mine.tla"
-    path.write_text(
-        "---- MODULE Mine ----\nEXTENDS QuorumRules\n\nMine_LogOk(row, m) == TRUE\n====\n"
-    )
-    manifest = manifest_of("quorum")
-    names = [m.name for m in models_for(read_overlay(path, manifest), manifest, ["small"])]
-    assert "quorum-vote" in names and not any(name.startswith("voters") for name in names)

@@ -121,7 +121,8 @@ def test_directories_are_the_logs_of_brokers_whatever_is_done_to_them(
     data.end(wire.core.world)
     for broker in partition.brokers:
         for place in read(of_broker(tmp_path, 1, broker)).places:
-            assert judge(place.path, place.common).findings == []
+            found = judge(place.path, place.common).findings
+            assert not [each for each in found if each.weight != "report"]
 
 
 def test_a_broker_that_does_not_write_is_noticed(
@@ -208,7 +209,8 @@ def test_records_that_were_deleted_are_gone_from_the_next_clusters_too(
         data.keep(wire.core.world)
         for broker in range(3):
             for place in read(of_broker(tmp_path / "data", generation, broker)).places:
-                assert judge(place.path, place.common).findings == []
+                found = judge(place.path, place.common).findings
+                assert not [each for each in found if each.weight != "report"]
     wire.taped.finish(wire.now)
     (tmp_path / "tape-1").write_bytes(tape.getvalue())
     said = judged(tmp_path / "tape-1")

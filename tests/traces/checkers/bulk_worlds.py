@@ -49,6 +49,7 @@ def of_log(batch: LogBatch) -> list[Any]:
     session: dict[int, int] = {}
     sessions = [session.setdefault(int(s), at) for at, s in enumerate(r.session)]
     plain = [each.tolist() for each in (*a[:4], *a[5:], *r[:2], *r[3:13])]
+    plain.append(None if r.to is None else r.to.tolist())
     return [batch.segments, batch.operations.tolist(), batch.labels, values, sessions, *plain]
 
 

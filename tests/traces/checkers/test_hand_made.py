@@ -26,9 +26,16 @@ from kraftcheck.traces.checkers import (
     version_order,
 )
 from kraftcheck.traces.checkers.assessment import Report
-from kraftcheck.traces.checkers.check import check_history, check_log, configuration_in
+from kraftcheck.traces.checkers.bulk import configuration_of, gaps_in
+from kraftcheck.traces.checkers.check import (
+    check_history,
+    check_log,
+    check_rows,
+    configuration_in,
+)
 from kraftcheck.traces.checkers.fetches import Fetches
-from kraftcheck.traces.history import MEMBER_OPERATIONS
+from kraftcheck.traces.history import MEMBER_OPERATIONS, TRANSACTION_OPERATIONS
+from tests.traces.checkers.bulk_worlds import rows_of
 from tests.traces.checkers.hand_made import made
 from tests.traces.checkers.test_groups import records
 
@@ -621,6 +628,27 @@ def test_the_answer_is_right(name: str, tmp_path: Path) -> None:
         assert certificates and 1 <= len(certificates[0].operations) <= 2
     if case.verdict == UNKNOWN:
         assert any(each.reason for each in found.parts), found
+
+
+NO_COLUMNS = (*TRANSACTION_OPERATIONS[:4], "latest", "earliest")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_columns_give_the_same_answer(name: str, tmp_path: Path) -> None:
+    """With all that is said of it; but for what only operations can be judged by."""
+    case = CASES[name]
+    history = made(case.text)
+    if case.log or any(each.f in NO_COLUMNS for each in history.operations):
+        return
+    rows = rows_of(history, tmp_path)
+    asked = dict(case.asked)
+    configuration = asked.pop("configuration", None) or configuration_of(rows)
+    assert configuration == case.asked.get("configuration", configuration_in(history))
+    promise = promised(configuration, asked.pop("envelope", Envelope()))
+    found = check_rows(rows, promise, configuration, gaps=gaps_in(rows, configuration), **asked)
+    assert found in (None, judged(case, tmp_path))
+    unusual = configuration.transactions or configuration.compaction != "none"
+    assert unusual == (found is None)
 
 
 def test_there_are_many_and_of_every_verdict() -> None:

@@ -24,7 +24,7 @@ def test_of_many_damages_something_is_said(tmp_path: Path) -> None:
 def test_damage_without_a_word_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a judge that says nothing."""
     whole = damages.Outcome(0, frozenset())
-    monkeypatch.setattr(damages, "asked", lambda place: whole)
+    monkeypatch.setattr(damages, "asked", lambda place, topic: whole)
     found = damages.run(tmp_path, seed=51, count=60, versions=["4.3.1"])
     assert any(each.startswith("silent: ") for each in found.wrong)
     assert found.losing == sum(each.startswith("exit code 0: ") for each in found.wrong) > 0

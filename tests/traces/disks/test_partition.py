@@ -316,6 +316,9 @@ def test_a_batch_that_is_altered_amid_the_metadata_log_is_damaged(tmp_path: Path
     appended(NEXT, bytes_of(Told(12))[:80])(partition)
     (torn,) = [e for e in judge(partition, common).findings if e.invariant == "BatchesWhole"]
     assert torn.weight == "report"
+    write_snapshot(partition, 13, {})
+    (torn,) = [e for e in judge(partition, common).findings if e.invariant == "BatchesWhole"]
+    assert torn.weight == "damaged" and "; a snapshot was taken at offset 13" in torn.said
 
 
 def test_an_epoch_that_a_crash_left_is_a_report(tmp_path: Path) -> None:

@@ -406,7 +406,7 @@ def test_a_value_that_is_a_list_may_begin_with_nil(
 
 
 def test_times_up_to_the_farthest_are_judged(tmp_path: Path) -> None:
-    """Checkers double them."""
+    """Checkers double them, which fits just so."""
     path = tmp_path / "history.edn"
     lines = [
         "{:process 0, :type :invoke, :f :send, :value [[:send 0 1]], :time %d}",
