@@ -87,7 +87,9 @@ def judge_trace(
 
 
 def _one(history: History, options: Options, terms: Terms, writer: PageWriter | None) -> Judged:
+    begin = perf_counter()
     judged = judge_log(history, facts_of(history, trace.MODEL, options), options, terms)
+    judged = msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
     if writer is not None:
         writer.write(history, judged)
     return judged

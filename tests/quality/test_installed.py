@@ -61,9 +61,8 @@ def built(root: Path, work: Path) -> Path:
     """The wheel, made of the source distribution of the files that git tracks."""
     source, dist = work / "source", work / "dist"
     dist.mkdir()
-    links = [
-        f"kraftcheck/{name}" for name in ("reference", "specs", "traces", "emitters", "manual")
-    ]
+    names = ("reference", "specs", "traces", "emitters", "manual")
+    links = [f"kraftcheck/{name}" for name in names]
     for name in [*tidy.tracked_files(root), *links]:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, source / name, follow_symlinks=False)
