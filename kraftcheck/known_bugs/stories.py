@@ -324,7 +324,8 @@ def _with_role(row: Any) -> Any:
         return None
     if "role" in row:
         return row
-    return next((_with_role(row[part]) for part in ("quorum", "voter") if part in row), None)
+    inner = (_with_role(part) for _, part in pairs(row))
+    return next((each for each in inner if each is not None), None)
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:
