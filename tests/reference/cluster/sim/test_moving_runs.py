@@ -117,6 +117,12 @@ def test_a_bug_of_reassignments_is_found(bug: str, run: int, violated: str) -> N
     assert violated in [each.invariant for each in run_of(run, bug).result.violations]
 
 
+def test_a_deletion_told_early_is_found_where_replicas_move() -> None:
+    """The property of `moving` is its own, and finds what that of `partition` does."""
+    found = [run_of(run, "Z308").result.violations for run in range(8)]
+    assert "DeletedEverywhere" in {each.invariant for of_run in found for each in of_run}
+
+
 def test_a_bug_of_reassignments_needs_the_option() -> None:
     with pytest.raises(OutOfScope, match="never met in scenario cluster"):
         known_bug("Z130", "cluster", {})
