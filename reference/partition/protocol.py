@@ -68,7 +68,7 @@ def _listed_anew(one: PartitionConstants, other: PartitionConstants) -> bool:
 
 
 # Not known of brokers: what identifies a client's request, since a parked one is kept with it; and
-# where a follower's log starts, which the leader notes (P5): it may be above the leader's own start.
+# where a follower's log starts, which the leader notes (P5), and which may be above its own start.
 _OF_BROKER: Final = Hidden(
     module="ChainPartition",
     impossible={"role": "Nobody's"},

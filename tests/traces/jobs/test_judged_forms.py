@@ -331,5 +331,7 @@ def test_handlers_count_as_their_kinds_declare() -> None:
     folder = SPECS / "transactions"
     texts = [next(folder.rglob(f"Transaction{name}.tla")).read_text() for name in MODULES]
     assert set[str]().union(*map(counted, texts)) == COUNTED
-    planted = texts[0].replace("MaxEpoch THEN epoch ELSE epoch + 1", "MaxEpoch THEN epoch + 4")
+    planted = texts[0].replace(
+        "MaxEpoch THEN epoch ELSE epoch + 1", "MaxEpoch THEN epoch ELSE epoch + 4"
+    )
     assert counted(planted) - COUNTED == {"epoch + 4"}
