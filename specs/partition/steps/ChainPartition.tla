@@ -153,14 +153,16 @@ InProduceRequest(row, after, field) ==
                THEN {Gained(row, after)[1][field]} ELSE {})
 
 -----------------------------------------------------------------------------
-InReplicaFetchRequest(row, input, after, field) ==
+(* A follower's log starts at or before its end, from which it fetches; it   *)
+(* may start above the leader's own.  Fetches from above the leader's end   *)
+(* are refused, whatever they say (P4).                                     *)
+InReplicaFetchRequest(row, input, field) ==
   CASE field = "epoch" -> Around(row.leaderEpoch) \cup Known("epoch")
     [] field = "lastFetchedEpoch" -> EpochsUpTo(row) \cup Known("epoch")
     [] field = "fetchOffset" -> UpTo(EndOffset(row.log) + 1) \cup Known("fetchOffset")
     [] field = "logStart" ->
-         0..row.logStart \cup Known("logStart")
-         \cup (IF "remotes" \in DOMAIN after /\ input.source \in DOMAIN after.remotes
-               THEN {after.remotes[input.source].logStart} ELSE {})
+         0..MaxOf(row.logStart, MinOf(input.fetchOffset, EndOffset(row.log)))
+           \cup Known("logStart")
     [] field = "brokerEpoch" ->
          LET registered == row.image.brokers[input.source].epoch
          IN {registered - 1} \cup AndAfter({registered} \cup Known("epoch"))
@@ -192,7 +194,7 @@ Hidden(n, row, input, after, field) ==
     [] field = "replica" -> Brokers \ {n}
     [] field = "request" -> RequestsFor(row, input)
     [] field = "error" -> Errors
-    [] input.type = "ReplicaFetchRequest" -> InReplicaFetchRequest(row, input, after, field)
+    [] input.type = "ReplicaFetchRequest" -> InReplicaFetchRequest(row, input, field)
     [] input.type = "ReplicaFetchResponse" -> InFetchResponse(row, input, after, field)
     [] input.type = "AlterPartitionResponse" -> InAlterPartitionResponse(row, after, field)
     [] input.type = "ProduceRequest" -> InProduceRequest(row, after, field)
