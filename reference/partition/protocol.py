@@ -77,7 +77,8 @@ _OF_BROKER: Final = Hidden(
             *("diverging", "highWatermark", "endOffset", "leader", "leaderEpoch"),
             *("isCaughtUp", "isFenced", "shouldShutDown", "fromFollower", "timestamp"),
             *("epoch", "fetchOffset", "lastFetchedEpoch", "offset"),
-            *("ReplicaFetchRequest.brokerEpoch", "ConsumerFetchRequest.client"),
+            *("ReplicaFetchRequest.brokerEpoch", "ReplicaFetchRequest.logStart"),
+            "ConsumerFetchRequest.client",
             *("ListOffsetsRequest.client", "DeleteRecordsRequest.client"),
         }
     ),

@@ -157,6 +157,7 @@ InReplicaFetchRequest(row, input, field) ==
   CASE field = "epoch" -> Around(row.leaderEpoch) \cup Known("epoch")
     [] field = "lastFetchedEpoch" -> EpochsUpTo(row) \cup Known("epoch")
     [] field = "fetchOffset" -> UpTo(EndOffset(row.log) + 1) \cup Known("fetchOffset")
+    [] field = "logStart" -> 0..row.logStart \cup Known("logStart")
     [] field = "brokerEpoch" ->
          LET registered == row.image.brokers[input.source].epoch
          IN {registered - 1} \cup AndAfter({registered} \cup Known("epoch"))
