@@ -67,7 +67,8 @@ def _listed_anew(one: PartitionConstants, other: PartitionConstants) -> bool:
     return one.brokers == other.brokers and replace(one, replicas=other.replicas) == other
 
 
-# Not known of brokers: what identifies a client's request, since a parked one is kept with it.
+# Not known of brokers: what identifies a client's request, since a parked one is kept with it; and
+# where a follower's log starts, which the leader notes (P5): it may be above the leader's own start.
 _OF_BROKER: Final = Hidden(
     module="ChainPartition",
     impossible={"role": "Nobody's"},
@@ -77,14 +78,14 @@ _OF_BROKER: Final = Hidden(
             *("diverging", "highWatermark", "endOffset", "leader", "leaderEpoch"),
             *("isCaughtUp", "isFenced", "shouldShutDown", "fromFollower", "timestamp"),
             *("epoch", "fetchOffset", "lastFetchedEpoch", "offset"),
-            *("ReplicaFetchRequest.brokerEpoch", "ReplicaFetchRequest.logStart"),
-            "ConsumerFetchRequest.client",
+            *("ReplicaFetchRequest.brokerEpoch", "ConsumerFetchRequest.client"),
             *("ListOffsetsRequest.client", "DeleteRecordsRequest.client"),
         }
     ),
     seen={
         "ReplicaFetchResponse.records": "log",
         "ReplicaFetchResponse.logStart": "logStart",
+        "ReplicaFetchRequest.logStart": "remotes",
         "ProduceRequest.values": "log",
         "MetadataUpdate.records": "image",
         "AlterPartitionResponse.partitionEpoch": "partitionEpoch",
