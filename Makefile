@@ -28,7 +28,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,osut
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test test-slow test-acceptance test-kafka spec spec-medium chaos
-.PHONY: bugs bugs-full kafka bench lint format docs answers prove lock detection bench-campaign
+.PHONY: bugs bugs-full kafka bench lint format docs answers size prove lock detection bench-campaign
 .PHONY: cluster spark-versions mutate-checkers clean distclean
 
 help: ## print every target with its one-line help
@@ -112,6 +112,10 @@ format: setup ## rewrite the code in the one format and sort imports
 
 docs: setup ## write the generated tables of the documentation again
 	@$(BIN)/python -m kraftcheck.docs
+	@$(BIN)/python -m tests.mutation.specs --page
+
+size: ## count lines by kind (ARGS=REVISION ...: there)
+	@python3 -m tools.size $(ARGS)
 
 answers: setup ## have TLC answer what tests ask of changed models (ARGS=--again: all)
 	@$(BIN)/python -m tests.specs $(ARGS)

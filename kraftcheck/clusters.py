@@ -97,7 +97,7 @@ def record(
         raise BadInput("say what to record: --bootstrap HOST:PORT, or --cluster DIR")
     if plan["faults"] and cluster is None:
         raise BadInput(
-            "--faults needs --cluster DIR, a cluster of ours; for one that is not, say by "
+            "--inject needs --cluster DIR, a cluster of ours; for one that is not, say by "
             "--fault-command what does them"
         )
     secured = given.get("security.protocol", PLAIN).upper() != PLAIN
@@ -157,6 +157,10 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
     for each in recording.faults:
         where = f" of node {each.node}" if each.node >= 0 else ""
         screen.line(f"fault     {each.kind}{where}, {(each.end - each.begin) / 1000:.1f} s")
+    happened = {each.kind for each in recording.faults}
+    for kind in dict.fromkeys(recording.plan.faults):
+        if kind not in happened:
+            screen.line(f"fault     {kind}: requested, and never happened; give it more --time")
     if not recording.faults:
         screen.line("fault     none")
     for line in recording.trouble:
@@ -187,18 +191,18 @@ def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool, workload: 
     """
     for fault in faults:
         if fault in MEMBERS and workload != "groups":
-            raise BadInput(f"--faults {fault}: of members of groups: take --workload groups")
+            raise BadInput(f"--inject {fault}: of members of groups: take --workload groups")
         if secured and fault in ("move", "recreate"):
-            raise BadInput(f"--faults {fault} asks brokers without TLS and SASL: leave it out")
+            raise BadInput(f"--inject {fault} asks brokers without TLS and SASL: leave it out")
         if fault == "voter" and cluster.state.layout not in FIRST_VOTERS:
-            raise BadInput("--faults voter: start the cluster with --layout changing")
+            raise BadInput("--inject voter: start the cluster with --layout changing")
         if fault == "move" and sum("broker" in node.roles for node in cluster.state.nodes) < 2:
-            raise BadInput("--faults move: the cluster has one broker")
+            raise BadInput("--inject move: the cluster has one broker")
         stranded = fault.startswith("last")
         if (stranded or fault == "partition") and not cluster.state.islands:
-            raise BadInput(f"--faults {fault}: start the cluster with --islands")
+            raise BadInput(f"--inject {fault}: start the cluster with --islands")
         if stranded and any(len(node.roles) > 1 for node in cluster.state.nodes):
-            raise BadInput(f"--faults {fault}: start the cluster with controllers apart")
+            raise BadInput(f"--inject {fault}: start the cluster with controllers apart")
 
 
 def _tried(work: Callable[[], Any]) -> Any:

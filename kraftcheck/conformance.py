@@ -18,7 +18,7 @@ from kraftcheck import artifacts, exits, reference, report
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.own_rules import within
 from kraftcheck.osutil.commands import command
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, sources
 from kraftcheck.reference.bugs.catalog import OutOfScope, UnknownBug, bug
 from kraftcheck.reference.protocols import asks, is_composition, sources_of_others
 from kraftcheck.reference.runner.scenarios import FAMILIES, family, protocols_under
@@ -242,7 +242,7 @@ def code_digest() -> str:
     """sha256 over the source of everything that takes part in a run."""
     root = Path(reference.__file__).parent
     digest = sha256()
-    for path in [*sorted(root.rglob("*.py")), *sources_of_others()]:
+    for path in [*sources(root), *sources_of_others()]:
         own = path.relative_to(root) if path.is_relative_to(root) else path.name
         digest.update(f"{own}\0".encode() + read_bytes(path))
     return digest.hexdigest()

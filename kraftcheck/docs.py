@@ -19,7 +19,7 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.artifacts import checkout
 from kraftcheck.checking import recorded
-from kraftcheck.known_bugs import matrix, mutants as mutant_list
+from kraftcheck.known_bugs import matrix
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.catalog import bugs_of
 from kraftcheck.reference.clients.promises import (
@@ -34,7 +34,6 @@ from kraftcheck.reference.clients.promises import (
 )
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
-from kraftcheck.specs import SPECS
 from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from kraftcheck.traces.checkers.atomicity import ACROSS
 from kraftcheck.traces.checkers.groups import GROUPS
@@ -42,22 +41,8 @@ from kraftcheck.traces.cover import life_cycles
 from kraftcheck.traces.foreign.describe import tables
 from kraftcheck.traces.foreign.profiles import Entry, names, read_profile
 from kraftcheck.traces.schema import TABLES, describe
-from tla_utils import read_manifest
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
-
-
-def models() -> str:
-    """The table of models, from specs/models.toml."""
-    rows = []
-    for model in read_manifest(SPECS / "models.toml").models.values():
-        if model.expect == "holds":
-            expected, depth = "holds", model.depth or "-"
-        else:
-            expected, depth = f"violates {model.property}", f"{model.length} steps"
-        states = f"{model.distinct:,}" if model.distinct else "-"
-        rows.append((model.name, model.tier, expected, states, depth, model.claim))
-    return table(("model", "tier", "expected", ">states", ">depth", "what it shows"), rows)
 
 
 def bugs(protocol: Protocol) -> str:
@@ -212,12 +197,6 @@ def bug_matrix() -> str:
     return matrix.markdown(matrix.matrix())
 
 
-def mutants() -> str:
-    """The specs' mutants, and what came of them."""
-    manifest = read_manifest(SPECS / "models.toml")
-    return mutant_list.markdown(manifest, mutant_list.stored())
-
-
 def profile() -> str:
     """The entries of all profiles, from specs/*/profiles, each once."""
     found: dict[Entry, list[str]] = {}
@@ -233,8 +212,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "transaction_anomalies": transaction_anomalies,
     "group_anomalies": group_anomalies,
     "foreign": foreign,
-    "models": models,
-    "mutants": mutants,
     "bug_matrix": bug_matrix,
     "profile": profile,
     "recording": recording,
@@ -245,7 +222,7 @@ PARTS: dict[str, Callable[[], str]] = {
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
-    *("specs/README.md", "docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
+    *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
     *("docs/measured/bugs.md", "docs/witness.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.

@@ -39,8 +39,6 @@ from tla_utils.overrides import read_module
 RESULT = "tried.json"
 STORAGE = "storage"
 """The engine, whose rules a change may replace, and which is no protocol."""
-BOUNDS = "bounds"
-"""The folder of the cfgs of known bugs' models without the bug."""
 HEADS = ("rule", "operator", "what it says")
 RUNS_SHARE = 0.5
 """The part of the time that runs have where models wait for what is left."""
@@ -102,12 +100,12 @@ def run(
     if own_overlay is None and (tiers or names or bounds):
         raise BadInput("--tier, --model and --bounds are of models: give --overlay as well")
     place = artifacts.claim(out)
-    asked = [] if bounds is None else read_bounds(bounds, manifest, place / BOUNDS)
+    asked = [] if bounds is None else read_bounds(bounds, manifest)
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names, asked)
     chosen = bool(tiers or names or bounds)
     if own_overlay is not None and not chosen:
         near = related.bugs_near(protocol, replaced)
-        models = _ordered(models, bugs, near, manifest, place / BOUNDS)
+        models = _ordered(models, bugs, near, manifest)
     over = begun + 60 * minutes * (1 if own_overlay is None else RUNS_SHARE)
     campaigns = _campaigns(own_rules, wanted, place, own_overlay, screen, over)
     by_models: list[OfModel] = []
@@ -126,12 +124,12 @@ def run(
 
 
 def _ordered(
-    models: Sequence[Model], bugs: Sequence[Bug], near: Sequence[Bug], manifest: Manifest, out: Path
+    models: Sequence[Model], bugs: Sequence[Bug], near: Sequence[Bug], manifest: Manifest
 ) -> list[Model]:
     """First where changes of these rules are known to show: who waits hears of it early. Then what
     is soon over, where changes of their neighbours show, and all else.
     """
-    first, others = (related.bounds_of(of, manifest, out) for of in (bugs, near))
+    first, others = (related.bounds_of(of, manifest) for of in (bugs, near))
     sizes = sorted(models, key=lambda each: each.distinct or 0)
     soon = sum((each.distinct or 0) < SOON_OVER for each in sizes)
     return [*first, *sizes[:soon], *others, *sizes[soon:]]

@@ -42,6 +42,7 @@ from tla_utils import (
     find_jar,
     find_java,
 )
+from tla_utils.config import cfg_text
 from tla_utils.output import parse_output
 
 FOLDER = Path("runs") / "moves"
@@ -72,7 +73,7 @@ def counterexample(asked: Asked, screen: Screen) -> int:
     protocol, manifest = _protocol(asked)
     model = _model(manifest, asked)
     result = _result(manifest, model, asked, screen)
-    cfg = read_text(manifest.root / model.config)
+    cfg = cfg_text(model.config)
     if protocol is not None:
         return _plain(
             model,
@@ -181,7 +182,7 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
         manifest = manifest_of(own.name)
         found = manifest.models.get(asked.model or "")
         # The models of the kit's own lie together, each in the folder of its protocol.
-        if found and (own.modules or found.config.startswith(f"{own.name}/")):
+        if found and (own.modules or found.folder == own.name):
             return own, manifest
     return None, manifest_of()
 

@@ -28,8 +28,6 @@ DEFAULT_TIER = "small"
 PART = "spec"
 """Of a summary: the models."""
 ALL_TIERS = "all"
-PROFILES = "profiles"
-"""The folder of a protocol's models of what releases of Kafka do otherwise."""
 
 CHECKED = ("model", "verdict", "expected", "property", ">distinct", ">depth", ">seconds", "result")
 # What a manifest states of a model and TLC finds, under the same names.
@@ -57,14 +55,14 @@ def first_look(models: Iterable[Model], judged: Container[str]) -> list[Model]:
         judged: names of protocols, as their folders in specs/ have them.
     """
     listed = [*models]
-    of_profiles = [each for each in listed if PROFILES in Path(each.config).parts]
+    of_profiles = [each for each in listed if each.profile]
     apart = {each for model in of_profiles for each in (model.name, model.baseline)}
     seen: set[tuple[str, str]] = set()
     chosen = []
     for model in listed:
         if model.name in apart:
             continue
-        protocol = Path(model.config).parts[0]
+        protocol = model.folder
         if (protocol, model.expect) not in seen or (protocol in judged and model.expect == "holds"):
             chosen.append(model)
         seen.add((protocol, model.expect))
@@ -209,7 +207,6 @@ def as_json(result: ModelResult) -> dict[str, Any]:
         "name": model.name,
         "module": model.module,
         "overlays": list(model.overlays),
-        "config": model.config,
         "tier": model.tier,
         "claim": model.claim,
         "bug": model.bug,

@@ -13,12 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tla_utils.errors import ToolError
+from tla_utils.sources import without_remarks
 
 _HEAD = re.compile(
     r"^(?:LOCAL\s+)?(?P<name>[A-Za-z_]\w*)[ \t]*(?P<parameters>\((?:[^()]|\([^()]*\))*\))?"
     r"(?:\[[^\]]*\])?[ \t]*==(?!=)",
     re.MULTILINE,
 )
+# What is left of a module without its definitions, if it has nothing else.
+_FRAME = re.compile(
+    r"(?P<head>-{4,} *MODULE +\w+ *-{4,}\n(EXTENDS +\w+(\s*,\s*\w+)*\n)?)\s*(?P<foot>={4,})\s*"
+)
+_WORD = re.compile(r"\w+")
 _MARGIN = re.compile(r"^(?=[^\s])", re.MULTILINE)
 
 
@@ -57,6 +63,31 @@ def definitions(module: str) -> Iterator[Text]:
         head = match.group()[: -len("==")]
         body = module[match.end() : end].rstrip()
         yield Text(match["name"], match.start(), match.end() + len(body), head, body)
+
+
+def asked(module: str, text: str) -> str:
+    """A module without the definitions that no word of a text asks for, nor one of those that are
+    asked for. One that has more than a head and definitions is left as it is.
+    """
+    all_of_them = {each.name: each for each in definitions(module)}
+    rest = module
+    for each in reversed(all_of_them.values()):
+        rest = rest[: each.start] + rest[each.end :]
+    head = _FRAME.fullmatch(without_remarks(rest))
+    if head is None:
+        return module
+    waiting, kept = [*_words(text)], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in all_of_them and name not in kept:
+            kept.add(name)
+            waiting += _words(all_of_them[name].text)
+    own = [each.text for name, each in all_of_them.items() if name in kept]
+    return "\n\n".join([head["head"], *own, head["foot"]]) + "\n"
+
+
+def _words(text: str) -> set[str]:
+    return {*_WORD.findall(without_remarks(text))}
 
 
 def definition(module: str, name: str) -> Text:

@@ -1,9 +1,17 @@
 """A manifest of TLC models, each with the verdict it is expected to give.
 
-A manifest is a TOML file of `[[model]]` tables beside the modules. A model says which module and
-cfg it is, and what TLC must find: that it *holds*, with exact counts of states and depth, or that a
-named property is *violated* by a counterexample of exact length. So a bug that is no longer found
-and a bound that shrank unnoticed are failures like any other. `models.py` runs them.
+A manifest is a TOML file beside the modules, with a table for each model. A model says what TLC is
+given (model_table.py), and what it must find: that the model *holds*, with exact counts of states
+and depth, or that it *violates* a named property by a counterexample of exact length. So a bug that
+is no longer found and a bound that shrank unnoticed are failures like any other. `models.py` runs
+them.
+
+    [quorum-vote]
+    claim = "Pre-votes and votes of two voters over two epochs."
+    like = "quorum-one-voter"
+    tier = "small"
+    holds = { distinct = 648, depth = 18 }
+    constants = { Voters = "{n1, n2}", MaxEpoch = 2 }
 
 Modules are looked for in one list of folders, the same for all models: that of the manifest, those
 of FOLDERS in it, and the `libraries` that it names. `include` names folders with manifests of their
@@ -24,25 +32,29 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol
 
 from kraftcheck.osutil.files import read_text, read_toml
-from tla_utils.config import Config, read_config
-from tla_utils.errors import ToolError
-from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
+from tla_utils.config import Config, written
+from tla_utils.errors import ToolError, nearest, some
+from tla_utils.model_table import KEYS, Run, read_runs
+from tla_utils.overrides import (
+    ModuleSource,
+    check_overrides,
+    find_module,
+    read_module,
+    read_modules,
+)
 
-# Folders beside the manifest in which modules and cfgs lie; "" is the manifest's own.
+# Folders beside the manifest in which modules lie; "" is the manifest's own.
 FOLDERS = ("", "models", "bugs", "steps", "stories", "profiles")
-CFG_FOLDERS = ("models", "bugs", "profiles")
+OVERLAYS = "bugs"
+"""The folder of modules with definitions that models put in the place of others."""
 DEADLOCK = "deadlock"
 DEFAULT_TIMEOUT_S = 600.0
 
-# `Constant = value` in a cfg, where a value is a set, a string or a word; and its comments.
-_VALUE = re.compile(r"(\w+)\s*=\s*(\{[^{}]*\}|\"[^\"]*\"|[^\s=]+)")
-_REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 # A name is also that of a file.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -51,32 +63,35 @@ Expectation = Literal["holds", "violated"]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One `[[model]]` table.
+    """One model.
 
-    name: unique. module: the root module. overlays: modules to extend beside it; then the root is
-    generated. config: the cfg, relative to the manifest. tier: a word to select models by.
-    claim: one sentence on what the model shows.
+    name: unique. folder: that of its table, from the manifest's; "" for the manifest's own.
+    module: the root module. overlays: modules to extend beside it; then the root is generated.
+    config: of which `cfg_text` makes a cfg. deadlock: whether a state without successor is a
+    violation. tier: a word to select models by. claim: one sentence on what the model shows.
     expect: "holds" or "violated". property, length: only if violated: the property that must be
     the violated one ("deadlock" for a deadlock), and the number of states of its counterexample.
     distinct, depth, generated: only if it holds: TLC's counts; generated may be left out.
     Depth, length and generated are exact for one worker; with several they are not compared and
     may be left out.
-    workers, heap_mb, timeout_s: how TLC is run. deadlock: whether a state without successor is a
-    violation.
+    workers, heap_mb, timeout_s: how TLC is run.
     bug: the bug that the model has. baseline: the model of the same bounds without the override.
     shown_by: a model of the same module that replaces the same, and has a baseline: for overrides
     that serve a whole family of models, such as an order given up for symmetry.
+    profile: of which implementation it has what that does otherwise.
     control: the violation is wanted and no bug (a reachability probe, a negative control).
     omits: required properties that are not checked here, each with the reason.
     """
 
     name: str
+    folder: str
     module: str
-    config: str
+    config: Config
     tier: str
     claim: str
     expect: Expectation
     overlays: tuple[str, ...] = ()
+    deadlock: bool = False
     property: str | None = None
     length: int | None = None
     distinct: int | None = None
@@ -85,10 +100,10 @@ class Model:
     workers: int = 1
     heap_mb: int = 1024
     timeout_s: float = DEFAULT_TIMEOUT_S
-    deadlock: bool = False
     bug: str | None = None
     baseline: str | None = None
     shown_by: str | None = None
+    profile: str | None = None
     control: bool = False
     omits: Mapping[str, str] = field(default_factory=dict)
 
@@ -143,7 +158,7 @@ class Manifest:
                 raise ToolError(f"no model {name!r} in {self.path}{nearest(name, self.models)}")
         for tier in tiers:
             if tier not in self.tiers:
-                raise ToolError(f"no model of tier {tier!r} in {self.path}; {_list(self.tiers)}")
+                raise ToolError(f"no model of tier {tier!r} in {self.path}; {some(self.tiers)}")
         chosen = [m for m in self.models.values() if m.name in names or m.tier in tiers]
         return chosen if names or tiers else list(self.models.values())
 
@@ -151,51 +166,63 @@ class Manifest:
 # -- Reading a manifest
 
 
-def read_manifest(path: Path, _including: tuple[Path, ...] = ()) -> Manifest:
+def read_manifest(path: Path) -> Manifest:
     """The manifest in a file. Raises ToolError with one line that names the file and the model."""
+    tables = [*_tables(path, "", ())]
+    entries: dict[str, tuple[str, dict[str, Any]]] = {}
+    folders: dict[str, str] = {}
+    for table in tables:
+        for name, row in table.rows.items():
+            label = f"{table.path}: model {name!r}"
+            if name in entries:
+                raise ToolError(f"{label} is named twice")
+            entries[name], folders[name] = (label, row), table.folder
+    runs = read_runs(entries)
+    models = {
+        name: _read_model(name, folders[name], runs[name], row, label)
+        for name, (label, row) in entries.items()
+    }
+    for name, model in models.items():
+        for key in ("baseline", "shown_by"):
+            other = getattr(model, key)
+            if other is not None and other not in models:
+                raise ToolError(f"{entries[name][0]}: no {key} {other!r}{nearest(other, models)}")
+    further = [folder for table in tables for folder in table.further]
+    own = tuple(table.path.parent for table in tables)
+    return Manifest(path, models, own, tuple(dict.fromkeys(further)))
+
+
+class _Table(NamedTuple):
+    """A file: its folder, from the manifest's, its models, and the folders that it names."""
+
+    path: Path
+    folder: str
+    rows: dict[str, dict[str, Any]]
+    further: list[Path]
+
+
+def _tables(path: Path, folder: str, including: tuple[Path, ...]) -> Iterator[_Table]:
+    """The table in a file, and those that it includes."""
     try:
-        tables = read_toml(path)
+        rows = read_toml(path)
     except OSError as error:
         raise ToolError(f"the manifest {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise ToolError(f"the manifest {path} is no TOML: {error}") from error
-    rows = tables.pop("model", [])
-    named = [tables.pop("include", []), tables.pop("libraries", [])]
-    if tables:
-        known = "only [[model]], include and libraries are known"
-        raise ToolError(f"{path}: unknown key {next(iter(tables))!r}; {known}")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ToolError(f"{path}: write each model as a table [[model]]")
+    named = [rows.pop("include", []), rows.pop("libraries", [])]
     if not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in named):
         raise ToolError(f"{path}: include and libraries are lists of folders")
     include, libraries = named
-    if path.resolve() in _including:
+    for name, row in rows.items():
+        if not isinstance(row, dict):
+            known = "write each model as a table [NAME]; beside them only include and libraries"
+            raise ToolError(f"{path}: unknown key {name!r}; {known}")
+    if path.resolve() in including:
         raise ToolError(f"{path}: includes itself")
-    every = [
-        (f"{path}: model {row.get('name', f'number {number}')!r}", row)
-        for number, row in enumerate(rows, start=1)
-    ]
-    read = [(label, _read_model(row, label)) for label, row in every]
-    folders, further = [path.parent], [_folder(path, name) for name in libraries]
+    yield _Table(path, folder, rows, [_folder(path, name) for name in libraries])
     for name in include:
-        inner = read_manifest(_folder(path, name) / path.name, (*_including, path.resolve()))
-        folders += inner.folders
-        further += inner.further
-        for model in inner.models.values():
-            label = f"{inner.path}: model {model.name!r}"
-            read.append((label, replace(model, config=f"{name}/{model.config}")))
-    models: dict[str, Model] = {}
-    for label, model in read:
-        if model.name in models:
-            raise ToolError(f"{label} is named twice")
-        models[model.name] = model
-    for model in models.values():
-        for key in ("baseline", "shown_by"):
-            other = getattr(model, key)
-            if other is not None and other not in models:
-                known = nearest(other, models)
-                raise ToolError(f"{path}: model {model.name!r}: no {key} {other!r}{known}")
-    return Manifest(path, models, tuple(folders), tuple(dict.fromkeys(further)))
+        inner = f"{folder}/{name}" if folder else name
+        yield from _tables(_folder(path, name) / path.name, inner, (*including, path.resolve()))
 
 
 def _folder(path: Path, name: str) -> Path:
@@ -206,41 +233,75 @@ def _folder(path: Path, name: str) -> Path:
     return folder
 
 
-_REQUIRED = [f.name for f in fields(Model) if f.default is f.default_factory is MISSING]
 _TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("name", "module", "config", "tier", "claim", "expect"), (str,)),
-    **dict.fromkeys(("property", "bug", "baseline", "shown_by"), (str,)),
-    **dict.fromkeys(("length", "distinct", "depth", "generated", "workers", "heap_mb"), (int,)),
-    **dict.fromkeys(("deadlock", "control"), (bool,)),
+    **dict.fromkeys(("tier", "claim", "bug", "baseline", "shown_by", "profile"), (str,)),
+    **dict.fromkeys(("workers", "heap_mb"), (int,)),
     "timeout_s": (int, float),
-    "overlays": (list,),
-    "omits": (dict,),
+    **dict.fromkeys(("omits", "holds", "violates"), (dict,)),
+}
+_EXPECTED: dict[str, dict[str, tuple[type, ...]]] = {
+    "holds": dict.fromkeys(("distinct", "depth", "generated"), (int,)),
+    "violates": {"property": (str,), "length": (int,), "control": (bool,)},
 }
 _KIND: dict[type, str] = {
     str: "a text",
     int: "a whole number",
     bool: "true or false",
-    list: "a list of names",
+    dict: "a table",
+    float: "a number",
 }
-_KIND |= {dict: "a table of reasons", float: "a number"}
 
 
-def _read_model(row: dict[str, Any], label: str) -> Model:
-    for key, value in row.items():
-        if key not in _TYPES:
-            raise ToolError(f"{label}: unknown key {key!r}{nearest(key, _TYPES)}")
-        if not _fits(value, _TYPES[key]):
-            raise ToolError(f"{label}: {key} must be {_KIND[_TYPES[key][-1]]}, not {value!r}")
-    for key in _REQUIRED:
-        if key not in row:
+def _read_model(name: str, folder: str, run: Run, row: dict[str, Any], label: str) -> Model:
+    own = {key: value for key, value in row.items() if key not in KEYS}
+    _check(own, _TYPES, label, [*_TYPES, *KEYS])
+    for key in ("tier", "claim"):
+        if key not in own:
             raise ToolError(f"{label}: the key {key!r} is missing")
-    model = Model(**{**row, "overlays": tuple(row.get("overlays", ()))})
-    if not _NAME.fullmatch(model.name):
+    if not _NAME.fullmatch(name):
         raise ToolError(f"{label}: a name is made of letters, digits, '.', '_' and '-'")
-    if model.expect not in get_args(Expectation):
-        raise ToolError(f"{label}: expect must be 'holds' or 'violated', not {model.expect!r}")
-    _check_expectation(model, row, label)
+    expected = _expected(own, label)
+    if not all(
+        isinstance(reason, str) and reason.strip() for reason in own.get("omits", {}).values()
+    ):
+        raise ToolError(f"{label}: omits must be a table of reasons, not {own['omits']!r}")
+    if "omits" in own and expected["expect"] == "violated":
+        raise ToolError(f"{label}: omits says nothing of a model that is violated")
+    model = Model(
+        name=name,
+        folder=folder,
+        module=run.module,
+        overlays=run.overlays,
+        deadlock=run.deadlock,
+        config=run.config,
+        **own,
+        **expected,
+    )
+    _check_numbers(model, label)
     return model
+
+
+def _expected(own: dict[str, Any], label: str) -> dict[str, Any]:
+    """What TLC must find, taken out of a model's table."""
+    said = [key for key in _EXPECTED if key in own]
+    if len(said) != 1:
+        raise ToolError(f"{label}: say either what `holds` or what it `violates`")
+    found = own.pop(said[0])
+    _check(found, _EXPECTED[said[0]], f"{label}: {said[0]}", _EXPECTED[said[0]])
+    return {"expect": "holds" if said[0] == "holds" else "violated", **found}
+
+
+def _check(
+    table: Mapping[str, Any],
+    types: Mapping[str, tuple[type, ...]],
+    label: str,
+    known: Collection[str],
+) -> None:
+    for key, value in table.items():
+        if key not in types:
+            raise ToolError(f"{label}: unknown key {key!r}{nearest(key, known)}")
+        if not _fits(value, types[key]):
+            raise ToolError(f"{label}: {key} must be {_KIND[types[key][-1]]}, not {value!r}")
 
 
 def _fits(value: object, types: tuple[type, ...]) -> bool:
@@ -250,36 +311,17 @@ def _fits(value: object, types: tuple[type, ...]) -> bool:
         return str in types and bool(value.strip())
     if isinstance(value, int | float):
         return isinstance(value, types) and value > 0
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return isinstance(value, types) and all(isinstance(p, str) and p.strip() for p in parts)
+    return isinstance(value, types)
 
 
-def _check_expectation(model: Model, row: Collection[str], label: str) -> None:
-    """Each verdict has numbers of its own; the other's would be a claim nobody checks."""
-    of_violation, of_holding = ("property", "length"), ("distinct", "depth")
-    wanted: tuple[str, ...] = of_holding
-    other: tuple[str, ...] = (*of_violation, "control")
-    if model.expect == "violated":
-        wanted, other = of_violation, (*of_holding, "generated", "omits")
-    for key in other:
-        if key in row:
-            raise ToolError(f"{label}: {key} says nothing of a model that is {model.expect}")
+def _check_numbers(model: Model, label: str) -> None:
+    """Each verdict has numbers that must be there."""
+    wanted = ("property", "length") if model.expect == "violated" else ("distinct", "depth")
     inexact = () if is_exact(model) else ("depth", "length")
     for key in wanted:
-        if key not in row and key not in inexact:
-            raise ToolError(f"{label}: expects {model.expect!r}, so the key {key!r} is missing")
-
-
-def nearest(name: str, known: Collection[str]) -> str:
-    """A hint for a misspelt name: the nearest known ones, or all if there are few."""
-    close = get_close_matches(name, list(known), 3, 0.5)
-    return f"; nearest: {', '.join(close)}" if close else f"; {_list(known)}"
-
-
-def _list(known: Collection[str]) -> str:
-    shown = list(known)[:12]
-    more = ", ..." if len(known) > len(shown) else ""
-    return f"there are: {', '.join(shown)}{more}" if shown else "there are none"
+        if getattr(model, key) is None and key not in inexact:
+            word = "violates" if model.expect == "violated" else "holds"
+            raise ToolError(f"{label}: {word}: the key {key!r} is missing")
 
 
 # -- What the files say before TLC does
@@ -287,15 +329,14 @@ def _list(known: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A model's cfg and modules as read: what it checks, replaces and sets."""
+    """A model's configuration and modules as read: what it checks and replaces."""
 
     config: Config
     replaced: list[str]
-    root_path: Path
 
     @property
     def checked(self) -> list[str]:
-        """The invariants and properties of the cfg."""
+        """The invariants and properties of the model."""
         return [*self.config.invariants, *self.config.properties]
 
 
@@ -308,26 +349,13 @@ def outline(manifest: Manifest, model: Model) -> Outline:
     """
     roots = [model.module, *model.overlays]
     modules = read_modules(roots, manifest.libraries)
-    text = _read_cfg(manifest, model)
-    config = read_config(text)
-    root = find_module(model.module, manifest.libraries)
-    assert root is not None, "read_modules has found it"
-    result = Outline(config, check_overrides(config, roots, modules), root)
+    result = Outline(model.config, check_overrides(model.config, roots, modules))
     _refuse_idle_overlays(model, result, modules)
     _refuse_empty_claims(model, result)
     if model.baseline is not None:
-        _refuse_other_bounds(text, manifest, manifest.models[model.baseline])
+        _refuse_other_bounds(model, manifest.models[model.baseline])
     _refuse_unprovable_overrides(manifest, model, result)
     return result
-
-
-def _read_cfg(manifest: Manifest, model: Model) -> str:
-    path = manifest.root / model.config
-    try:
-        return read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise ToolError(f"the cfg {path} cannot be read: {said}") from error
 
 
 def _refuse_idle_overlays(
@@ -337,35 +365,31 @@ def _refuse_idle_overlays(
     used = {right for _, _, right in files.config.substituted} | set(files.checked)
     for overlay in model.overlays:
         if not used & set(modules[overlay].definitions):
-            raise ToolError(f"the cfg {model.config} uses nothing that overlay {overlay} defines")
+            raise ToolError(f"its configuration uses nothing that overlay {overlay} defines")
 
 
 def _refuse_empty_claims(model: Model, files: Outline) -> None:
     if not files.checked and not model.deadlock:
-        raise ToolError(f"the cfg {model.config} has no invariant and no property to check")
+        raise ToolError("there is no invariant and no property to check")
     expected = model.property
     if expected is None or (expected == DEADLOCK and model.deadlock):
         return
     if expected not in files.checked:
         raise ToolError(
-            f"expects {expected} to be violated, but the cfg {model.config} does not check it"
+            f"expects {expected} to be violated, but does not check it"
             f"{nearest(expected, files.checked)}"
         )
 
 
-def _refuse_other_bounds(cfg: str, manifest: Manifest, base: Model) -> None:
+def _refuse_other_bounds(model: Model, base: Model) -> None:
     """A model and its baseline differ in what is replaced, and in nothing else that has a value."""
-    mine, theirs = _values(cfg), _values(_read_cfg(manifest, base))
+    mine, theirs = model.config.assigned, base.config.assigned
     for name in sorted(mine.keys() & theirs.keys()):
         if mine[name] != theirs[name]:
             raise ToolError(
-                f"its baseline {base.name} has other bounds: {name} = {theirs[name]} there, "
-                f"{mine[name]} here"
+                f"its baseline {base.name} has other bounds: {name} = {written(theirs[name])} "
+                f"there, {written(mine[name])} here"
             )
-
-
-def _values(cfg: str) -> dict[str, str]:
-    return {name: " ".join(value.split()) for name, value in _VALUE.findall(_REMARK.sub(" ", cfg))}
 
 
 def _refuse_unprovable_overrides(manifest: Manifest, model: Model, files: Outline) -> None:
@@ -414,7 +438,7 @@ def _refuse_other_overrides(manifest: Manifest, model: Model, shown: Model, file
     """What one model and its baseline have shown, others may use: the very same replacements."""
     if shown.module != model.module or shown.baseline is None:
         raise ToolError(f"is shown by {shown.name}, which has another module or no baseline")
-    theirs = read_config(_read_cfg(manifest, shown)).substituted
+    theirs = shown.config.substituted
     extra = sorted({left for left, _, _ in set(files.config.substituted) - set(theirs)})
     if unshown := [name for name in extra if name in files.replaced]:
         raise ToolError(f"replaces {', '.join(unshown)}, which {shown.name} does not show")
@@ -424,7 +448,7 @@ def _refuse_other_overrides(manifest: Manifest, model: Model, shown: Model, file
 
 
 def lint(manifest: Manifest, required: Mapping[str, Sequence[str]]) -> list[str]:
-    """Everything that manifest, cfgs and modules say differently, one line each; [] if in order.
+    """Everything that manifest and modules say differently, one line each; [] if in order.
 
     required: for each root module the properties that every model of it that is expected to hold
     must check, or name in `omits`.
@@ -442,17 +466,20 @@ def lint(manifest: Manifest, required: Mapping[str, Sequence[str]]) -> list[str]
 
 
 def _unlisted(manifest: Manifest) -> Iterator[str]:
-    """Files that no model uses; a cfg that a model names but is missing is told by `outline`."""
-    named = {(manifest.root / model.config).resolve() for model in manifest.models.values()}
-    for folder in [of / name for of in manifest.folders for name in CFG_FOLDERS]:
-        for path in sorted(folder.glob("**/*.cfg")):
-            if path.resolve() not in named:
-                yield f"{os.path.relpath(path, manifest.root)} is the cfg of no model"
+    """Of the modules of overlays what no model uses: all of one, or a definition."""
     overlays = {name for model in manifest.models.values() for name in model.overlays}
     roots = {model.module for model in manifest.models.values()}
-    for path in [each for of in manifest.folders for each in sorted((of / "bugs").glob("*.tla"))]:
+    configs = [model.config for model in manifest.models.values()]
+    used = {right for config in configs for _, _, right in config.substituted}
+    used |= {name for config in configs for name in (*config.invariants, *config.properties)}
+    for path in [each for of in manifest.folders for each in sorted((of / OVERLAYS).glob("*.tla"))]:
+        place = os.path.relpath(path, manifest.root)
         if path.stem not in overlays | roots:
-            yield f"{os.path.relpath(path, manifest.root)} is in no model"
+            yield f"{place} is in no model"
+        elif path.stem not in roots:
+            own = read_module(read_text(path)).definitions
+            asked = used | {word for each in own.values() for word in each.words}
+            yield from (f"{name} of {place} is in no model" for name in own if name not in asked)
 
 
 def _ambiguous(manifest: Manifest) -> Iterator[str]:
@@ -485,4 +512,4 @@ def _unchecked(
         if name not in required[model.module]:
             yield f"omits {name}, which nobody asks for{nearest(name, required[model.module])}"
         elif name in files.checked:
-            yield f"omits {name}, but its cfg checks it"
+            yield f"omits {name}, but checks it"

@@ -19,11 +19,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kraftcheck.osutil.files import read_text
+from tla_utils.config import cfg_text
+from tla_utils.definitions import asked
 from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.manifest import (
     DEADLOCK,
     DEFAULT_TIMEOUT_S,
+    OVERLAYS,
     Manifest,
     Model,
     Outline,
@@ -32,6 +36,7 @@ from tla_utils.manifest import (
     same_counts,
 )
 from tla_utils.output import State, TlcResult, Verdict
+from tla_utils.overrides import find_module
 from tla_utils.runner import OUTPUT_FILE, ModuleText, Running, TlcJob, run_tlc
 
 # From about this many states on, the flags for long runs may pay. Processor seconds with the flags
@@ -148,7 +153,7 @@ def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_
     """Run one model and compare; a model that cannot be run is a result too, and is refused."""
     try:
         files = outline(manifest, model)
-        found = _run(manifest, model, files, options)
+        found = _run(manifest, model, options)
     except ToolError as error:
         return ModelResult(model, "unknown", reason=str(error), refused=True)
     result = ModelResult(
@@ -168,17 +173,43 @@ def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_
     return replace(result, matches=not reason, reason=reason)
 
 
-def _run(manifest: Manifest, model: Model, files: Outline, options: RunOptions) -> TlcResult:
-    root: Path | ModuleText = files.root_path
-    libraries = manifest.libraries
+def root_of(manifest: Manifest, model: Model) -> Path | ModuleText:
+    """The module that TLC is started on: with overlays one that extends them too.
+
+    Raises ToolError: there is no such module.
+    """
     if model.overlays:
         name = "_".join([model.module, *model.overlays])
         extended = ", ".join([model.module, *model.overlays])
-        root = ModuleText(name, f"---- MODULE {name} ----\nEXTENDS {extended}\n====\n")
+        return ModuleText(name, f"---- MODULE {name} ----\nEXTENDS {extended}\n====\n")
+    path = find_module(model.module, manifest.libraries)
+    if path is None:
+        raise ToolError(f"there is no module {model.module} in the folders of {manifest.path}")
+    return path
+
+
+def overlays_of(manifest: Manifest, model: Model) -> dict[str, str]:
+    """By name, the texts of a model's overlays with nothing in them but what it asks for.
+
+    What all bugs of a protocol put in the place of operators is one module. TLC reads of it what
+    the model has: so another bug is no other question, and changes nothing that depends on the
+    order in which TLC meets words, such as which counterexample to liveness it finds.
+    """
+    found = {}
+    for name in model.overlays:
+        path = find_module(name, manifest.libraries)
+        if path is not None and path.parent.name == OVERLAYS:
+            found[name] = asked(read_text(path), cfg_text(model.config))
+    return found
+
+
+def _run(manifest: Manifest, model: Model, options: RunOptions) -> TlcResult:
+    libraries = manifest.libraries
     job = TlcJob(
-        module=root,
-        cfg=manifest.root / model.config,
+        module=root_of(manifest, model),
+        cfg=cfg_text(model.config),
         libraries=libraries,
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         workers=model.workers,
         timeout_s=model.timeout_s,

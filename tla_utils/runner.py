@@ -93,7 +93,8 @@ class TlcJob:
 
     module: the root module, a `.tla` file or a ModuleText. Its folder is searched for modules too.
     cfg: a Path to a cfg file, or the text of one.
-    libraries: folders in which TLC looks for further modules, in order.
+    libraries: folders in which TLC looks for further modules, in order. beside: by name, the texts
+    of modules that it finds before those.
     heap_mb: Java heap in MiB. workers: TLC worker threads. timeout_s: wall seconds, None for ever.
     seed: of TLC's random choices. deadlock: whether a state without successor is a violation.
     go_on: report every violation instead of the first (TLC's -continue).
@@ -108,6 +109,7 @@ class TlcJob:
     module: Path | ModuleText
     cfg: Path | str
     libraries: Sequence[Path] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
     heap_mb: int = 1024
     workers: int = 1
     timeout_s: float | None = None
@@ -263,6 +265,8 @@ def _write_inputs(job: TlcJob, work_dir: Path) -> Config:
         except OSError as error:
             raise ToolError(f"the cfg {job.cfg} cannot be read: {error.strerror}") from error
     (work_dir / f"{job.name}.cfg").write_text(cfg_text, encoding="utf-8")
+    for name, text in job.beside.items():
+        (work_dir / f"{name}.tla").write_text(text, encoding="utf-8")
     (work_dir / "tmp").mkdir()
     return read_config(cfg_text)
 

@@ -1,4 +1,4 @@
-"""What a model is made from, as one digest: the texts of its modules and of its cfg.
+"""What a model is made from, as one digest: the texts of its modules, and what its cfg says.
 
 Law of this file: remarks, blank lines and blanks at the end of a line make no difference, since
 they make none to TLC.
@@ -7,35 +7,49 @@ they make none to TLC.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from tla_utils.config import cfg_text, read_config
 from tla_utils.overrides import find_module, read_module
 
 REMARK: Final = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 
 
-def source_digest(modules: Iterable[str], cfg: Path, libraries: Sequence[Path]) -> str:
-    """sha256 over the cfg, these modules and all that they extend or instantiate, as far as they
-    lie in `libraries`; others are TLC's own. Raises OSError."""
+def source_digest(
+    modules: Iterable[str],
+    cfg: str,
+    libraries: Sequence[Path],
+    beside: Mapping[str, str] | None = None,
+) -> str:
+    """sha256 over the normal form of a cfg, these modules and all that they extend or instantiate,
+    as far as they are given `beside`, by name, or lie in `libraries`; others are TLC's own. Raises
+    OSError."""
     texts: dict[str, str] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
+        if name in texts:
+            continue
         path = find_module(name, libraries)
-        if name not in texts and path is not None:
+        if beside is not None and name in beside:
+            texts[name] = beside[name]
+        elif path is not None:
             texts[name] = path.read_text(encoding="utf-8")
-            module = read_module(texts[name])
-            waiting += [*module.extends, *module.instances]
-    texts[""] = cfg.read_text(encoding="utf-8")
-    told = [_without_remarks(texts[name]) for name in sorted(texts)]
+        else:
+            continue
+        module = read_module(texts[name])
+        waiting += [*module.extends, *module.instances]
+    texts[""] = cfg_text(read_config(cfg))
+    told = [without_remarks(texts[name]) for name in sorted(texts)]
     return sha256("\0".join(told).encode()).hexdigest()
 
 
-@lru_cache(maxsize=64)
-def _without_remarks(text: str) -> str:
+@lru_cache(maxsize=256)
+def without_remarks(text: str) -> str:
+    """The text as far as it makes a difference."""
     lines = [line.rstrip() for line in REMARK.sub(" ", text).splitlines()]
     return "\n".join(filter(None, lines))

@@ -139,9 +139,19 @@ public class Voter {
         connections[m.source() - 1] = "Ready";
         hasFetched = true;
         if (m.divergingEpoch() != UNDEFINED) {
-            truncate(truncationOffset(m));
+            int offset = truncationOffset(m);
+            if (Math.min(m.divergingEndOffset(), offset) < highWatermark) {
+                // The leader lacks what is committed: whoever went on would lose it.
+                enter("Halted", epoch, leader);
+                finish();
+                return;
+            }
+            truncate(offset);
         } else {
             for (Entry entry : m.records()) {
+                if (entry.epoch() > epoch) {
+                    break;
+                }
                 if (lastEpoch() != entry.epoch()) {
                     epochCache.add(new CacheEntry(entry.epoch(), log.size()));
                 }
@@ -368,6 +378,8 @@ public class Voter {
     // --- Nodes 2 and 3, as they look from node 1
 
     private static final class Peers {
+        // So many records at the end of a log may be cut by the next leader.
+        static final int UNCOMMITTED = 2;
         final Random random = new Random(7);
         final Recorder recorder;
         final Voter voter;
@@ -412,7 +424,7 @@ public class Voter {
             int to = diverges ? from : Math.min(log.size(), from + FETCH_MAX_RECORDS);
             respond(new FetchResponse(asked.destination(), asked.epoch(), asked.destination(),
                     List.copyOf(log.subList(from, to)), diverges ? endEpoch : UNDEFINED,
-                    diverges ? end : UNDEFINED, from, asked));
+                    diverges ? end : UNDEFINED, Math.max(0, from - UNCOMMITTED), asked));
         }
 
         void respond(FetchResponse m) {
@@ -580,7 +592,7 @@ public class Voter {
             peers.run(epoch, 2 + epoch % 2, 3 - epoch % 2);
             if (epoch == 2) {
                 // The next leader never saw the last records: the voter has to cut them off.
-                peers.log.subList(peers.log.size() - 2, peers.log.size()).clear();
+                peers.log.subList(peers.log.size() - Peers.UNCOMMITTED, peers.log.size()).clear();
             }
         }
     }

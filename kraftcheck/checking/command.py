@@ -75,6 +75,8 @@ def check_with(
 ) -> int:
     """As `check`, from the options of the command line."""
     options = Options(format, model, level, budget, run, configuration)
+    if html is not None:
+        options = options._replace(html=str(html))
     return check(paths, options=options, html=html, screen=screen)
 
 
@@ -291,6 +293,12 @@ def _line(judged: Judged) -> str:
         why = judged.certificate.sentence
         if judged.certificate.key is not None:
             why = f"{ends(judged.certificate.key)}: {why}"
+        others = [
+            f"{each.name} {each.count:,}"
+            for each in judged.anomalies
+            if not each.allowed and each.name != judged.certificate.kind
+        ]
+        why += f"; also not allowed: {', '.join(others)}" if others else ""
     said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
     return f"{verdict}  {printable(said)}"
 

@@ -12,7 +12,6 @@ from time import perf_counter
 
 import msgspec
 
-from kraftcheck.checking import isolation
 from kraftcheck.checking.logs import judge_log, judge_rows
 from kraftcheck.checking.objects import judge_objects
 from kraftcheck.checking.options import AUTO, Options, PageWriter, facts_of
@@ -35,7 +34,14 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
         history = detect.read(path, name)
         judged = judge(history, options)
         if writer is not None:
+            judged = _timed(judged, begin)
             writer.write(history, judged)
+            return judged
+    return _timed(judged, begin)
+
+
+def _timed(judged: Judged, begin: float) -> Judged:
+    """With the seconds so far; a page says what the terminal says."""
     return msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
 
 
@@ -49,6 +55,9 @@ def judge(history: History, options: Options) -> Judged:
     facts = facts_of(history, name, options)
     if name == MODEL:
         return judge_log(history, facts, options)
+    # Late: few histories have transactions.
+    from kraftcheck.checking import isolation
+
     if isolation.applies(history, name):
         return isolation.judge_isolation(history, facts, options)
     return judge_objects(history, facts, options)

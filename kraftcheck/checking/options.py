@@ -40,6 +40,8 @@ class Options(NamedTuple):
     budget: float = 60.0
     run: int | None = None
     configuration: Mapping[str, Any] = {}
+    html: str = "pages"
+    """The folder of pages, in the command that judges again."""
 
 
 class PageWriter:
@@ -113,7 +115,7 @@ def command(source: str, options: Options) -> str:
         words += [f"--{name}", str(value)] if value != AUTO else []
     words += ["--budget", f"{options.budget:g}"] if options.budget != Options().budget else []
     words += given_words(options.configuration)
-    return commands.command(*words, "--html", "pages")
+    return commands.command(*words, "--html", options.html)
 
 
 def given_words(configuration: Mapping[str, Any]) -> list[str]:

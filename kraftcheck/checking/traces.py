@@ -77,6 +77,9 @@ def judge_trace(
             bad.append(judged)
             if writer is not None and len(bad) <= PAGES_MAX:
                 _one(trace.history(directory, suspect.run), own, suspect.terms, writer)
+    if not whole.operations:
+        # Also where a campaign kept no run: nothing was looked at, so nothing holds.
+        raise BadInput("no client asked anything in these runs: there is nothing to judge")
     found = _summary(directory, whole, bad, level)
     left = len(bad) - PAGES_MAX
     notes = (f"{directory}: {left:,} more runs get no page",) if writer and left > 0 else ()
@@ -84,7 +87,9 @@ def judge_trace(
 
 
 def _one(history: History, options: Options, terms: Terms, writer: PageWriter | None) -> Judged:
+    begin = perf_counter()
     judged = judge_log(history, facts_of(history, trace.MODEL, options), options, terms)
+    judged = msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
     if writer is not None:
         writer.write(history, judged)
     return judged

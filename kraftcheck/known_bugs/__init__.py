@@ -14,7 +14,6 @@ campaigns      how many runs that takes, measured
 figures        what the measurements say: medians and intervals
 matrix         `bugs matrix`: bugs by oracles, with figures
 reasons        why some bugs are seen by one oracle
-mutants        guards dropped from the specs, and what TLC says of them
 own_rules      a substitution of one's own in Python, refused or loaded
 own_overlay    the same in TLA+
 own_runs       runs and schedules with it, held against the correct protocol

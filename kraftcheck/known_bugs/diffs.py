@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.bugs.bug import Bug
-from tla_utils.config import read_config
+from tla_utils.config import cfg_text, read_config
 from tla_utils.definitions import definition, definitions, difference, renamed
 from tla_utils.errors import ToolError
 from tla_utils.overrides import find_module
@@ -76,20 +75,9 @@ def tla_diffs(entry: Bug) -> list[Replaced]:
     """The operators that the bug's first model replaces against those of the correct modules."""
     manifest = manifest_of(entry.protocol)
     models = [model for model in manifest.models.values() if model.bug == entry.id]
-    if models:
-        cfg = read_text(manifest.root / models[0].config)
-        return overlay_diffs(cfg, models[0].overlays, manifest.libraries)
-    # An overlay without a model: what it defines bears the names of what it replaces.
-    if entry.replacement is None:
+    if not models:
         return []
-    name = entry.replacement.__name__
-    path = find_module(name, manifest.libraries)
-    if path is None:
-        return []
-    prefix = re.compile(r"Z\d+_")
-    names = [each.name for each in definitions(read_text(path))]
-    replaced = {prefix.sub("", each): each for each in names if prefix.match(each)}
-    return [_tla_diff(old, new, None, (name,), manifest.libraries) for old, new in replaced.items()]
+    return overlay_diffs(cfg_text(models[0].config), models[0].overlays, manifest.libraries)
 
 
 def overlay_diffs(cfg: str, overlays: tuple[str, ...], folders: list[Path]) -> list[Replaced]:

@@ -23,7 +23,6 @@ from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG
 from kraftcheck.specs import SPECS
 from tla_utils import Manifest, read_manifest
-from tla_utils.overrides import find_module
 
 FOUND, EXPECTED, BESIDES, NONE = "found", "expected", "besides", "none"
 """Found as expected; expected, nothing stored; found, not expected; neither."""
@@ -96,11 +95,8 @@ def _measured(measured: figures.Measured) -> str:
 
 
 def _overlaid(entry: Bug, manifest: Manifest) -> bool:
-    """Whether the specs have the bug: in a model of it, or as a module of the same name."""
-    if any(model.bug == entry.id and model.overlays for model in manifest.models.values()):
-        return True
-    name = entry.replacement.__name__ if entry.replacement else ""
-    return find_module(name, manifest.libraries) is not None
+    """Whether the specs have the bug, in a model of it."""
+    return any(model.bug == entry.id and model.overlays for model in manifest.models.values())
 
 
 def _line(entry: Bug, cells: list[Cell], overlaid: bool) -> Line:

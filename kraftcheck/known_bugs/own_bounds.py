@@ -11,14 +11,12 @@ everything else is text as a cfg has it.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_text
 from tla_utils import Manifest, Model
@@ -29,8 +27,8 @@ OWN_BOUNDS: Final = "own bounds"
 SUFFIX: Final = "with-own-bounds"
 
 
-def read_bounds(path: Path, manifest: Manifest, place: Path) -> list[Model]:
-    """The models of a file; their cfgs are written to `place`.
+def read_bounds(path: Path, manifest: Manifest) -> list[Model]:
+    """The models of a file.
 
     Raises:
         BadInput: the file cannot be read, or names what there is not.
@@ -42,29 +40,26 @@ def read_bounds(path: Path, manifest: Manifest, place: Path) -> list[Model]:
         raise BadInput(f"{path}: not read: {said}") from None
     if not tables:
         raise BadInput(f"{path}: it has no bounds: write [MODEL], then CONSTANT = VALUE")
-    return [_model(path, name, table, manifest, place) for name, table in tables.items()]
+    return [_model(path, name, table, manifest) for name, table in tables.items()]
 
 
-def _model(path: Path, name: str, table: Any, manifest: Manifest, place: Path) -> Model:
+def _model(path: Path, name: str, table: Any, manifest: Manifest) -> Model:
     holding = [each.name for each in manifest.models.values() if not each.overlays]
     if name not in holding or manifest.models[name].expect != "holds":
         raise BadInput(f"{path}: no model {name!r} that holds{_near(name, holding)}")
     stock = manifest.models[name]
     if not isinstance(table, dict) or not table:
         raise BadInput(f"{path}: {name} is to be a table of constants: [{name}], CONSTANT = VALUE")
-    text = read_text(manifest.root / stock.config)
-    assigned = read_config(text).assigned
+    assigned = dict(stock.config.assigned)
     for constant, value in table.items():
         if constant not in assigned:
             raise BadInput(f"{path}: {name} has no constant {constant}{_near(constant, assigned)}")
-        text = _assign(text, constant, _as_cfg(path, constant, value))
-    place.mkdir(parents=True, exist_ok=True)
-    cfg = place / f"{name}-{SUFFIX}.cfg"
-    artifacts.write_whole(cfg, text)
+        text = f"CONSTANTS {constant} = {_as_cfg(path, constant, value)}"
+        assigned[constant] = read_config(text).assigned[constant]
     return replace(
         stock,
         name=f"{name}-{SUFFIX}",
-        config=str(cfg.absolute()),
+        config=replace(stock.config, assigned=assigned),
         tier=OWN_BOUNDS,
         distinct=None,
         depth=None,
@@ -86,12 +81,3 @@ def _as_cfg(path: Path, constant: str, value: Any) -> str:
     if isinstance(value, list):
         return f"{{{', '.join(_as_cfg(path, constant, each) for each in value)}}}"
     raise BadInput(f"{path}: {constant}: a number, true or false, text or a list is needed")
-
-
-def _assign(text: str, constant: str, value: str) -> str:
-    """The cfg with another value of a constant: a set, which may have several lines, or a line."""
-    old = r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|[^\n]*)"
-    line = re.compile(rf"(?m)^(\s*(?:CONSTANTS?\s+)?{re.escape(constant)}\s*=\s*){old}")
-    found, times = line.subn(lambda match: f"{match[1]}{value}", text)
-    assert times == 1, f"{constant} is assigned {times} times"
-    return found

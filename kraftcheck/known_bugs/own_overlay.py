@@ -23,7 +23,7 @@ from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_text
 from tla_utils import Manifest, Model, StepFrame, ToolError
-from tla_utils.config import read_config
+from tla_utils.config import cfg_text, read_config
 from tla_utils.definitions import definition, definitions, renamed
 from tla_utils.overrides import (
     ModuleSource,
@@ -205,10 +205,9 @@ def models_for(own: OwnOverlay, manifest: Manifest, tiers: list[str]) -> list[Mo
     return found
 
 
-def unsuitable(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
+def unsuitable(own: OwnOverlay, model: Model) -> str:
     """Why a model cannot have the replacement; empty if it can."""
-    cfg = read_text(manifest.root / model.config)
-    put = {old: new for old, _, new in read_config(cfg).substituted if old in own.replaced}
+    put = {old: new for old, _, new in model.config.substituted if old in own.replaced}
     taken = ", ".join(f"{new} in the place of {old}" for old, new in sorted(put.items()))
     return f"the kit checks it with {taken}" if taken else ""
 
@@ -243,7 +242,7 @@ def _extended(root: str, known: Mapping[str, ModuleSource]) -> set[str]:
 
 def cfg_with(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
     """The model's cfg with the replacements in it. Raises ToolError: TLC would not finish."""
-    cfg = read_text(manifest.root / model.config) + "\n" + own.lines
+    cfg = cfg_text(model.config) + own.lines
     folders = [*manifest.libraries, own.path.parent]
     roots = [model.module, own.module]
     check_overrides(read_config(cfg), roots, read_modules(roots, folders))

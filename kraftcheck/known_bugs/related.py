@@ -13,18 +13,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
-from kraftcheck import artifacts
 from kraftcheck.known_bugs import beginning, figures, schedules
-from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import bugs_of
 from tla_utils import Manifest, Model
-from tla_utils.config import read_config
 from tla_utils.overrides import read_modules
 
 BREAKS = ("invariants", "histories", "progress")
@@ -74,9 +70,9 @@ def bugs_near(protocol: str, names: Collection[str]) -> list[Bug]:
     return [bug for bug in bugs_with(protocol, near) if bug not in own]
 
 
-def bounds_of(bugs: Sequence[Bug], manifest: Manifest, place: Path) -> list[Model]:
-    """The models of these bugs, as of the correct protocol; their cfgs are written to `place`."""
-    return [_bounds(model, manifest, place) for bug in bugs for model in _models(bug, manifest)]
+def bounds_of(bugs: Sequence[Bug], manifest: Manifest) -> list[Model]:
+    """The models of these bugs, as of the correct protocol."""
+    return [_bounds(model, manifest) for bug in bugs for model in _models(bug, manifest)]
 
 
 def _models(bug: Bug, manifest: Manifest) -> Iterator[Model]:
@@ -85,24 +81,25 @@ def _models(bug: Bug, manifest: Manifest) -> Iterator[Model]:
             yield model
 
 
-def _bounds(model: Model, manifest: Manifest, place: Path) -> Model:
-    text = read_text(manifest.root / model.config)
-    overlays = read_modules(model.overlays, manifest.libraries)
-    own = {name for overlay in model.overlays for name in overlays[overlay].definitions}
-    put = tuple(new for _, _, new in read_config(text).substituted if new in own)
-    kept = [line for line in text.splitlines() if not line.rstrip().endswith(put)]
-    path = place / f"{name_of(model)}.cfg"
-    place.mkdir(exist_ok=True)
-    artifacts.write_whole(path, "\n".join(kept) + "\n")
+def _bounds(model: Model, manifest: Manifest) -> Model:
+    own = _defined(model, manifest)
+    kept = [each for each in model.config.substituted if each[2] not in own]
+    config = replace(model.config, substituted=kept)
     return replace(
         model,
         name=name_of(model),
         overlays=(),
-        config=str(path.absolute()),
+        config=config,
         expect="holds",
         property=None,
         length=None,
     )
+
+
+def _defined(model: Model, manifest: Manifest) -> set[str]:
+    """What a model's overlays define."""
+    modules = read_modules(model.overlays, manifest.libraries)
+    return {name for overlay in model.overlays for name in modules[overlay].definitions}
 
 
 def covers(model: Model, bug: Model, manifest: Manifest) -> bool:
@@ -111,9 +108,8 @@ def covers(model: Model, bug: Model, manifest: Manifest) -> bool:
     """
     if model.module != bug.module or model.overlays or model.expect != "holds":
         return False
-    wide, small = (read_config(read_text(manifest.root / m.config)) for m in (model, bug))
-    modules = read_modules(bug.overlays, manifest.libraries)
-    own = {name for overlay in bug.overlays for name in modules[overlay].definitions}
+    wide, small = model.config, bug.config
+    own = _defined(bug, manifest)
     put = {each for each in small.substituted if each[2] not in own}
     return (
         (wide.specification, wide.constraints, wide.view)

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kraftcheck.osutil.files import read_text
 from kraftcheck.traces.counterexamples import endings
 from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult, run_tlc
-from tla_utils.config import read_config
+from tla_utils.config import cfg_text, read_config
 from tla_utils.errors import ToolError
 from tla_utils.manifest import outline
+from tla_utils.models import overlays_of, root_of
 from tla_utils.output import State
 from tla_utils.values import Function, ModelValue, Record, render
 
@@ -123,7 +123,7 @@ def ways(
     if teller is None:
         return None
     name, variables = teller
-    cfg = read_text(manifest.root / model.config)
+    cfg = cfg_text(model.config)
     declared, given = overridden_names(cfg, states)
     story = ",\n".join(
         "[" + ", ".join(f"{v} |-> {render(state.values[v])}" for v in variables) + "]"
@@ -135,6 +135,7 @@ def ways(
         cfg=f"INIT TellInit\nNEXT TellNext\n{constants_text(cfg)}{given}"
         "CONSTANT Story <- StoryTold\nINVARIANT NotOver\n",
         libraries=[*manifest.libraries, *beside],
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         timeout_s=600,
         deadlock=False,
@@ -158,14 +159,12 @@ def find(
 
     timeout_s: None is what the manifest says. Raises ToolError: there is none, or no time.
     """
-    files = outline(manifest, model)
-    root: Any = files.root_path
-    if model.overlays:
-        root = root_module("Found", [model.module, *model.overlays], "")
+    outline(manifest, model)
     job = TlcJob(
-        module=root,
-        cfg=manifest.root / model.config,
+        module=root_of(manifest, model),
+        cfg=cfg_text(model.config),
         libraries=manifest.libraries,
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         timeout_s=timeout_s or model.timeout_s,
         deadlock=model.deadlock,
@@ -325,7 +324,8 @@ def _with_role(row: Any) -> Any:
         return None
     if "role" in row:
         return row
-    return next((_with_role(row[part]) for part in ("quorum", "voter") if part in row), None)
+    inner = (_with_role(part) for _, part in pairs(row))
+    return next((each for each in inner if each is not None), None)
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:

@@ -37,9 +37,9 @@ from kraftcheck.known_bugs.own_overlay import (
 )
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known
-from kraftcheck.osutil.files import read_text
 from kraftcheck.picture import write_page
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
+from tla_utils.config import cfg_text, read_config
 from tla_utils.models import told_as
 
 BROKEN, UNKNOWN = "broken", "unknown"
@@ -123,7 +123,7 @@ def try_models(
     found, end = [], monotonic() + timeout_s
     for at, model in enumerate(models):
         left = end - monotonic()
-        reason = unsuitable(own, manifest, model)
+        reason = unsuitable(own, model)
         if reason:
             said = OfModel(model=model.name, verdict=LEFT_OUT, reason=reason)
         elif left < LEAST_S:
@@ -148,11 +148,12 @@ def _try_model(
 ) -> OfModel:
     cfg = out / f"{model.name}.cfg"
     copy = is_instantiated(own, manifest, model)
+    text = cfg_text(model.config) if copy else cfg_with(own, manifest, model)
+    config = read_config(text)
+    artifacts.write_whole(cfg, text)
     if copy:
-        artifacts.write_whole(cfg, read_text(manifest.root / model.config))
         libraries = [copied(own, manifest.libraries, out), *manifest.libraries]
     else:
-        artifacts.write_whole(cfg, cfg_with(own, manifest, model))
         libraries = [*manifest.libraries, own.path.parent]
     job = TlcJob(
         module=stories.root_module("Tried", [model.module, *([] if copy else [own.module])], ""),
@@ -176,9 +177,9 @@ def _try_model(
     correct = model.distinct
     if model.tier == OWN_BOUNDS and result.verdict == HOLDS:
         job = replace(job, module=stories.root_module("Correct", [model.module], ""))
-        job = replace(job, cfg=manifest.root / model.config, libraries=manifest.libraries)
+        job = replace(job, cfg=cfg_text(model.config), libraries=manifest.libraries)
         correct = run_tlc(job).distinct
-    with_own = replace(model, overlays=() if copy else (own.module,), config=str(cfg.absolute()))
+    with_own = replace(model, overlays=() if copy else (own.module,), config=config)
     ways, lines = _story(own, manifest, with_own, result, options)
     if len(result.counterexample) > 1:
         page = out / drawn_in(model.name)

@@ -19,14 +19,16 @@ import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
-from kraftcheck.osutil.files import read_bytes, read_text
+from kraftcheck.osutil.files import read_bytes
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
+from tla_utils.config import cfg_text
 from tla_utils.manifest import outline
+from tla_utils.models import overlays_of
 from tla_utils.output import State
 from tla_utils.sources import source_digest
 from tla_utils.values import parse, render
 
-FOLDER = "found"
+FOLDER = Path("bugs", "found")
 BEFORE_THE_END = 3
 """The stored state is so many steps before the violation, or the first one."""
 
@@ -51,7 +53,7 @@ class Counterexample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path_of(manifest: Manifest, model: Model) -> Path:
-    return (manifest.root / model.config).parent / FOLDER / f"{model.name}.json"
+    return manifest.root / model.folder / FOLDER / f"{model.name}.json"
 
 
 def load(manifest: Manifest, model: Model) -> Counterexample | None:
@@ -71,7 +73,8 @@ def load(manifest: Manifest, model: Model) -> Counterexample | None:
 def digest_of(manifest: Manifest, model: Model) -> str:
     """What `Counterexample.of` has to be for TLC to find it again."""
     modules = [model.module, *model.overlays]
-    return source_digest(modules, manifest.root / model.config, manifest.libraries)
+    beside = overlays_of(manifest, model)
+    return source_digest(modules, cfg_text(model.config), manifest.libraries, beside)
 
 
 def is_current(manifest: Manifest, model: Model) -> bool:
@@ -129,7 +132,7 @@ def search_on(
     """
     from kraftcheck.known_bugs import stories
 
-    cfg = read_text(manifest.root / model.config)
+    cfg = cfg_text(model.config)
     values: dict[str, Any] = {name: parse(text) for name, text in stored.prefix.items()}
     declared, given = stories.overridden_names(cfg, [State(1, "", values)])
     conjuncts = "\n".join(f"  /\\ {name} = {text}" for name, text in stored.prefix.items())
@@ -139,6 +142,7 @@ def search_on(
         module=stories.root_module("Prefix", [model.module, *model.overlays], body),
         cfg=f"INIT PrefixInit\nNEXT MCNext\n{given}{stories.without_specification(cfg)}",
         libraries=manifest.libraries,
+        beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         timeout_s=model.timeout_s,
         deadlock=False,

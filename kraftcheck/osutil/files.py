@@ -29,6 +29,8 @@ TOML_LINE_MAX: Final = 10_000
 """Bytes of its longest line: reading a key takes the square of its length in time."""
 LINE_MAX: Final = 1 << 24
 """Bytes of one line, or of one operation where several share a line."""
+DATA: Final = (".moves", ".json", ".toml")
+"""The files of what code reads that lies beside it."""
 
 _KINDS: Final = (
     (stat.S_ISDIR, errno.EISDIR, "a folder"),
@@ -105,6 +107,14 @@ def lines(file: BinaryIO, path: Path, most: int = LINE_MAX) -> Iterator[bytes]:
             what = f"line {number} is longer than {_size(most)}, the most that is read"
             raise OSError(errno.EFBIG, what, str(path))
         yield line
+
+
+def sources(folder: Path) -> list[Path]:
+    """The modules below a folder, and the data beside them in their packages."""
+    modules = sorted(folder.rglob("*.py"))
+    packages = [path.parent for path in modules if path.name == "__init__.py"]
+    data = [path for of in packages for path in sorted(of.iterdir()) if path.suffix in DATA]
+    return modules + data
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -128,35 +128,6 @@ def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
     return work.run(ids, **options)
 
 
-@bugs.command("mutants")
-@click.option(
-    "--module",
-    "modules",
-    multiple=True,
-    type=click.Choice(["QuorumRules", "PartitionRules"]),
-    help="The mutants of this module; may be repeated; default: all.",
-)
-@click.option(
-    "--minutes",
-    type=Real(0),
-    default=0,
-    show_default=True,
-    help="Judge mutants that are not judged yet, for so long.",
-)
-@click.option("--store", is_flag=True, help="Store in the kit what comes of them.")
-@tools
-@shown
-def bugs_mutants(modules: tuple[str, ...], **options: Any) -> int:
-    """List the specs' mutants, each a guard dropped or fixed, with what models and steps say.
-
-    \b
-    Example: kraftcheck bugs mutants --module QuorumRules --minutes 10
-    """
-    from kraftcheck.known_bugs import mutating as work
-
-    return work.run(modules, **options)
-
-
 @bugs.command("matrix")
 @click.option("--out", type=FOLDER, help="A folder for matrix.md and matrix.html.")
 @shown

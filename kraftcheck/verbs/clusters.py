@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, PAGE, Real, shown
+from kraftcheck.verbs.options import FOLDER, PAGE, Real, renaming, shown
 
 
 @click.group()
@@ -130,7 +130,7 @@ def cluster_heal(**options: Any) -> int:
     return work.act(verb="heal", names=(), **options)
 
 
-@click.command()
+@click.command(cls=renaming({"--faults": "--inject"}))
 @click.option("--bootstrap", metavar="HOST:PORT", help="Where a cluster is, whoever runs it.")
 @click.option("--cluster", "folder", metavar="DIR", type=FOLDER, help="A cluster of ours.")
 @click.option(
@@ -171,7 +171,8 @@ def cluster_heal(**options: Any) -> int:
 @click.option("--consumers", type=click.IntRange(0), default=2, show_default=True)
 @click.option("--time", "seconds", type=Real(0.1), default=30.0, show_default=True)
 @click.option(
-    "--faults",
+    "--inject",
+    "faults",
     multiple=True,
     type=click.Choice(
         [
@@ -216,7 +217,7 @@ def record(
     """Record what clients of a real cluster are told, under faults.
 
     \b
-    Example: kraftcheck record --cluster runs/cluster --faults kill --out runs/recorded
+    Example: kraftcheck record --cluster runs/cluster --inject kill --out runs/recorded
     Example: kraftcheck record --bootstrap HOST:9093 --config-file client.properties --out runs/own
     """
     from kraftcheck import clusters as work

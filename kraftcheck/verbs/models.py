@@ -16,7 +16,7 @@ from kraftcheck.verbs.options import FOLDER, RULES, RUNS, Real, shown, tools
 
 @click.group()
 def spec() -> None:
-    """Check the TLA+ models, or list them.
+    """Check the TLA+ models, list them, or write them as files.
 
     \b
     Example: kraftcheck spec check --tier small
@@ -65,6 +65,46 @@ def spec_list(specs: Path, screen: Screen) -> int:
     from kraftcheck import spec_checks as work
 
     return work.show_list(specs, screen)
+
+
+@spec.command("render")
+@click.argument("name")
+@click.option(
+    "--out", metavar="DIR", type=FOLDER, help="A folder for the cfg and the modules it needs."
+)
+@SPECS_OPTION
+@shown
+def spec_render(specs: Path, **options: Any) -> int:
+    """Write a model as a cfg that is named after its module, or print it.
+
+    \b
+    Example: kraftcheck spec render quorum-vote --out runs/quorum-vote
+    """
+    from kraftcheck import spec_files as work
+
+    return work.render(specs, **options)
+
+
+@spec.command("export")
+@click.option(
+    "--tier",
+    "tiers",
+    multiple=True,
+    help="A tier of models, or all; may be repeated; default: small.",
+)
+@click.option("--model", "names", multiple=True, help="A model by name; may be repeated.")
+@click.option("--out", metavar="DIR", type=FOLDER, required=True, help="A folder for them.")
+@SPECS_OPTION
+@shown
+def spec_export(specs: Path, **options: Any) -> int:
+    """Write models as folders with a manifest.json, in the form of tlaplus/Examples.
+
+    \b
+    Example: kraftcheck spec export --tier small --out runs/examples
+    """
+    from kraftcheck import spec_files as work
+
+    return work.export(specs, **options)
 
 
 @click.command()

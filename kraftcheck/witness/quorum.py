@@ -10,7 +10,6 @@ import msgspec
 
 from kraftcheck.exits import BadInput
 from kraftcheck.live.witness.host import Host
-from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.quorum.messages import MESSAGES, Restart
 from kraftcheck.reference.quorum.protocol import QUORUM
@@ -22,7 +21,7 @@ from kraftcheck.reference.runner.shrink import replayed
 from kraftcheck.reference.sim.schedules import Schedule
 from kraftcheck.reference.steered.moves import Names
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.cover.models import PROTOCOLS, CoverModel, folder_of, read_covers
+from kraftcheck.traces.cover.models import PROTOCOLS, CoverModel, read_covers
 from kraftcheck.witness import covering, histories
 from kraftcheck.witness.chance import MOVES, Alone
 from kraftcheck.witness.kafka import Kafka
@@ -129,8 +128,7 @@ def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options:
 
 def fetches(model: CoverModel, specs: Path) -> bool:
     """Whether voters fetch in a graph."""
-    cfg = read_text(folder_of(model, specs) / model.config)
-    return bool(FETCHES & {*PROTOCOLS[model.protocol](constants_of(cfg), None).moves})
+    return bool(FETCHES & {*PROTOCOLS[model.protocol](constants_of(model.cfg), None).moves})
 
 
 def _check_rules(model: CoverModel, specs: Path, kafka: Kafka, rules: Protocol) -> None:

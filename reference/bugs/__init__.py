@@ -1,5 +1,5 @@
 """Known bugs, each as one or more rules replaced; handlers know of none of them.
 
-One file per bug, in the folder `bugs` of its protocol, says what it is, breaks and needs, and holds
-the rules that it replaces; catalog.py finds them.
+In the folder of its protocol `bugs.py` has the rules that it replaces, and `bugs.toml` says what it
+is, breaks and needs: bug.py, then reading.py, then catalog.py, which has all of them.
 """

@@ -1,11 +1,19 @@
-"""What a known bug is, and how its file declares it.
+"""What a known bug is, and how it is declared.
 
-Law of this folder: everything that anybody says about a bug is said in its own file, once. A bug is
-a substitution: a subclass of the correct rules that overrides some of them, or of the correct
-handlers, and nothing else. Its title and its story are the prose at the top of the file, and at the
-bottom stands `BUG = declared(...)`. Some are no mistakes but configurations under which Kafka
-promises less: negative controls, which show that a property can fail. Some cannot be replayed yet,
-and say why.
+Law of this package: everything that anybody says about a bug is said once. A bug is a substitution:
+a subclass of the correct rules that overrides some of them, or of the correct handlers, and nothing
+else. The classes stand in `bugs.py` of their protocol, and all else in the table `bugs.toml` beside
+it, under the id with which the name of the class begins. Some are no mistakes but configurations
+under which Kafka promises less: negative controls, which show that a property can fail. Some cannot
+be replayed yet, and say why. Neither have a class.
+
+    [Z01]
+    title = "the vote lives in memory only"
+    story = '''
+    A voter votes for A in epoch 1, restarts with the vote forgotten, and votes for C in epoch 1.
+    '''
+    properties = ["VoteOnce", "ElectionSafety"]
+    source = "KIP-595"
 
 The overlays in specs/*/bugs carry the same ids and replace the same rules.
 """
@@ -13,7 +21,6 @@ The overlays in specs/*/bugs carry the same ids and replace the same rules.
 from __future__ import annotations
 
 import builtins
-import sys
 from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -29,7 +36,6 @@ Detector: TypeAlias = Literal["tlc", "steps", "invariants", "histories", "crashe
 start makes of what a crash left on a disk (reference/storage)."""
 
 ALL: Final[tuple[Detector, ...]] = ("tlc", "steps", "invariants", "histories")
-NO_CLIENT: Final[tuple[Detector, ...]] = ("tlc", "steps", "invariants")
 
 
 class Replaceable(NamedTuple):
@@ -136,60 +142,3 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     @builtins.property
     def in_scope(self) -> bool:
         return not self.scope
-
-
-def declared(
-    module: str,
-    replacement: type | None,
-    property: str,
-    *also: str,
-    source: str,
-    protocol: str = "",
-    year: int | None = None,
-    klass: Class = "safety",
-    nodes: int = 3,
-    lossy: bool = False,
-    detectors: tuple[Detector, ...] | None = None,
-    boundary: str = "",
-    field: str = "",
-    configuration: str = "",
-    alone: str = "",
-    scope: str = "",
-) -> Bug:
-    """The bug of a file, whose prose is `ID (KAFKA-number): title.`, an empty line, and the story.
-
-    protocol: where nothing is replaced. detectors, unless said: all of a bug of safety, and of one
-    of liveness TLC and the relation of steps; nobody of what cannot be replayed.
-    """
-    prose = sys.modules[module].__doc__ or ""
-    head, _, story = prose.partition("\n\n")
-    name, _, title = head.partition(": ")
-    if detectors is None:
-        detectors = () if scope else ALL if klass == "safety" else ("tlc", "steps")
-    bug = Bug(
-        id=name.split()[0],
-        title=" ".join(title.split()).rstrip("."),
-        story=" ".join(story.split()),
-        source=source,
-        protocol=protocol,
-        year=year,
-        replacement=replacement,
-        configuration=configuration,
-        property=property,
-        also=also,
-        klass=klass,
-        nodes=nodes,
-        lossy=lossy,
-        detectors=detectors,
-        boundary=boundary,
-        field=field,
-        alone=alone,
-        scope=scope,
-    )
-    if bug.base is None:
-        return bug
-    return msgspec.structs.replace(
-        bug,
-        protocol=BASES[bug.base].protocol,
-        boundary=boundary or ", ".join(bug.replaces),
-    )

@@ -1,16 +1,15 @@
-"""The known bugs by id, found in the folders of protocols, and the rules with one of them in."""
+"""The known bugs by id, declared beside their protocols, and the rules with one of them in."""
 
 from __future__ import annotations
 
 import difflib
-import pkgutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, Final, TypeVar
 
 from kraftcheck.reference.bugs.bug import BASES, Bug
 from kraftcheck.reference.bugs.probing import Consulted, probed
+from kraftcheck.reference.bugs.reading import MODULE, declared
 from kraftcheck.reference.clients.rules import ProducerRules
 from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution, correct
 from kraftcheck.reference.protocols import (
@@ -27,35 +26,24 @@ STORAGE: Final = "kraftcheck.reference.storage"
 """The engine has rules and bugs, and is no protocol."""
 
 
-def _found(protocol: Protocol) -> Iterator[Bug]:
-    """Of the folder `bugs` of a protocol. Raises ProtocolError: one cannot be loaded."""
-    package = protocol.constants.__module__.rpartition(".")[0]
-    for parent in import_module(package).__path__:
-        for module in pkgutil.iter_modules([f"{parent}/bugs"]):
-            if not module.name[1:3].isdecimal():
-                continue
-            try:
-                yield import_module(f"{package}.bugs.{module.name}").BUG
-            except Exception as error:  # What others wrote may raise anything.
-                raise raised(protocol, f"bugs/{module.name}.py", error) from error
+def _found(protocol: Protocol) -> list[Bug]:
+    """Those that a protocol declares. Raises ProtocolError: they cannot be loaded."""
+    try:
+        return declared(protocol.constants.__module__.rpartition(".")[0])
+    except Exception as error:  # What others wrote may raise anything.
+        raise raised(protocol, MODULE, error) from error
 
 
 def _all() -> dict[str, Bug]:
     """Raises ProtocolError: two have one id."""
     found: dict[str, Bug] = {}
     whose = [(f"protocol {each.name}", _found(each)) for each in PROTOCOLS]
-    for where, bugs in (*whose, (STORAGE, _of_storage())):
+    for where, bugs in (*whose, (STORAGE, declared(STORAGE))):
         for each in bugs:
             if each.id in found:
                 raise ProtocolError(f"{where}: there is a bug {each.id} already: rename it")
             found[each.id] = each
     return found
-
-
-def _of_storage() -> Iterator[Bug]:
-    for parent in import_module(f"{STORAGE}.bugs").__path__:
-        for module in pkgutil.iter_modules([parent]):
-            yield import_module(f"{STORAGE}.bugs.{module.name}").BUG
 
 
 def _order(id: str) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from kraftcheck.reference.core.run import LATE, STRICT
 from kraftcheck.reference.core.system import world_of
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.reference.kit.protocol import Protocol, World
-from kraftcheck.reference.sim.asked_by_models import ASKED
+from kraftcheck.reference.sim.asked_by_models import asked_by_models
 from kraftcheck.reference.sim.options import STRETCH, OptionSet, Palette
 
 FATES: Final[Mapping[str, tuple[int, ...]]] = {
@@ -97,7 +97,7 @@ def on_request(protocol: Protocol) -> list[dict[str, Any]]:
     """Constants that no run draws: what TLC's models of the protocol ask for
     (tests/specs/asked_by_models.py), then what it has on request itself."""
     own = world_of(protocol).on_request
-    return [*ASKED.get(protocol.name, ()), *[{of: each} for of in own for each in own[of]]]
+    return [*asked_by_models(protocol.name), *[{of: each} for of in own for each in own[of]]]
 
 
 def rarely_drawn(protocol: Protocol, own: Mapping[str, Any]) -> str:

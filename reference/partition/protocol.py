@@ -67,7 +67,8 @@ def _listed_anew(one: PartitionConstants, other: PartitionConstants) -> bool:
     return one.brokers == other.brokers and replace(one, replicas=other.replicas) == other
 
 
-# Not known of brokers: what identifies a client's request, since a parked one is kept with it.
+# Not known of brokers: what identifies a client's request, since a parked one is kept with it; and
+# where a follower's log starts, which the leader notes (P5): it may be above the leader's own start.
 _OF_BROKER: Final = Hidden(
     module="ChainPartition",
     impossible={"role": "Nobody's"},
@@ -84,6 +85,7 @@ _OF_BROKER: Final = Hidden(
     seen={
         "ReplicaFetchResponse.records": "log",
         "ReplicaFetchResponse.logStart": "logStart",
+        "ReplicaFetchRequest.logStart": "remotes",
         "ProduceRequest.values": "log",
         "MetadataUpdate.records": "image",
         "AlterPartitionResponse.partitionEpoch": "partitionEpoch",

@@ -2,8 +2,8 @@
 
 Law of this file: a rule has no state and no effects, asks other rules only through `self`, and
 looks at the identity of a node only by equality. Handlers (quorum.py) decide nothing themselves. A
-bug is a subclass that overrides one or more methods (reference/quorum/bugs); nothing here knows of
-any.
+bug is a subclass that overrides one or more methods (reference/quorum/bugs.py); nothing here knows
+of any.
 
 Names, order and parameters are those of the spec, except that the spec's constants are in
 `self.constants`. Rule ids (Q1 ...) are those of docs/protocol-rules.md.

@@ -7,7 +7,6 @@ stands in front of it. Everything is taken from recorded values; nothing is work
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -114,8 +113,7 @@ def render_input(value: Any, shown_as: Callable[[object], str] = brief) -> str:
         words.append(f"{_name(value.source)}>{_name(value.destination)}")
         # What a response answers is seen where it was sent.
         shown = tuple(name for name in shown if name not in ("source", "destination", "request"))
-        kind: Any = type(value)
-        usual = _usual(kind)
+        usual = _USUAL[type(value)]
     for name in shown:
         content = getattr(value, name)
         if type(content) in _MESSAGES:
@@ -123,13 +121,6 @@ def render_input(value: Any, shown_as: Callable[[object], str] = brief) -> str:
         elif not says_nothing(content) and content != usual.get(name):
             words.append(name if content is True else f"{name}={shown_as(content)}")
     return " ".join(words)
-
-
-@cache
-def _usual(of: Any) -> dict[str, object]:
-    """The fields that have defaults. Moves that were stored before such a field have it unsaid."""
-    fields = msgspec.structs.fields(of)
-    return {each.name: each.default for each in fields if each.default is not msgspec.NODEFAULT}
 
 
 def told(content: object) -> str:
@@ -155,6 +146,15 @@ def says_nothing(content: object) -> bool:
 _NO_END = EpochEnd(-1, -1)
 _MESSAGES = frozenset(MESSAGES)
 """Of the tuple, each field of each move would be held against all."""
+_USUAL: dict[type, dict[str, object]] = {
+    of: {
+        each.name: each.default
+        for each in msgspec.structs.fields(of)
+        if each.default is not msgspec.NODEFAULT
+    }
+    for of in MESSAGES
+}
+"""Of fields that have defaults: moves that were stored before such a field lack it."""
 _NAMES = {node: name for each in PROTOCOLS for node, name in each.names.items()}
 FEW = 2
 WIDTH = 36

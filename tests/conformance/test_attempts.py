@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.known_bugs import attempts
-from kraftcheck.known_bugs.mutant_trials import StepBench
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from kraftcheck.known_bugs.witnesses import GROUNDS
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import bugs_of
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
+from tests.mutation.specs.trials import StepBench
 
 TRIED = 2_000
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "changes"
@@ -30,7 +30,7 @@ CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "c
 @pytest.mark.parametrize("module", ["QuorumRules", "PartitionRules"])
 def test_the_reference_and_the_spec_agree_on_what_is_attempted(module: str) -> None:
     tried = 0
-    # A small part of what `bugs mutants` judges.
+    # A small part of what `python -m tests.mutation.specs` judges.
     for battery in attempts.batteries(module, runs=12, rows=10, changes=2):
         tried += len(battery.steps) - battery.recorded
         refused = battery.refused(battery.frame, StepBench.options)

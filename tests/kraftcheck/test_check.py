@@ -17,7 +17,9 @@ from kraftcheck.checking import command, judge
 from kraftcheck.checking.command import Outcome, Source
 from kraftcheck.checking.options import Options
 from kraftcheck.cli import cli
+from kraftcheck.exits import BAD_INPUT
 from kraftcheck.traces.formats import detect
+from kraftcheck.traces.store import Campaign, begin_trace
 from kraftcheck.verbs import histories
 from tests.live.samples import DATA
 from tests.traces.formats import texts as texts
@@ -344,7 +346,20 @@ def test_a_page_tells_how_to_have_it_again(tmp_path: Path) -> None:
     check(path, "--html", pages, "--model", "cas-register", "--budget", 5)
     (page,) = pages.glob("*.json")
     command = json.loads(page.read_text("utf-8"))["command"]
-    assert command == f"kraftcheck check {path} --model cas-register --budget 5 --html pages"
+    typed = f"kraftcheck check {path} --model cas-register --budget 5 --html {pages}"
+    assert command == typed
+
+
+def test_a_page_says_the_time_that_the_terminal_says(tmp_path: Path) -> None:
+    path = write(tmp_path, a=VIOLATED) / "a"
+    said = json.loads(check(path, "--html", tmp_path / "pages", "--json").stdout)
+    (page,) = (tmp_path / "pages").glob("*.json")
+    assert json.loads(page.read_text("utf-8"))["seconds"] == said["seconds"] > 0
+
+
+def test_every_anomaly_that_is_not_allowed_is_named() -> None:
+    said = check(SAMPLES / "log.edn", "--faults", "clean").stdout
+    assert "has the values 102 and 103; also not allowed: future-read 1" in said
 
 
 def test_pages_go_into_a_folder_of_ours(tmp_path: Path) -> None:
@@ -409,7 +424,11 @@ def test_a_retry_is_allowed_at_least_once(tmp_path: Path) -> None:
         / "history"
     )
     assert objects(check(path, "--json"))[0]["certificate"]["kind"] == "duplicate"
-    assert check(path, "--at-least-once").exit_code == 0
+    assert check(path, "--no-idempotent").exit_code == 0
+    assert check(path, "--idempotent").exit_code == 1
+    old = check(path, "--at-least-once")
+    assert old.exit_code == 0
+    assert old.stderr == "kraftcheck: --at-least-once is called --no-idempotent now\n"
 
 
 def test_one_run_of_a_trace(tmp_path: Path) -> None:
@@ -475,3 +494,10 @@ def test_a_trace_is_converted_by_run(tmp_path: Path) -> None:
     assert "node-1 {" in Path(out).read_text("utf-8")
     refused = CliRunner().invoke(cli, arguments)
     assert refused.exit_code == 3 and "choose one with --run" in refused.stderr
+
+
+def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
+    """As a campaign leaves it that kept no run: nothing was looked at."""
+    begin_trace(tmp_path / "empty", Campaign(scenario="partition", seed=1, runs=1))
+    found = check(tmp_path / "empty")
+    assert found.exit_code == BAD_INPUT and "nothing to judge" in found.stderr

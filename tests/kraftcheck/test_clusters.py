@@ -15,6 +15,9 @@ from kraftcheck.exits import BAD_INPUT, HOLDS
 from kraftcheck.live import topics
 from kraftcheck.live.cluster import LAYOUTS, Cluster, Node, State
 from kraftcheck.live.confluent import SILENT
+from kraftcheck.live.faults import Fault
+from kraftcheck.live.recording import Plan, Recording
+from kraftcheck.screen import Screen
 
 SECURED = ("--bootstrap", "127.0.0.1:9", "--config", "security.protocol=SSL")
 
@@ -34,7 +37,7 @@ def test_no_cluster_is_bad_input(verb: str, tmp_path: Path) -> None:
     ("words", "said"),
     [
         ((), "say what to record"),
-        (("--bootstrap", "127.0.0.1:9", "--faults", "kill"), "--faults needs --cluster"),
+        (("--bootstrap", "127.0.0.1:9", "--inject", "kill"), "--inject needs --cluster"),
         (("--bootstrap", "127.0.0.1:9", "--replication-factor", "1"), "--min-insync-replicas"),
         ((*SECURED, "--observe"), "--observe asks brokers by connections of its own"),
         ((*SECURED, "--client", "java"), "--client java has connections without TLS"),
@@ -82,6 +85,30 @@ def test_who_interrupts_a_recording_is_told_what_is_kept(
     assert "another --out and another --topic" in result.stderr
 
 
+def test_a_requested_fault_that_never_happened_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan(topic="t", faults=("kill", "pause", "kill"))
+    recording = Recording(
+        plan=plan,
+        bootstrap="b",
+        client="c",
+        kafka=None,
+        complete=True,
+        lines=1,
+        seconds=1.0,
+        configuration={},
+        envelope={},
+        envelope_is="assumed",
+        faults=(Fault("kill", 1, 0, 1500),),
+    )
+    clusters._show_recorded(recording, tmp_path, Screen())
+    said = capsys.readouterr().out
+    assert "fault     kill of node 1, 1.5 s\n" in said
+    assert said.count("pause: requested, and never happened; give it more --time") == 1
+    assert "kill: requested" not in said
+
+
 def test_jars_that_are_not_the_known_ones_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,5 +135,5 @@ def test_a_fault_that_a_cluster_cannot_have_is_refused(
 ) -> None:
     nodes = [Node(name, at, roles, "127.0.0.1") for at, (name, roles) in enumerate(LAYOUTS[layout])]
     cluster = Cluster(Path("runs"), State("4.3.1", layout, False, {}, tuple(nodes), ()))
-    with pytest.raises(exits.BadInput, match=f"--faults {fault}{said}"):
+    with pytest.raises(exits.BadInput, match=f"--inject {fault}{said}"):
         clusters._refuse((fault,), cluster, secured, "log")

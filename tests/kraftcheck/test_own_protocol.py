@@ -154,7 +154,7 @@ def two(tmp_path: Path) -> tuple[str | Path, ...]:
     loan = shutil.copytree(lease, tmp_path / "loan")
     (loan / "composition.py").unlink()
     inputs = "AcquireRequest|Granted|WriteRequest|WriteResponse|ServerTick|ClientTick|Acquire|Write"
-    for path in (loan / "protocol.py", *loan.glob("bugs/*.py"), *loan.rglob("*.tla")):
+    for path in (loan / "protocol.py", loan / "bugs.py", *loan.rglob("*.tla")):
         text = path.read_text("utf-8").replace('"lease', '"loan').replace("lease.", "loan.")
         before = r"\b" if path.suffix == ".py" else '(?<=Handle)|(?<=")'
         path.write_text(re.sub(rf"({before})({inputs})\b", r"Loan\2", text), "utf-8")
@@ -162,7 +162,8 @@ def two(tmp_path: Path) -> tuple[str | Path, ...]:
 
 
 def test_two_protocols_may_have_rows_of_one_name(two: tuple[str | Path, ...]) -> None:
-    shutil.rmtree(Path(two[-1]) / "bugs")
+    for name in ("bugs.py", "bugs.toml"):
+        (Path(two[-1]) / name).unlink()
     schema = said(*two, "conform", "--schema")
     assert schema.returncode == 0, schema.stderr
     names = json.loads(schema.stdout)["$defs"]
@@ -177,8 +178,46 @@ def test_two_bugs_have_ids_of_their_own(two: tuple[str | Path, ...]) -> None:
 
 def test_a_bug_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples/lease", tmp_path / "lease"))
-    path = folder / "bugs/l01_no_fence.py"
+    path = folder / "bugs.py"
     path.write_text(path.read_text("utf-8").replace("Server, WriteRequest", "Server, Nothing"))
     done = asked(folder, "bugs", "list", "--quiet")
     assert done.returncode == 3 and done.stderr.count("\n") == 1
-    assert "protocol lease: bugs/l01_no_fence.py raised ImportError" in done.stderr
+    assert "protocol lease: bugs raised ImportError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "complaint"),
+    [
+        ("bugs.toml", "[L01]", "[L1x]", "bugs.toml has no entry for L01"),
+        (
+            "bugs.toml",
+            "[L01]",
+            "[L02]\ntitle = 1\n[L01]",
+            "L02: Expected `str`, got `int`",
+        ),
+        ("bugs.toml", "[L01]", "[lo]\nx = 1\n[L01]", "bugs.toml: 'lo' is no id"),
+        ("bugs.toml", "title =", "titel =", "unknown field `titel`"),
+        ("bugs.toml", '["WrittenRises"]', "[]", "length >= 1 - at `$.properties`"),
+        ("bugs.toml", '"tlc"', '"tlx"', "Invalid enum value 'tlx' - at `$.detectors[0]`"),
+        ("bugs.py", "class L01NoFence", "class M01NoFence", "bugs.toml has no entry for M01"),
+        ("bugs.py", "class L01NoFence", "class NoFence", "no class of bugs.py has a name that"),
+        (
+            "bugs/l02_more.py",
+            "",
+            "BUG = 1\n",
+            "write bugs as classes of bugs.py and entries",
+        ),
+        ("bugs.toml", "[L01]", "[L01", "bugs raised TOMLDecodeError"),
+    ],
+)
+def test_bugs_that_are_not_in_order_are_named(
+    file: str, old: str, new: str, complaint: str, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(ROOT / "examples/lease", tmp_path / "lease"))
+    path = folder / file
+    text = path.read_text("utf-8") if path.exists() else ""
+    assert old in text
+    path.write_text(text.replace(old, new, 1) if old else new, "utf-8")
+    done = asked(folder, "bugs", "list", "--quiet")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert complaint in done.stderr

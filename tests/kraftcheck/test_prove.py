@@ -17,6 +17,7 @@ from kraftcheck.reference.quorum.messages import Crash
 from kraftcheck.reference.quorum.proof import completeness_proof, election
 from kraftcheck.reference.voters.proof import any_set
 from kraftcheck.verbs import models
+from tests.reference.bugs.files import rules_file
 
 TWO = ("Init", "HandleSendReplicaFetch")
 
@@ -124,20 +125,20 @@ def test_nothing_is_proved_of_a_rule_that_no_obligation_asks(
 
 
 def test_rules_of_ones_own_fail_as_a_bug_does(
-    monkeypatch: pytest.MonkeyPatch, repo_root: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(
         partition_proof, "partition_obligations", lambda given: ["HandleSendAlterPartition"]
     )
-    (file,) = (repo_root / "reference" / "partition" / "bugs").glob("z36_*.py")
+    file = rules_file("Z36", tmp_path)
     done = run("--rules", str(file))
     assert done.exit_code == 1 and "watched: epoch" in done.output
     both = run("--rules", str(file), "--bug", "Z36")
     assert both.exit_code == 3 and "and not both" in both.output
 
 
-def test_processes_are_told_rules_of_ones_own(repo_root: Path) -> None:
-    (file,) = (repo_root / "reference" / "partition" / "bugs").glob("z36_*.py")
+def test_processes_are_told_rules_of_ones_own(tmp_path: Path) -> None:
+    file = rules_file("Z36", tmp_path)
     own = read_rules(file).replacement
     task = prove.Task("partition", "HandleSendAlterPartition", 3, own, 60_000)
     done = list(prove._discharged([task, task], 2, [], file))

@@ -23,6 +23,7 @@ from kraftcheck.traces.counterexamples.following import follow
 from kraftcheck.traces.counterexamples.moves import converted, run
 from kraftcheck.traces.counterexamples.search import ANY, AtLeast, Limits, Made
 from tla_utils import read_manifest
+from tla_utils.config import cfg_text
 from tla_utils.output import parse_output
 
 HERE = Path(__file__).parent / "counterexamples"
@@ -149,7 +150,7 @@ def test_what_the_reference_cannot_do_is_said(
 
 def test_a_reference_without_the_bug_does_not_follow() -> None:
     manifest = read_manifest(SPECS / "models.toml")
-    cfg = (manifest.root / manifest.models["Z34"].config).read_text("utf-8")
+    cfg = cfg_text(manifest.models["Z34"].config)
     states = parse_output((HERE / "Z34.out").read_text(), None).counterexample
     assert follow(states, cfg, "Z34").missing == []
     correct = follow(states, cfg, None, patience=[QUICK])

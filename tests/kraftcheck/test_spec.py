@@ -19,7 +19,7 @@ from kraftcheck.specs import SPECS
 from tests.tla_utils.toyspecs import HEAD, MANIFEST, add, write, write_specs
 from tla_utils import Model, read_manifest
 
-HOLDS = 'expect = "holds"\ndistinct = 4\ndepth = 4\n'
+HOLDS = "holds = { distinct = 4, depth = 4 }\n"
 
 
 def run(*arguments: object) -> Result:
@@ -35,18 +35,14 @@ def test_a_first_look_has_all_that_hold_of_what_is_judged_and_two_of_each_other(
     chosen = first_look(small, {"quorum"})
 
     def of(folder: str, expect: str, models: list[Model]) -> list[str]:
-        return [
-            model.name
-            for model in models
-            if Path(model.config).parts[0] == folder and model.expect == expect
-        ]
+        return [model.name for model in models if model.folder == folder and model.expect == expect]
 
-    profiles = [model for model in small if "profiles" in Path(model.config).parts]
+    profiles = [model for model in small if model.profile]
     left = {name for model in profiles for name in (model.name, model.baseline)}
     assert "kafka-4.0-replicate" in left
     small = [model for model in small if model.name not in left]
     assert of("quorum", "holds", chosen) == of("quorum", "holds", small)
-    for folder in {Path(model.config).parts[0] for model in small}:
+    for folder in {model.folder for model in small}:
         # The quorum since 4.1 has models that hold only.
         assert of(folder, "violated", chosen) == of(folder, "violated", small)[:1]
         if folder != "quorum":
@@ -112,10 +108,10 @@ def test_bad_input_comes_before_violated_before_unknown(tmp_path: Path) -> None:
     """The other models' verdicts are there in any case."""
     path = write_specs(tmp_path)
     text = MANIFEST.replace("distinct = 4", "distinct = 5").replace(
-        "length = 3", "length = 3\ntimeout_s = 0.1"
+        "length = 3, control = true }", "length = 3, control = true }\ntimeout_s = 0.1"
     )
     path.write_text(text)
-    add(tmp_path, "x", HEAD + "INVARIANT NoSuch\n", HOLDS)
+    add(tmp_path, "x", HEAD + 'invariants = ["NoSuch"]\n', HOLDS)
     verdicts = {"toy": 1, "two": 2, "x": 3}
     result = check(tmp_path, "--json", "--quiet", "--tier", "all")
     found = {m["name"]: m["result"] for m in json.loads(result.stdout)["models"]}
@@ -161,9 +157,9 @@ def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], complaint: 
 def test_a_folder_without_a_manifest_and_a_damaged_one(tmp_path: Path) -> None:
     result = check(tmp_path / "nowhere")
     assert result.exit_code == 3 and "models.toml cannot be read: No such file" in result.stderr
-    write(tmp_path, "models.toml", MANIFEST + "[[model]]\n")
+    write(tmp_path, "models.toml", MANIFEST + "[more]\n")
     result = check(tmp_path)
-    assert result.exit_code == 3 and "model 'number 5': the key 'name'" in result.stderr
+    assert result.exit_code == 3 and "model 'more': the key 'module'" in result.stderr
 
 
 def test_the_list_is_the_manifest(tmp_path: Path) -> None:
@@ -197,7 +193,7 @@ def runs_tlc(parent: int) -> bool:
 def test_an_interrupt_ends_tlc(tmp_path: Path, repo_root: Path) -> None:
     path = write_specs(tmp_path)
     write(tmp_path, "models/Endless.tla", ENDLESS)
-    add(tmp_path, "x", "SPECIFICATION Spec\nINVARIANT Inv\n", HOLDS)
+    add(tmp_path, "x", 'specification = "Spec"\ninvariants = ["Inv"]\n', HOLDS)
     path.write_text(path.read_text().replace('"MCToy"\noverlays = []', '"Endless"'))
     command = [sys.executable, "-m", "kraftcheck.cli", "spec", "check", "--model", "x"]
     process = subprocess.Popen(

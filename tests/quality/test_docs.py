@@ -25,7 +25,7 @@ def test_generated_parts_are_fresh(page: str) -> None:
 
 
 def test_a_stale_part_is_noticed() -> None:
-    text = "<!-- generated: models -->\n| stale |\n<!-- end -->"
+    text = "<!-- generated: trace -->\n| stale |\n<!-- end -->"
     assert docs.rewritten(text) != text
 
 

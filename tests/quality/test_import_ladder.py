@@ -137,9 +137,14 @@ RULES = {
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),
     "reference.compaction.bugs.*": _pure("reference.compaction", "reference.bugs"),
-    # It finds the files of protocols by their names.
+    # They find the modules and data of protocols by their names.
+    "reference.bugs.reading.*": Rule(
+        ours=("reference.bugs.bug",),
+        third_party=("msgspec",),
+        forbidden=tuple(name for name in NO_IO if name != "importlib"),
+    ),
     "reference.bugs.catalog.*": Rule(
-        ours=(*PROTOCOLS, "reference.bugs"),
+        ours=(*PROTOCOLS, "reference.bugs", "reference.bugs.reading"),
         forbidden=tuple(name for name in NO_IO if name != "importlib"),
     ),
     # The scheduler's rule books, for TLC's graphs.

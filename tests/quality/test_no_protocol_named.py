@@ -31,8 +31,6 @@ FOLDERS = (
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
     *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.serve"),
-    # By protocol, what its models ask for (generated).
-    "reference.sim.asked_by_models",
     # Real clusters: the roles of their nodes, and the classes of Kafka in the host.
     "live",
     # Who plays the peers of a node: of which protocols there are movers of their own.

@@ -18,6 +18,7 @@ from msgspec import Struct
 from kraftcheck.reference.kit.dispatch import action_name, handler_name
 from kraftcheck.reference.kit.properties import Property
 from kraftcheck.reference.kit.protocol import Protocol
+from tla_utils import read_manifest
 
 OPERATOR = re.compile(r"^(?:LOCAL )?(\w+)(?:\(((?:[^()]|\([^()]*\))*)\))?\s*==", re.MULTILINE)
 COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
@@ -118,10 +119,10 @@ def methods_of(protocol: Protocol, classes: Collection[type]) -> tuple[list[str]
     return needed, sorted(n for of in classes for n in vars(of) if n.startswith("handle_"))
 
 
-def listed(specs_dir: Path, cfg: str) -> list[str]:
+def listed(specs_dir: Path, model: str) -> list[str]:
     """The properties of a model."""
-    text = (specs_dir / cfg).read_text("utf-8")
-    return re.findall(r"\w+", text.partition("INVARIANTS\n")[2].replace("PROPERTIES\n", ""))
+    config = read_manifest(specs_dir / "models.toml").models[model].config
+    return [*config.invariants, *config.properties]
 
 
 # --- Comparisons that protocols have in common. Each is called as what it compares.
@@ -247,8 +248,7 @@ def compared(
         return methods_of(protocol, handlers)
 
     def promised(specs_dir: Path) -> tuple[list[str], list[str]]:
-        cfgs = [f"{protocol.name}/models/{model}.cfg" for model in models]
-        theirs = [name for cfg in cfgs for name in listed(specs_dir, cfg)]
+        theirs = [name for model in models for name in listed(specs_dir, model)]
         return sorted({*theirs} - {*messages_alone}), sorted(each.name for each in properties)
 
     def row_fields(specs_dir: Path) -> tuple[list[str], list[str]]:

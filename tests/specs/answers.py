@@ -84,12 +84,12 @@ def answer(job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:
 def digest_of(job: TlcJob) -> str:
     """What an answer is kept under."""
     with tempfile.TemporaryDirectory(prefix="asked-") as folder:
-        root, cfg = Path(folder, f"{job.name}.tla"), Path(folder, f"{job.name}.cfg")
+        root = Path(folder, f"{job.name}.tla")
         given = job.module
         root.write_text(given.text if isinstance(given, ModuleText) else given.read_text("utf-8"))
-        cfg.write_text(job.cfg if isinstance(job.cfg, str) else job.cfg.read_text("utf-8"))
+        cfg = job.cfg if isinstance(job.cfg, str) else job.cfg.read_text("utf-8")
         own = [] if isinstance(given, ModuleText) else [given.parent]
-        sources = source_digest([job.name], cfg, [root.parent, *own, *job.libraries])
+        sources = source_digest([job.name], cfg, [root.parent, *own, *job.libraries], job.beside)
     command = command_line(job, Path())
     options = command[command.index("tlc2.TLC") :]
     return sha256("\0".join([sources, _jar(), *options]).encode()).hexdigest()[:32]

@@ -9,6 +9,9 @@ from kraftcheck.specs import SPECS
 from tests.specs.answers import answer
 from tests.specs.forced import MESSAGES, REDUCED, TWO_EPOCHS
 from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest
+from tla_utils.definitions import asked
+from tla_utils.manifest import OVERLAYS
+from tla_utils.overrides import find_module
 
 LIBRARIES = read_manifest(SPECS / "models.toml").libraries
 
@@ -64,16 +67,25 @@ def check(model: str, definitions: str = "", override: str = "") -> TlcResult:
 def run(module: str, cfg: str, definitions: str = "", override: str = "") -> TlcResult:
     """Run a root module that extends this one; `override` goes among the cfg's constants."""
     root = f"---- MODULE Forced ----\nEXTENDS {module}\n{definitions}\n====\n"
+    cfg = cfg.replace("CONSTANTS\n", f"CONSTANTS\n{override}", 1)
     return answer(
         TlcJob(
             module=ModuleText("Forced", root),
-            cfg=cfg.replace("CONSTANTS\n", f"CONSTANTS\n{override}", 1),
+            cfg=cfg,
             libraries=LIBRARIES,
+            beside=beside(module, cfg),
             deadlock=False,
             heap_mb=2048,
             timeout_s=300,
         )
     )
+
+
+def beside(modules: str, cfg: str) -> dict[str, str]:
+    """Of the modules of bugs among these what a cfg asks for."""
+    paths = [find_module(name, LIBRARIES) for name in modules.split(", ")]
+    of_bugs = [path for path in paths if path and path.parent.name == OVERLAYS]
+    return {path.stem: asked(path.read_text("utf-8"), cfg) for path in of_bugs}
 
 
 def fingerprint(result: TlcResult) -> tuple[object, ...]:

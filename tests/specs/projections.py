@@ -28,8 +28,9 @@ import msgspec
 
 from kraftcheck.specs import SPECS
 from tests.specs.answers import AGAIN, HERE, UPDATE, digest_of
-from tests.specs.cfgs import LIBRARIES
-from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
+from tests.specs.cfgs import LIBRARIES, beside
+from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest, run_tlc
+from tla_utils.config import cfg_text
 from tla_utils.values import Value
 
 _SEEN = r"""
@@ -112,8 +113,8 @@ _REDUCED: Mapping[str, str] = {
 
 
 # What the reduced models check, read from one of them.
-_MODEL = (SPECS / "partition" / "models" / "partition-crash.cfg").read_text("utf-8")
-_PROPERTIES = _MODEL[_MODEL.index("INVARIANTS\n") + len("INVARIANTS\n") :]
+_MODEL = read_manifest(SPECS / "models.toml").models["partition-crash"]
+_PROPERTIES = cfg_text(_MODEL.config).partition("INVARIANTS\n")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class Bounds:
 
     replicas: "Two" or "Three". any_order: any valid leader may be elected, else Kafka's order.
     common, messages, reduced: constants that differ from the defaults above.
-    bug: the module of an overlay; rules: what it replaces in PartitionRules.
+    bug: its id; rules: what it replaces in PartitionRules.
     judged: search with every property of the reduced models, on past each violation.
     """
 
@@ -238,12 +239,13 @@ def _search(
     cfg += f"  Replicas <- {bounds.replicas}\n" + (_ANY_ORDER if bounds.any_order else "")
     cfg += _overrides(bounds) + more + ("VIEW AliveView\n" if more else "")
     cfg += "INVARIANTS\n  Shown\n" + (_PROPERTIES if bounds.judged else "")
-    extended = ", ".join(filter(None, [module, bounds.bug]))
+    extended = ", ".join(filter(None, [module, bounds.bug and "PartitionBugs"]))
     root = f"---- MODULE Projected ----\nEXTENDS {extended}\n{_SEEN % outside}====\n"
     job = TlcJob(
         module=ModuleText("Projected", root),
         cfg=cfg,
         libraries=LIBRARIES,
+        beside=beside(extended, cfg),
         deadlock=False,
         go_on=bounds.judged,
         heap_mb=3072,
@@ -254,9 +256,7 @@ def _search(
 
 def _overrides(bounds: Bounds) -> str:
     """The cfg lines that put the bug in place; its operators begin with its number."""
-    return "".join(
-        f"  {rule} <- [PartitionRules] {(bounds.bug or '')[:3]}_{rule}\n" for rule in bounds.rules
-    )
+    return "".join(f"  {rule} <- [PartitionRules] {bounds.bug}_{rule}\n" for rule in bounds.rules)
 
 
 def _complete(result: TlcResult, judged: bool) -> frozenset[Value]:

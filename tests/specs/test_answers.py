@@ -47,7 +47,6 @@ def copied(tmp_path: Path) -> Path:
         # The root, a module that others extend, the cfg.
         ("quorum/models/MCQuorum.tla", "MCNext ==", "MCNext == TRUE /\\"),
         ("quorum/QuorumRules.tla", "LogOk(row, m) ==", "LogOk(row, m) == TRUE \\/"),
-        ("quorum/models/quorum-one-voter.cfg", "  MaxRecords = 2", "  MaxRecords = 1"),
     ],
 )
 def test_a_changed_text_is_another_question(file: str, old: str, new: str, copied: Path) -> None:
@@ -60,6 +59,23 @@ def test_a_changed_text_is_another_question(file: str, old: str, new: str, copie
     assert digest_of(job_of(name, copied)) == same
     (copied / file).write_text(text.replace(old, new), "utf-8")
     assert digest_of(job_of(name, copied)) != same
+
+
+def test_what_is_said_otherwise_is_no_other_question(copied: Path) -> None:
+    """The digest is one of what a configuration says; another value is another question."""
+    job = job_of("quorum-one-voter")
+    same = digest_of(job)
+    path = copied / "quorum" / "models.toml"
+    text = path.read_text("utf-8")
+    head, found, rest = text.partition("MaxRecords = 2\n")
+    assert found and "quorum-vote" not in head
+    path.write_text(f"{head}MaxRecords = 2 # A remark.\n{rest}", "utf-8")
+    assert digest_of(job_of("quorum-one-voter", copied)) == same
+    path.write_text(f"{head}MaxRecords = 1\n{rest}", "utf-8")
+    assert digest_of(job_of("quorum-one-voter", copied)) != same
+    assert isinstance(job.cfg, str)
+    spread = job.cfg.replace("\n", "\n\\* A remark.\n").replace("CONSTANTS", "CONSTANT")
+    assert digest_of(replace(job, cfg=spread)) == same
 
 
 @pytest.mark.parametrize(

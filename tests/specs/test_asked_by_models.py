@@ -11,7 +11,7 @@ import pytest
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.reference.runner.scenarios import family
-from kraftcheck.reference.sim.asked_by_models import ASKED
+from kraftcheck.reference.sim.asked_by_models import asked_by_models as stored
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.guidance import of_a_seed
 from kraftcheck.traces.store import Campaign
@@ -19,6 +19,7 @@ from tests.specs import asked_by_models
 from tests.specs.asked_by_models import WRITTEN, asked, written
 
 BY_NAME = {each.name: each for each in PROTOCOLS}
+ASKED = [name for name in BY_NAME if stored(name)]
 
 
 def test_it_is_what_the_models_have() -> None:
@@ -29,25 +30,25 @@ def test_it_is_what_the_models_have() -> None:
 def test_a_model_that_asks_for_more_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(SPECS, tmp_path / "specs")
     monkeypatch.setattr(asked_by_models, "SPECS", tmp_path / "specs")
-    cfg = tmp_path / "specs/voters/models/voters-one.cfg"
-    text = cfg.read_text("utf-8")
-    cfg.write_text(text.replace("FetchMaxRecords = 1", "FetchMaxRecords = 3"), "utf-8")
-    assert text != cfg.read_text("utf-8")
+    table = tmp_path / "specs/voters/models.toml"
+    text = table.read_text("utf-8")
+    table.write_text(text.replace("FetchMaxRecords = 1", "FetchMaxRecords = 3"), "utf-8")
+    assert text != table.read_text("utf-8")
     assert {"fetch_max_records": 3} in asked(BY_NAME["voters"])
     assert WRITTEN.read_text("utf-8") != written()
 
 
 def test_as_much_is_asked_for_as_goes_with_what_is_drawn() -> None:
     """Who was formatted without a set is no first voter."""
-    assert {"first_voters": (1, 2), "unformatted": (3,)} in ASKED["voters"]
-    assert {"kraft_version": 0} in ASKED["voters"]
+    assert {"first_voters": (1, 2), "unformatted": (3,)} in stored("voters")
+    assert {"kraft_version": 0} in stored("voters")
 
 
 @pytest.mark.parametrize("name", sorted(ASKED))
 def test_bounds_of_models_are_not_asked_for(name: str) -> None:
     world = BY_NAME[name].world
     assert world is not None
-    for own in ASKED[name]:
+    for own in stored(name):
         assert not [of for of in own if of.startswith("max_")]
         assert any(value not in world.constants[of] for of, value in own.items())
 

@@ -11,6 +11,7 @@ from kraftcheck.specs import SPECS
 from tests.specs.cfgs import check, fingerprint, run
 from tests.specs.forced import TABLES, Forced, Table
 from tla_utils import read_manifest
+from tla_utils.config import cfg_text
 
 pytestmark = pytest.mark.tlc
 
@@ -32,8 +33,7 @@ def answered(table: Table, model: str, forced: Forced | None = None) -> tuple[ob
     if table.cfgs:
         return fingerprint(check(model, definition, override))
     known = MANIFEST.models[model]
-    cfg = (MANIFEST.root / known.config).read_text("utf-8")
-    return fingerprint(run(known.module, cfg, definition, override))
+    return fingerprint(run(known.module, cfg_text(known.config), definition, override))
 
 
 @of_each

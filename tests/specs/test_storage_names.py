@@ -10,10 +10,17 @@ from kraftcheck.reference.storage import promises
 from kraftcheck.reference.storage.as_kafka import AsKafka
 from kraftcheck.reference.storage.rules import StorageRules
 from kraftcheck.specs import SPECS
+from tla_utils import Model, read_manifest
 
 STORAGE = SPECS / "storage"
 _OPERATOR = re.compile(r"^(\w+)(?:\([^)]*\))? ==", re.MULTILINE)
-_CHOSEN = re.compile(r"^  (\w+) <- \[StorageRules\] (\w+)$", re.MULTILINE)
+MODELS = read_manifest(SPECS / "models.toml").models
+
+
+def chosen(model: Model) -> dict[str, str]:
+    """By rule, what a model puts in its place."""
+    put = model.config.substituted
+    return {old: new for old, module, new in put if module == "StorageRules"}
 
 
 def operators(path: Path) -> list[str]:
@@ -35,17 +42,15 @@ def test_kafka_decides_otherwise_in_the_same_rules() -> None:
     kafka = {each.removeprefix("Kafka_") for each in operators(STORAGE / "bugs/KafkaOrders.tla")}
     said = set(operators(STORAGE / "StorageRules.tla"))
     assert kafka == {each for each in said if snake(each) in vars(AsKafka)}
-    models = sorted((STORAGE / "models").glob("kafka-*.cfg"))
-    assert len(models) == 6
-    for path in models:
-        chosen = dict(_CHOSEN.findall(path.read_text("utf-8")))
-        assert chosen == {each: f"Kafka_{each}" for each in kafka}, path.name
+    found = [m for m in MODELS.values() if m.folder == "storage" and m.name.startswith("kafka-")]
+    assert len(found) == 6
+    for model in found:
+        assert chosen(model) == {each: f"Kafka_{each}" for each in kafka}, model.name
 
 
 def test_a_bug_replaces_one_rule_on_both_sides() -> None:
     for id in ("Z142", "Z143", "Z145", "Z161", "Z171", "Z178"):
-        chosen = dict(_CHOSEN.findall((STORAGE / f"bugs/{id}.cfg").read_text("utf-8")))
-        assert [snake(each) for each in chosen] == list(bug(id).replaces)
+        assert [snake(each) for each in chosen(MODELS[id])] == list(bug(id).replaces)
 
 
 def test_promises_have_one_name() -> None:

@@ -14,7 +14,7 @@ from tla_utils.errors import ToolError
 from tla_utils.manifest import Manifest, read_manifest
 from tla_utils.models import ModelResult, RunOptions, check_model, check_models
 
-VIOLATED = 'expect = "violated"\nproperty = "{}"\nlength = {}\n'
+VIOLATED = 'violates = {{ property = "{}", length = {}, control = true }}\n'
 
 
 def changed(folder: Path, old: str, new: str) -> Manifest:
@@ -61,9 +61,9 @@ def test_a_manifest_that_is_true_matches(tmp_path: Path) -> None:
     ("name", "old", "new", "reason"),
     [
         ("toy", "distinct = 4", "distinct = 5", "distinct is 4, not 5"),
-        ("toy", "depth = 4\ngenerated = 5", "depth = 3\ngenerated = 6", "generated is 5, not 6; "),
+        ("toy", "depth = 4, generated = 5", "depth = 3, generated = 6", "generated is 5, not 6; "),
         ("two", "length = 3", "length = 2", "length is 3, not 2"),
-        ("toy", "models/toy.cfg", "models/probe.cfg", "to hold, but NeverTwo is, in 3 states"),
+        ("toy", '["AtMostThree"', '["NeverTwo"', "to hold, but NeverTwo is, in 3 states"),
     ],
 )
 def test_other_numbers_and_verdicts_do_not_match(
@@ -77,14 +77,14 @@ def test_other_numbers_and_verdicts_do_not_match(
 
 @pytest.mark.tlc
 def test_a_violation_that_stays_away_does_not_match(tmp_path: Path) -> None:
-    result = added(tmp_path, HEAD + "INVARIANT Counting\n", VIOLATED.format("Counting", 2))
+    result = added(tmp_path, HEAD + 'invariants = ["Counting"]\n', VIOLATED.format("Counting", 2))
     assert (result.verdict, result.matches) == ("holds", False)
     assert result.reason == "expected Counting to be violated, but the model holds"
 
 
 @pytest.mark.tlc
 def test_another_property_does_not_match(tmp_path: Path) -> None:
-    cfg = HEAD + "INVARIANTS NeverTwo AtMostThree\n"
+    cfg = HEAD + 'invariants = ["NeverTwo", "AtMostThree"]\n'
     result = added(tmp_path, cfg, VIOLATED.format("AtMostThree", 3))
     expected = "expected AtMostThree to be violated, but NeverTwo is, in 3 states"
     assert (result.matches, result.reason) == (False, expected)
@@ -92,14 +92,14 @@ def test_another_property_does_not_match(tmp_path: Path) -> None:
 
 @pytest.mark.tlc
 def test_several_workers_are_compared_by_verdict_and_states_only(tmp_path: Path) -> None:
-    manifest = changed(tmp_path, "depth = 4", "depth = 9\nworkers = 2")
+    manifest = changed(tmp_path, "depth = 4, generated = 5 }", "depth = 9 }\nworkers = 2")
     assert check_model(manifest, manifest.models["toy"]).matches
 
 
 @pytest.mark.tlc
 def test_an_override_without_effect_is_no_match(tmp_path: Path) -> None:
     """The manifest claims a difference, or else it would be refused before TLC starts."""
-    table = 'expect = "holds"\ndistinct = 5\ndepth = 5\nbaseline = "toy"\nbug = "T03"'
+    table = 'holds = { distinct = 5, depth = 5 }\nbaseline = "toy"\nbug = "T03"'
     result = added(tmp_path, HEAD + CHECKED + replacing("T03_MayGrow"), table, "T03Same")
     assert result.verdict == "holds" and not result.matches
     assert "counts are those of its baseline toy: the override changes nothing" in result.reason
@@ -109,11 +109,12 @@ def test_an_override_without_effect_is_no_match(tmp_path: Path) -> None:
 def test_deadlock_is_looked_for_on_demand(tmp_path: Path) -> None:
     stop = "---- MODULE Stop ----\nEXTENDS MCToy\nStep == n < 2 /\\ n' = n + 1\n====\n"
     write(tmp_path, "models/Stop.tla", stop)
-    end = "INIT Init\nNEXT Step\nCONSTANT Top = 3\nINVARIANT Counting\n"
-    holds = 'expect = "holds"\ndistinct = 3\ndepth = 3\n'
+    end = HEAD.replace('specification = "Spec"', 'init = "Init"\nnext = "Step"')
+    end += 'invariants = ["Counting"]\n'
+    holds = "holds = { distinct = 3, depth = 3 }\n"
     path = write_specs(tmp_path)
     add(tmp_path, "x", end, holds)
-    add(tmp_path, "y", end, VIOLATED.format("deadlock", 3) + "deadlock = true\ncontrol = true\n")
+    add(tmp_path, "y", end, VIOLATED.format("deadlock", 3) + "deadlock = true\n")
     path.write_text(path.read_text().replace('"MCToy"\noverlays = []', '"Stop"'))
     manifest = read_manifest(path)
     results = check_models(manifest, manifest.select(["x", "y"]))
@@ -125,17 +126,18 @@ def test_deadlock_is_looked_for_on_demand(tmp_path: Path) -> None:
 
 @pytest.mark.tlc
 def test_a_liveness_property_is_named_if_it_is_the_only_one(tmp_path: Path) -> None:
-    cfg = "SPECIFICATION FairSpec\nCONSTANT Top = 3\nPROPERTY ReachesNine\n"
-    assert added(tmp_path / "1", cfg, VIOLATED.format("ReachesNine", 4)).matches
-    both = added(tmp_path / "2", cfg + "ReachesTop\n", VIOLATED.format("ReachesNine", 4))
+    cfg = HEAD.replace('"Spec"', '"FairSpec"')
+    one, two = 'properties = ["ReachesNine"]\n', 'properties = ["ReachesNine", "ReachesTop"]\n'
+    assert added(tmp_path / "1", cfg + one, VIOLATED.format("ReachesNine", 4)).matches
+    both = added(tmp_path / "2", cfg + two, VIOLATED.format("ReachesNine", 4))
     assert "does not say which of ReachesNine, ReachesTop" in both.reason and not both.matches
 
 
 @pytest.mark.tlc
 def test_a_model_that_tlc_refuses_leaves_the_others(tmp_path: Path) -> None:
     path = write_specs(tmp_path)
-    holds = 'expect = "holds"\ndistinct = 4\ndepth = 4\n'
-    add(tmp_path, "x", HEAD + "INVARIANT NoSuch\n", holds)
+    holds = "holds = { distinct = 4, depth = 4 }\n"
+    add(tmp_path, "x", HEAD + 'invariants = ["NoSuch"]\n', holds)
     add(tmp_path, "y", HEAD, holds)
     manifest = read_manifest(path)
     toy, x, y = check_models(manifest, manifest.select(["x", "y", "toy"]), RunOptions(cores=1))
@@ -147,7 +149,7 @@ def test_a_model_that_tlc_refuses_leaves_the_others(tmp_path: Path) -> None:
 
 @pytest.mark.tlc
 def test_a_run_out_of_time_is_unknown(tmp_path: Path) -> None:
-    manifest = changed(tmp_path, "depth = 4", "depth = 4\ntimeout_s = 0.1")
+    manifest = changed(tmp_path, "generated = 5 }", "generated = 5 }\ntimeout_s = 0.1")
     result = check_model(manifest, manifest.models["toy"])
     assert (result.verdict, result.matches, result.refused) == ("unknown", False, False)
     assert "time limit of 0.1 s" in result.reason
@@ -173,7 +175,7 @@ def test_no_more_workers_run_than_there_are_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, at_once: int
 ) -> None:
     """Three models of one worker and one of three: never more than fit, and all of them run."""
-    manifest = changed(tmp_path, "depth = 4", "workers = 3")
+    manifest = changed(tmp_path, ", depth = 4, generated = 5 }", " }\nworkers = 3")
     lock, running, seen = threading.Lock(), [0], [0]
 
     def pretend(manifest: Manifest, model: Any, options: RunOptions) -> ModelResult:

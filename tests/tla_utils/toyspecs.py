@@ -1,4 +1,4 @@
-"""A small folder of specs for the tests of manifests: rules, a model, overlays, cfgs, a manifest.
+"""A small folder of specs for the tests of manifests: rules, a model, overlays, a manifest.
 
 The toy counts to three. Its rule `MayGrow` is what overlays replace.
 """
@@ -39,75 +39,57 @@ OVERLAYS = {
     "T04Endless": "Helper(n) == MayGrow(n)\nT04_MayGrow(n) == Helper(n)",
     "T05Probe": "NeverThree == n # 3",
 }
-HEAD = "SPECIFICATION Spec\nCONSTANT Top = 3\n"
-CHECKED = "INVARIANTS AtMostThree Counting\n"
+HEAD = 'specification = "Spec"\nconstants = { Top = 3 }\n'
+CHECKED = 'invariants = ["AtMostThree", "Counting"]\n'
 
 
 def replacing(name: str) -> str:
-    return f"CONSTANT MayGrow <- [ToyRules] {name}\n"
+    return f'replaces = {{ MayGrow = "[ToyRules] {name}" }}\n'
 
 
-CFGS = {
-    "models/toy.cfg": HEAD + CHECKED,
-    "models/probe.cfg": HEAD + "INVARIANT NeverTwo\n",
-    "bugs/t01.cfg": HEAD + CHECKED + replacing("T01_MayGrow"),
-    "bugs/t02.cfg": HEAD + CHECKED + replacing("T02_MayGrow"),
-}
 MANIFEST = """# The toy's models.
-[[model]]
-name = "toy"
-module = "MCToy"
-config = "models/toy.cfg"
-tier = "small"
+[toy]
 claim = "counts to three"
-expect = "holds"
-distinct = 4
-depth = 4
-generated = 5
-
-[[model]]
-name = "two"
-module = "MCToy"
-config = "models/probe.cfg"
 tier = "small"
-claim = "two is reached"
-expect = "violated"
-property = "NeverTwo"
-length = 3
-control = true
-
-[[model]]
-name = "t01"
+holds = { distinct = 4, depth = 4, generated = 5 }
 module = "MCToy"
-overlays = ["T01Unbounded"]
-config = "bugs/t01.cfg"
-tier = "bugs"
+specification = "Spec"
+constants = { Top = 3 }
+invariants = ["AtMostThree", "Counting"]
+
+[two]
+claim = "two is reached"
+like = "toy"
+tier = "small"
+violates = { property = "NeverTwo", length = 3, control = true }
+invariants = ["NeverTwo"]
+
+[t01]
 claim = "without the bound it counts on"
-expect = "violated"
-property = "AtMostThree"
-length = 5
+like = "toy"
+tier = "bugs"
+violates = { property = "AtMostThree", length = 5 }
 bug = "T01"
 baseline = "toy"
+overlays = ["T01Unbounded"]
+replaces = { MayGrow = "[ToyRules] T01_MayGrow" }
 
-[[model]]
-name = "t02"
-module = "MCToy"
-overlays = ["T02Timid"]
-config = "bugs/t02.cfg"
-tier = "bugs"
+[t02]
 claim = "a narrower bound is safe"
-expect = "holds"
-distinct = 3
-depth = 3
+like = "toy"
+tier = "bugs"
+holds = { distinct = 3, depth = 3 }
 bug = "T02"
 baseline = "toy"
+overlays = ["T02Timid"]
+replaces = { MayGrow = "[ToyRules] T02_MayGrow" }
 """
 
 
 def write_specs(folder: Path) -> Path:
     """The toy's specs in a new folder; returns the manifest's path. Overlays T03 and later are
     left out: `add` brings them."""
-    files = {"ToyRules.tla": RULES, "models/MCToy.tla": MODEL, "models.toml": MANIFEST, **CFGS}
+    files = {"ToyRules.tla": RULES, "models/MCToy.tla": MODEL, "models.toml": MANIFEST}
     files |= {f"bugs/{name}.tla": overlay(name) for name in ("T01Unbounded", "T02Timid")}
     for place, text in files.items():
         write(folder, place, text)
@@ -125,14 +107,13 @@ def write(folder: Path, place: str, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def add(folder: Path, name: str, cfg: str, table: str, *overlays: str) -> None:
-    """A further model, with its cfg in bugs/ and its overlays."""
+def add(folder: Path, name: str, run: str, table: str, *overlays: str) -> None:
+    """A further model, with its overlays. run: the keys that say what TLC is given."""
     for each in overlays:
         write(folder, f"bugs/{each}.tla", overlay(each))
-    write(folder, f"bugs/{name}.cfg", cfg)
     listed = ", ".join(f'"{each}"' for each in overlays)
     with (folder / "models.toml").open("a", encoding="utf-8") as manifest:
         manifest.write(
-            f'\n[[model]]\nname = "{name}"\nmodule = "MCToy"\noverlays = [{listed}]\n'
-            f'config = "bugs/{name}.cfg"\ntier = "more"\nclaim = "added"\n{table}\n'
+            f'\n[{name}]\nmodule = "MCToy"\noverlays = [{listed}]\n'
+            f'tier = "more"\nclaim = "added"\n{run}{table}\n'
         )

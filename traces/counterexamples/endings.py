@@ -16,6 +16,7 @@ from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.counterexamples.readings import asked_with_of
 from tla_utils import Manifest, Model, ToolError
+from tla_utils.config import cfg_text
 from tla_utils.definitions import definitions
 from tla_utils.output import State
 from tla_utils.settings import constants_of
@@ -44,7 +45,7 @@ def _wrong(manifest: Manifest, model: Model, name: str, states: Sequence[State])
     if check is None or read is None:
         return ""
     try:
-        cfg = constants_of(read_text(manifest.root / model.config))
+        cfg = constants_of(cfg_text(model.config))
         before, after = states[max(len(states) - 2, 0)].values, states[-1].values
         return check(*read(cfg, before, after, model.bug)) or ""
     # A model of one's own may show other variables, rows of another form, or other constants.

@@ -246,10 +246,8 @@ def basis(model: CoverModel, specs: Path = SPECS) -> str:
 
 def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
     """sha256 over the modules and the cfg of a graph, without remarks: what TLC dumps it from."""
-    folder = folder_of(model, specs)
-    return source_digest(
-        [model.module], folder / model.config, [folder, *libraries_of(model, specs)]
-    )
+    folders = [folder_of(model, specs), *libraries_of(model, specs)]
+    return source_digest([model.module], model.cfg, folders)
 
 
 @cache

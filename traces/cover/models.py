@@ -7,10 +7,9 @@ not those that the list states is no evidence and an error.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from time import monotonic
@@ -18,16 +17,17 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.osutil.files import read_text, read_toml
+from kraftcheck.osutil.files import read_toml
 from kraftcheck.reference.kit.cover import Composition
 from kraftcheck.reference.protocols import PROTOCOLS as ALL, part_of, parts_of
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.plain import MODULE, PlainComposition
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
+from tla_utils.config import cfg_text
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
+from tla_utils.model_table import Run, read_runs
 from tla_utils.runner import ModuleText
 from tla_utils.settings import constants_of
-from tla_utils.sources import REMARK
 
 LIST: Final = "covers.toml"
 PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
@@ -37,19 +37,21 @@ PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] 
 }
 """Who makes the composition of a protocol's cfg, with what replaces the reference's rules: a module
 of the protocol's folder, if there is one."""
-# What would make the graph another one than the composition's.
-_FORBIDDEN = re.compile(r"^\s*(VIEW|SYMMETRY|CONSTRAINTS?|ACTION_CONSTRAINTS?)\b", re.MULTILINE)
+_OF_TLC: Final = ("like", "module", "constants", "replaces")
+"""What says to TLC which graph it is; there is nothing, such as a view, that would make it another
+one than the composition's."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoverModel:
-    """One `[[cover]]` table.
+    """One graph: a table of the list, named after it.
 
-    name: unique. protocol: whose composition it is. module, config: in its folder `cover`; of a
-    protocol without a composition of its own (plain.py) constants and budgets instead, and perhaps
-    in `module` one with the inputs that have fields. tier: a word
-    to select by. claim: what the graph shows. states, edges: TLC's counts, exact; edges are
-    generated states less the initial one. heap_mb, timeout_s: how TLC is run.
+    name: unique. protocol: whose composition it is. module: in its folder `cover`. cfg: what TLC
+    is given with it, made of the constants (and of `like` and `replaces`, as model_table.py in
+    tla_utils says). A protocol without a composition of its own (plain.py) has budgets besides, and
+    `module` has its inputs with fields, if there are any. tier: a word to select by. claim: what
+    the graph shows. states, edges: TLC's counts, exact; edges are generated states less the initial
+    one. heap_mb, timeout_s: how TLC is run.
     """
 
     name: str
@@ -59,7 +61,7 @@ class CoverModel:
     states: int
     edges: int
     module: str = ""
-    config: str = ""
+    cfg: str = ""
     constants: Mapping[str, Any] = field(default_factory=dict)
     budgets: Mapping[str, int] = field(default_factory=dict)
     heap_mb: int = 2048
@@ -98,21 +100,31 @@ def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
 
 def _read(path: Path) -> list[CoverModel]:
     try:
-        document = read_toml(path)
+        tables = read_toml(path)
     except OSError as error:
         raise ToolError(f"the list {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise ToolError(f"{path} is no TOML: {error}") from error
-    tables = document.pop("cover", [])
-    if document or not isinstance(tables, list) or not tables:
-        raise ToolError(f"{path} is not a list of [[cover]] tables")
-    return [_model(path, table) for table in tables]
+    if not tables or not all(isinstance(table, dict) for table in tables.values()):
+        raise ToolError(f"{path} is not a list of graphs: write each as a table [NAME]")
+    protocols = {*PROTOCOLS, *(each.name for each in ALL if each.by_chance)}
+    for name, table in tables.items():
+        protocol = table.get("protocol", "")
+        if protocol and protocol not in protocols:
+            raise ToolError(f"{path}: the graph {name} is of an unknown protocol {protocol}")
+    of_tlc = {
+        name: (f"{path}: the graph {name}", {key: table[key] for key in _OF_TLC if key in table})
+        for name, table in tables.items()
+        if table.get("protocol") in PROTOCOLS
+    }
+    runs = read_runs(of_tlc)
+    return [_model(path, name, table, runs.get(name)) for name, table in tables.items()]
 
 
-def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
-    known = {field.name: field for field in fields(CoverModel)}
-    name = table.get("name", "(no name)")
-    for key, value in table.items():
+def _model(path: Path, name: str, table: Mapping[str, Any], run: Run | None) -> CoverModel:
+    known = {f.name: f for f in fields(CoverModel) if f.name not in ("name", "cfg")}
+    own = {key: value for key, value in table.items() if run is None or key not in _OF_TLC}
+    for key, value in own.items():
         if key not in known:
             raise ToolError(f"{path}: the graph {name} has an unknown key {key}")
         kind = {"int": int, "str": str}.get(str(known[key].type), dict)
@@ -121,17 +133,14 @@ def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
     missing = [
         key
         for key, f in known.items()
-        if f.default is MISSING and f.default_factory is MISSING and key not in table
+        if f.default is MISSING and f.default_factory is MISSING and key not in own
     ]
     if missing:
         raise ToolError(f"{path}: the graph {name} does not say {', '.join(missing)}")
-    model = CoverModel(**table)
-    if model.protocol in PROTOCOLS:
-        if not (model.module and model.config):
-            raise ToolError(f"{path}: the graph {name} does not say module and config")
-    elif model.protocol not in {each.name for each in ALL if each.by_chance}:
-        raise ToolError(f"{path}: the graph {name} is of an unknown protocol {model.protocol}")
-    return model
+    if run is not None:
+        config = replace(run.config, init=["CoverInit"], next=["CoverNext"])
+        return CoverModel(name=name, module=run.module, cfg=cfg_text(config), **own)
+    return CoverModel(name=name, **own)
 
 
 def of_scenario(models: Sequence[CoverModel], scenario: str) -> list[CoverModel]:
@@ -172,11 +181,11 @@ def dump_graph(
     process may become, in MiB.
 
     Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
-    larger than `max_edges` allows, or the cfg bends the graph.
+    larger than `max_edges` allows.
     """
     composition, module, cfg = _twins(model, specs, replacement)
-    place = model.config or LIST
-    lower = f"the budgets in {place}, or allow more with --max-edges and --max-memory"
+    lower = f"the budgets of {model.name} in {LIST}, "
+    lower += "or allow more with --max-edges and --max-memory"
     if model.edges > max_edges:
         raise ToolError(
             f"the graph {model.name} has {model.edges} edges, more than {max_edges}: lower {lower}"
@@ -201,8 +210,7 @@ def dump_graph(
             reached = "an unknown number of" if result.distinct is None else result.distinct
             raise ToolError(
                 f"TLC did not finish the graph {model.name} ({result.reason}) after {reached} "
-                f"states: lower the budgets in {place}, or raise heap_mb or timeout_s in "
-                f"{LIST}"
+                f"states: lower its budgets in {LIST}, or raise heap_mb or timeout_s there"
             )
         begin = monotonic()
         note(f"{model.name}: reading {path.stat().st_size >> 20} MB")
@@ -218,7 +226,7 @@ def dump_graph(
 
 
 def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
-    """Where its module and its cfg lie."""
+    """Where its module lies."""
     return specs / model.protocol / "cover"
 
 
@@ -240,11 +248,8 @@ def _twins(
 ) -> tuple[Composition, Path | ModuleText, str]:
     """A graph's composition, and its module and cfg. Raises ToolError: they cannot be made."""
     if model.protocol in PROTOCOLS:
-        cfg = read_text(folder_of(model, specs) / model.config)
-        if bent := _FORBIDDEN.search(REMARK.sub(" ", cfg)):
-            raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
-        composition = PROTOCOLS[model.protocol](constants_of(cfg), replacement)
-        return composition, folder_of(model, specs) / f"{model.module}.tla", cfg
+        composition = PROTOCOLS[model.protocol](constants_of(model.cfg), replacement)
+        return composition, folder_of(model, specs) / f"{model.module}.tla", model.cfg
     [protocol] = [each for each in ALL if each.name == model.protocol]
     try:
         constants = msgspec.convert(dict(model.constants), protocol.constants)

@@ -14,7 +14,6 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kraftcheck.traces.history import HistoryError
 
@@ -31,6 +30,9 @@ ROW: Final = 16
 def refuse_large(source: str, data: bytes, names: Sequence[str]) -> None:
     """names: of the columns that are read. Raises HistoryError; pa.ArrowException, OSError: the
     file is damaged."""
+    # Late, as in columns.py.
+    import pyarrow.parquet as pq
+
     most = max(ALWAYS, MULTIPLE * len(data))
     told = pq.read_metadata(pa.BufferReader(data))
     chunks = [

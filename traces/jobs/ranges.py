@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tla_utils
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, sources
 from kraftcheck.reference.protocols import KINDS, sources_of_others
 from kraftcheck.reference.runner.run import simulate_genomes, simulate_part
 from kraftcheck.reference.sim.choices import run_seed
@@ -159,7 +159,7 @@ def reference_digest() -> str:
 
 
 def _simulates() -> list[Path]:
-    ours = [path for top in SIMULATES for path in (_ROOT / top).rglob("*.py")]
+    ours = [path for top in SIMULATES for path in sources(_ROOT / top)]
     return [*ours, *sources_of_others()]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import tla_utils
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +45,7 @@ def pack(path: Path) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "kraftcheck/__init__.py", _OURS / "__init__.py")
         for name, folder in PACKAGES.items():
-            for source in sorted(folder.rglob("*.py")):
+            for source in sources(folder):
                 _write(archive, f"{name}/{source.relative_to(folder).as_posix()}", source)
     return path
 

@@ -197,6 +197,21 @@ def _breaks(places: Sequence[float]) -> list[tuple[int, int]]:
     return found
 
 
+def _rows(operations: Sequence[Operation]) -> dict[int, tuple[int, int]]:
+    """By operation, its process and the number of the row among those of the process.
+
+    Operations of one process that overlap, as those of a transaction do, must not hide each other.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    ends: dict[int, list[float]] = {}
+    for each in sorted(operations, key=lambda o: (o.invoked, o.index)):
+        taken = ends.setdefault(each.process, [])
+        level = next((at for at, end in enumerate(taken) if end <= each.invoked), len(taken))
+        taken[level : level + 1] = [until(each)]
+        found[each.index] = each.process, level
+    return found
+
+
 class _Scene(NamedTuple):
     """What all strips have in common."""
 
@@ -225,17 +240,18 @@ class _Scene(NamedTuple):
             and (until(o) > begin or low == 0)
             and (o.invoked >= begin or until(o) < inf or self._goes_on(o, low, points))
         ]
-        processes = sorted({o.process for o in inside})
+        row_of = _rows(inside)
+        rows = sorted({*row_of.values()})
         scale = self._scale(low, high)
         bands, lanes = self._bands(low, high, scale)
         top = 6 + LANE * lanes
-        y_of = {process: top + ROW * at for at, process in enumerate(processes)}
-        bars = tuple(self._bar(o, low, high, scale, y_of[o.process]) for o in inside)
+        y_of = {row: top + ROW * at for at, row in enumerate(rows)}
+        bars = tuple(self._bar(o, low, high, scale, y_of[row_of[o.index]]) for o in inside)
         drawn = {o.index for o in inside}
         here = tuple(
             point._replace(
                 x=LEFT + (point.x - self.places[low]) * scale,
-                y=y_of[self._process_of(point.operation)] + (ROW + BAR) / 2 - 2,
+                y=y_of[row_of[point.operation]] + (ROW + BAR) / 2 - 2,
             )
             for point in points.values()
             if point.operation in drawn
@@ -243,9 +259,9 @@ class _Scene(NamedTuple):
             and (point.x < self.places[high] or is_last)
         )
         return Strip(
-            height=top + ROW * len(processes) + 24,
+            height=top + ROW * len(rows) + 24,
             top=top,
-            rows=tuple(Row(process, y_of[process]) for process in processes),
+            rows=tuple(Row(process, y_of[process, level]) for process, level in rows),
             bars=bars,
             ticks=tuple(self._ticks(low, high, scale)),
             bands=bands,
@@ -258,9 +274,6 @@ class _Scene(NamedTuple):
         point = points.get(operation.index)
         late = point is not None and point.x >= self.places[low]
         return late or operation.index in self.certificate
-
-    def _process_of(self, index: int) -> int:
-        return next(o.process for o in self.chosen if o.index == index)
 
     def _scale(self, low: int, high: int) -> float:
         """Strips other than a short last one are stretched to the same width."""

@@ -17,10 +17,9 @@ Messages go by number, since what is in them depends on the rules of the run.
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import Any, Final
 
-from kraftcheck.reference.partition.sim.shown_by_tlc import SHOWN
-from kraftcheck.reference.partition.sim.walked import WALKED
 from kraftcheck.reference.sim.begun import AT_ONCE, read
 
 OF: Final = ("replicas", "min_insync_replicas", "elr", "unclean", "fetch_max_records")
@@ -29,8 +28,14 @@ LEFT_OUT: Final = 12
 """So many moves at the end of a counterexample are left out at most."""
 MORE: Final = (12, 24, 48)
 """So many moves are drawn after those of a counterexample."""
-COUNTEREXAMPLES: Final = read(SHOWN)
-WALKS: Final = read(WALKED)
+# A worker of a cluster imports from an archive, in which there are no paths.
+_STORED: Final = files(__package__)
+SHOWN: Final = "shown_by_tlc.moves"
+"""The data of `python -m tests.stateful.shown_by_tlc`."""
+WALKED: Final = "walked.moves"
+"""The data of `python -m tests.stateful.walked`."""
+COUNTEREXAMPLES: Final = read((_STORED / SHOWN).read_text("utf-8"))
+WALKS: Final = read((_STORED / WALKED).read_text("utf-8"))
 BEGINNINGS: Final = {**COUNTEREXAMPLES, **WALKS}
 
 

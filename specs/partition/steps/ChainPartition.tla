@@ -153,10 +153,14 @@ InProduceRequest(row, after, field) ==
                THEN {Gained(row, after)[1][field]} ELSE {})
 
 -----------------------------------------------------------------------------
-InReplicaFetchRequest(row, input, field) ==
+InReplicaFetchRequest(row, input, after, field) ==
   CASE field = "epoch" -> Around(row.leaderEpoch) \cup Known("epoch")
     [] field = "lastFetchedEpoch" -> EpochsUpTo(row) \cup Known("epoch")
     [] field = "fetchOffset" -> UpTo(EndOffset(row.log) + 1) \cup Known("fetchOffset")
+    [] field = "logStart" ->
+         0..row.logStart \cup Known("logStart")
+         \cup (IF "remotes" \in DOMAIN after /\ input.source \in DOMAIN after.remotes
+               THEN {after.remotes[input.source].logStart} ELSE {})
     [] field = "brokerEpoch" ->
          LET registered == row.image.brokers[input.source].epoch
          IN {registered - 1} \cup AndAfter({registered} \cup Known("epoch"))
@@ -188,7 +192,7 @@ Hidden(n, row, input, after, field) ==
     [] field = "replica" -> Brokers \ {n}
     [] field = "request" -> RequestsFor(row, input)
     [] field = "error" -> Errors
-    [] input.type = "ReplicaFetchRequest" -> InReplicaFetchRequest(row, input, field)
+    [] input.type = "ReplicaFetchRequest" -> InReplicaFetchRequest(row, input, after, field)
     [] input.type = "ReplicaFetchResponse" -> InFetchResponse(row, input, after, field)
     [] input.type = "AlterPartitionResponse" -> InAlterPartitionResponse(row, after, field)
     [] input.type = "ProduceRequest" -> InProduceRequest(row, after, field)

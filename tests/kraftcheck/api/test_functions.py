@@ -50,7 +50,8 @@ that have two: transactions call a level by its usual name."""
 
 
 def option_name(option: click.Option) -> str:
-    return max(option.opts, key=len).removeprefix("--").replace("-", "_")
+    names = [each.removeprefix("--").replace("-", "_") for each in option.opts]
+    return str(option.name) if option.name in names else max(names, key=len)
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -127,22 +127,18 @@ def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
 def test_tlc_searches_what_is_not_stored_of_these_specs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = """[[model]]
-name = "{}"
+    table = """[{}]
 module = "M"
-config = "bugs/Z06.cfg"
+specification = "Spec"
 tier = "bugs"
 claim = "c"
-expect = "violated"
-property = "P"
-length = 3
+violates = {{ property = "P", length = 3 }}
 bug = "Z06"
 """
     path = tmp_path / "models.toml"
     path.write_text("\n".join(table.format(name) for name in ("one", "two", "three")))
     manifest = read_manifest(path)
     (tmp_path / "bugs" / "found").mkdir(parents=True)
-    (tmp_path / "bugs" / "Z06.cfg").write_text("SPECIFICATION Spec\n")
     of = violations.digest_of(manifest, manifest.models["two"])
     for name, found_in in (("two", of), ("three", "an older spec")):
         known = violations.Counterexample(

@@ -22,7 +22,7 @@ def test_both_sides_replace_as_much(entry: Bug) -> None:
 
 def test_the_names_are_those_of_the_correct_side() -> None:
     (diff,) = tla_diffs(bug("Z06"))
-    assert diff.lines[:2] == ["--- QuorumRules.tla", "+++ Z06VoteWithoutLogCheck.tla"]
+    assert diff.lines[:2] == ["--- QuorumRules.tla", "+++ QuorumBugs.tla"]
     assert "+LogOk(row, m) == TRUE" in diff.lines and "-LogOk(row, m) ==" in diff.lines
     (diff,) = python_diffs(bug("Z06"))
     assert "+    return True" in diff.lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace as replaced
@@ -29,8 +30,8 @@ from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.specs import SPECS
+from tests.reference.bugs.files import overlay_file
 from tla_utils import Model, RunOptions, find_jar, find_java, read_manifest
-from tla_utils.config import read_config
 from tla_utils.manifest import Manifest
 from tla_utils.overrides import check_overrides, read_modules
 
@@ -161,16 +162,16 @@ def test_that_nothing_broke_is_worth_what_the_search_would_find(
 
 
 def test_the_bounds_of_known_bugs_are_those_of_the_correct_protocol(
-    manifest: Manifest, tmp_path: Path
+    manifest: Manifest,
 ) -> None:
     """Of each bug that an overlay makes, with nothing of the bug left in them."""
     for protocol, unseen in (("quorum", ""), ("partition", "Z36 Z45 Z46 Z59")):
         bugs = [each for each in bugs_of(protocol) if each.in_scope and each.replaces]
-        models = bounds_of(bugs, manifest, tmp_path)
+        models = bounds_of(bugs, manifest)
         # (What no model shows needs what models do not have.)
         assert {b.id for b in bugs} - {model.bug for model in models} == set(unseen.split())
         for model in models:
-            config = read_config(Path(model.config).read_text("utf-8"))
+            config = model.config
             roots = [model.module]
             check_overrides(config, roots, read_modules(roots, manifest.libraries))
             assert not any(new.startswith("Z") for _, _, new in config.substituted), model.name
@@ -202,14 +203,11 @@ def test_every_bug_that_is_said_to_be_found_further_is_missed_here() -> None:
 @pytest.mark.tlc
 def test_a_known_bug_under_another_name_is_found_at_its_bounds(tmp_path: Path) -> None:
     """No small model shows it."""
-    text = (SPECS / "partition" / "bugs" / "Z42UncleanStaysEligible.tla").read_text("utf-8")
-    mine = text.replace("Z42UncleanStaysEligible", "Mine").replace("Z42_", "Mine_")
-    (tmp_path / "Mine.tla").write_text(mine, "utf-8")
     manifest = manifest_of("partition")
-    own = read_overlay(tmp_path / "Mine.tla", manifest)
+    own = read_overlay(overlay_file("Z42", "Mine", tmp_path), manifest)
     bugs = bugs_with("partition", {"target_elr"})
     assert "Z42" in {each.id for each in bugs}
-    models = [m for m in bounds_of(bugs, manifest, tmp_path) if m.name == "bounds-of-Z42"]
+    models = [m for m in bounds_of(bugs, manifest) if m.name == "bounds-of-Z42"]
     options = RunOptions(jar=find_jar(), java=find_java())
     (found,) = trying.try_models(own, manifest, models, options, tmp_path, 300, lambda _: None)
     assert (found.verdict, found.property) == ("violated", "LeaderCandidateCompleteness")
@@ -229,9 +227,7 @@ def test_first_comes_where_known_bugs_show_and_the_longest_is_named(
         return [OfModel(model="m", verdict="holds", distinct=6, correct=5), late]
 
     monkeypatch.setattr(trying, "try_models", tried)
-    text = (SPECS / "quorum" / "bugs" / "Z12FollowersRefusePreVotes.tla").read_text("utf-8")
-    mine = tmp_path / "Mine.tla"
-    mine.write_text(text.replace("Z12FollowersRefusePreVotes", "Mine").replace("Z12_", "Mine_"))
+    mine = overlay_file("Z12", "Mine", tmp_path)
     shown = try_it(tmp_path / "out", "--overlay", str(mine))
     assert shown.exit_code == 2, shown.output
     bounds = [name.startswith("bounds-of-") for name in asked]
@@ -321,7 +317,7 @@ def test_a_model_that_has_something_in_the_place_of_a_rule_says_what(tmp_path: P
     (tmp_path / "Mine.tla").write_text(text, "utf-8")
     manifest = manifest_of("partition")
     own = read_overlay(tmp_path / "Mine.tla", manifest)
-    said = unsuitable(own, manifest, manifest.models["partition-crash"])
+    said = unsuitable(own, manifest.models["partition-crash"])
     assert said == "the kit checks it with AnyChoice in the place of LeaderChoices"
 
 
@@ -460,9 +456,9 @@ def test_every_known_bug_could_be_tried(entry: Bug, manifest: Manifest) -> None:
     """The names on both sides are those that `try` compares."""
     models = [m for m in manifest.models.values() if m.bug == entry.id and m.overlays]
     for model in models:
-        cfg = (manifest.root / model.config).read_text("utf-8")
-        prefix = model.overlays[0][:3]
-        put = [line.split("<-")[0].strip() for line in cfg.splitlines() if f" {prefix}_" in line]
+        assert entry.replacement is not None
+        prefix = re.sub(r"(?<=\d)\D.*", "_", entry.replacement.__name__)
+        put = [old for old, _, new in model.config.substituted if new.startswith(prefix)]
         names = {snake(name.removeprefix("Step_")) for name in put}
         assert names <= set(entry.replaces)
         # An overlay alone has to lead to the bugs of its own protocol.

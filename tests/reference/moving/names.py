@@ -30,7 +30,7 @@ def steps(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 def promised(specs_dir: Path) -> tuple[list[str], list[str]]:
     """What a model asks, the runs ask."""
-    theirs = listed(specs_dir, "moving/models/moving.cfg")
+    theirs = listed(specs_dir, "moving")
     return theirs, [name for name in theirs if name in {each.name for each in PROPERTIES}]
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.kit.log import LEADER_CHANGE
 from kraftcheck.reference.quorum.messages import Crash, Resign, Restart
-from kraftcheck.reference.snapshots.bugs.z128_end_taken_for_last import Z128EndTakenForLast
+from kraftcheck.reference.snapshots.bugs import Z128EndTakenForLast
 from kraftcheck.reference.snapshots.handlers import SnapshotHandlers
 from kraftcheck.reference.snapshots.messages import (
     CleanSnapshots,

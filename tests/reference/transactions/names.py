@@ -78,8 +78,8 @@ def methods(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def properties(specs_dir: Path) -> tuple[list[str], list[str]]:
-    names = listed(specs_dir, "transactions/models/transactions-two.cfg")
-    names += set(listed(specs_dir, "transactions/models/transactions-swept.cfg")) - {*names}
+    names = listed(specs_dir, "transactions-two")
+    names += set(listed(specs_dir, "transactions-swept")) - {*names}
     return names, [each.name for each in PROPERTIES]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import PROTOCOLS, Dumped, dump_graph, folder_of, read_covers
+from kraftcheck.traces.cover.models import PROTOCOLS, Dumped, dump_graph, read_covers
 from tla_utils.settings import constants_of
 
 
@@ -17,8 +17,7 @@ def dumped(name: str) -> Dumped:
 def matched(name: str, replacement: type | None = None) -> Matcher:
     """The graph matched with a reference that has these rules or handlers."""
     graph = dumped(name)
-    cfg = (folder_of(graph.model) / graph.model.config).read_text("utf-8")
-    composition = PROTOCOLS[graph.model.protocol](constants_of(cfg), replacement)
+    composition = PROTOCOLS[graph.model.protocol](constants_of(graph.model.cfg), replacement)
     matcher = Matcher(graph.dump, composition)
     matcher.explore()
     return matcher

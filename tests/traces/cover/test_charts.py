@@ -98,7 +98,6 @@ def test_moves_that_are_not_as_many_as_the_edges_have_no_chart(
 @pytest.mark.parametrize(
     ("path", "head", "old"),
     [
-        ("quorum/cover/quorum-handover.cfg", "INIT", "MaxTimeouts = 1"),
         ("quorum/cover/QuorumCover.tla", "EXTENDS", "CoverInit"),
         ("quorum/QuorumHandlers.tla", "EXTENDS", "HandleResign"),
     ],
@@ -114,4 +113,14 @@ def test_another_spec_is_another_chart(
     assert graph_digest(model(), specs) == before
     edit(specs / path, old, f"{old}2")
     assert graph_digest(model(), specs) != before and basis(model(), specs) != basis(model())
+    assert graph_digest(model("partition-isr"), specs) == other
+
+
+def test_another_bound_is_another_chart(specs: Path) -> None:  # noqa: F811
+    before, other = graph_digest(model(), specs), graph_digest(model("partition-isr"))
+    path = specs / "quorum" / "cover" / "covers.toml"
+    edit(path, "[quorum-handover]", "# A remark is for readers only.\n[quorum-handover]")
+    assert graph_digest(read_covers(specs)[model().name], specs) == before
+    edit(path, "MaxTimeouts = 1", "MaxTimeouts = 12")
+    assert graph_digest(read_covers(specs)[model().name], specs) != before
     assert graph_digest(model("partition-isr"), specs) == other

@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.reference.kit.cover import Result
 from kraftcheck.reference.partition.broker import BROKER_HANDLERS
 from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
-from kraftcheck.reference.quorum.bugs.z13_vote_forgotten import Z13VoteForgotten
+from kraftcheck.reference.quorum.bugs import Z13VoteForgotten
 from kraftcheck.reference.quorum.cover.composition import Scripted
 from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.messages import VoteRequest
@@ -20,7 +20,7 @@ from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.types import Constants, Row
 from kraftcheck.traces.cover.driving import drive, way_to
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import PROTOCOLS, folder_of, read_covers
+from kraftcheck.traces.cover.models import PROTOCOLS, read_covers
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
@@ -153,7 +153,6 @@ def test_the_graphs_together_have_every_action() -> None:
     for model in read_covers().values():
         if model.protocol not in PROTOCOLS:
             continue
-        cfg = (folder_of(model) / model.config).read_text("utf-8")
-        taken[model.protocol] |= PROTOCOLS[model.protocol](constants_of(cfg), None).moves
+        taken[model.protocol] |= PROTOCOLS[model.protocol](constants_of(model.cfg), None).moves
     assert taken["quorum"] == set(HANDLERS.values())
     assert taken["partition"] == {*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()}

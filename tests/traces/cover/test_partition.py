@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.reference.partition.broker import BrokerHandlers
-from kraftcheck.reference.partition.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
+from kraftcheck.reference.partition.bugs import Z35NoCompareAndSet
 from kraftcheck.reference.partition.cover.composition import PartitionComposition, composition_of
 from kraftcheck.reference.partition.cover.mutants import mutants
 from kraftcheck.reference.partition.messages import (
@@ -24,7 +24,6 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.types import NO_DIVERGENCE, UNDEFINED, BrokerRow
-from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.driving import Scheduler, drive, way_to
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.models import read_covers
@@ -185,7 +184,7 @@ def test_an_offset_out_of_range_says_where_the_log_ends() -> None:
     ],
 )
 def test_a_cfg_that_is_not_in_order_is_refused(old: str, new: str, said: str) -> None:
-    text = (SPECS / "partition" / "cover" / "partition-isr.cfg").read_text("utf-8")
+    text = read_covers()["partition-isr"].cfg
     assert old in text
     with pytest.raises(ToolError, match=said):
         composition_of(constants_of(text.replace(old, new)))
@@ -194,7 +193,7 @@ def test_a_cfg_that_is_not_in_order_is_refused(old: str, new: str, said: str) ->
 def test_a_bug_that_changes_the_first_state_is_told() -> None:
     """Nothing of a graph can be covered by a reference that does not begin where it begins."""
     graph = dumped("partition-isr")
-    cfg = (SPECS / "partition" / "cover" / "partition-isr.cfg").read_text("utf-8")
+    cfg = read_covers()["partition-isr"].cfg
     other = composition_of(constants_of(cfg.replace("Led = TRUE", "Led = FALSE")))
     with pytest.raises(ToolError, match="does not begin in the model's one initial state"):
         Matcher(graph.dump, other).explore()

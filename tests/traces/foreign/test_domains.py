@@ -25,6 +25,7 @@ def cut(kind: str, input: str, hidden: str, **after: Value) -> list[str]:
         ("voter", "VoteRequest", "epoch", {"epoch": 3}),
         ("broker", "ProduceRequest", "values", {"log": ()}),
         ("broker", "ReplicaFetchResponse", "logStart", {"logStart": 1}),
+        ("broker", "ReplicaFetchRequest", "logStart", {"remotes": ()}),
     ],
 )
 def test_what_the_row_shows_is_whole(

@@ -126,7 +126,7 @@ def test_each_entry_that_is_no_bug_has_a_model(protocol: str) -> None:
         assert (model is None) == (entry.of == "bug"), entry.name
         if model is not None:
             assert model.expect == "holds" and model.baseline
-            assert f'"{entry.name}"' in (manifest.root / model.config).read_text("utf-8")
+            assert f'"{entry.name}"' in model.config.assigned["Entries"]
 
 
 def lines_of(path: Path) -> list[Any]:

@@ -54,7 +54,7 @@ def test_others_are_not(change: Record, reason: str) -> None:
 
 def test_a_cluster_that_changes(tmp_path: Path) -> None:
     """Kafka 4.3.1: a controller leaves the voters and joins them, a topic is deleted and made anew,
-    replicas move there and back (`record --faults voter --faults recreate --faults move`).
+    replicas move there and back (`record --inject voter --inject recreate --inject move`).
     """
     (tmp_path / NAME).write_bytes(gzip.decompress(RECORDED.read_bytes()))
     records = read(tmp_path / NAME)

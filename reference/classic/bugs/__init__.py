@@ -1,1 +1,0 @@
-"""Known bugs of consumer groups: one file, one replaced rule each."""

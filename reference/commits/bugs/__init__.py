@@ -1,1 +1,0 @@
-"""Known bugs of offsets that members commit: one file, one replaced rule each."""

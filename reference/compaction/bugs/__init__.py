@@ -1,1 +1,0 @@
-"""Known bugs of a replica that is cleaned: one file, one replaced rule each."""

@@ -1,1 +1,0 @@
-"""Known bugs of a broker that follows metadata: one file, one replaced rule each."""

@@ -1,1 +1,0 @@
-"""Known bugs of a partition: reference/bugs says what a bug is."""

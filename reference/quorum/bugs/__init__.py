@@ -1,1 +1,0 @@
-"""Known bugs of the quorum: reference/bugs says what a bug is."""

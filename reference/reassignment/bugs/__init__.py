@@ -1,1 +1,0 @@
-"""Known bugs of reassignments: one file, one replaced rule each."""

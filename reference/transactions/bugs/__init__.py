@@ -1,1 +1,0 @@
-"""Known bugs of transactions: one file, one replaced rule each."""

@@ -1,0 +1,38 @@
+---------------------------- MODULE SnapshotBugs -----------------------------
+(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
+(* them puts in the place of an operator is named after both.               *)
+EXTENDS SnapshotRules
+
+(* Z111 (Apache Kafka 4.3.1): a snapshot trims the history at its end, that*)
+(* offset included: a set that is appended just there, and not committed,  *)
+(* evicts the one below it, and nothing is left when it is truncated.      *)
+Z111_HistoryAfterSnapshot(history, end) ==
+  LET below == SelectSeq(history, LAMBDA set : set.offset <= end)
+  IN IF below = <<>> THEN history
+     ELSE <<LastOf(below)>> \o SelectSeq(history, LAMBDA set : set.offset > end)
+
+(* Z119 (KAFKA-14618): a snapshot is named by the offset of its last record,*)
+(* not by that after it, and so has one record more than it says.          *)
+Z119_SnapshotTaken(row, end) ==
+  [endOffset |-> end - 1, epoch |-> LogOfRow(row)[end].epoch,
+   records |-> Prefix(LogOfRow(row), end)]
+
+(* Z120 (a mutant of V3): what is committed is deleted, be it in a snapshot*)
+(* or not.                                                                 *)
+Z120_PrefixDeletable(row, offset) ==
+  row.logStart < offset /\ offset <= row.voter.quorum.highWatermark
+
+(* Z121 (a mutant of V7): a log is kept when a snapshot is loaded, as far as*)
+(* it goes; only what it lacks is taken from the snapshot.                 *)
+Z121_LogAfterSnapshot(row, snapshot) ==
+  LogOfRow(row) \o SubSeq(snapshot.records, Len(LogOfRow(row)) + 1, snapshot.endOffset)
+
+(* Z122 (Apache Kafka 4.3.1): a snapshot replaces a log only if it is ahead  *)
+(* of it; a node whose log ends in a later epoch stops.                      *)
+Z122_ReplacesLog(row, snapshot) == SnapshotIsAhead(row, snapshot)
+
+(* Z128 (Apache Kafka 4.3.1): the end of a snapshot is taken for the last   *)
+(* offset that is in it, so a batch of one record at that offset is not in  *)
+(* what a controller goes back to.                                          *)
+Z128_StableAfterSnapshot(end) == end + 1
+==============================================================================
