@@ -95,8 +95,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     response = GroupHeartbeatResponse(0, 1, 2, "NONE", 2, True, (1,))
     row = coordinator(GROUP)
     waiting = replace(row, log=replace(row.log, leader=(GROUP,)), waiting=(response,))
-    for each in (row, waiting):
-        yield from (("WaitsForWritten", (each,)), ("WaitingAfterMove", (each.waiting,)))
+    for node in (row, waiting):
+        yield from (("WaitsForWritten", (node,)), ("WaitingAfterMove", (node.waiting,)))
     yield from (("OwnedAfterFence", (owned,)) for owned in SETS)
     yield from (("UnsentAfterFailure", (unsent,)) for unsent in ((), ("Owned",), ALL_FIELDS))
     for owner in ({}, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 2}):
