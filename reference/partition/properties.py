@@ -557,6 +557,7 @@ def deleted_everywhere(after: PartitionState, handlers: BrokerHandlers) -> str |
 
     Misses: replicas that are fenced, which may lead again from the ELR.
     """
+    # Where replicas move a row lists them; else every broker is one.
     for n, row in after.rows.items():
         if row.log_start == 0 or not is_current_leader(after, n):
             continue
@@ -564,6 +565,8 @@ def deleted_everywhere(after: PartitionState, handlers: BrokerHandlers) -> str |
         for m in handlers.handle_delete_records_request(n, row, asked).sent:
             assert isinstance(m, DeleteRecordsResponse)
             for known, (b, other) in zip(row.image.brokers, after.rows.items(), strict=True):
+                if b not in getattr(row, "replicas", after.rows):
+                    continue
                 if m.error == "NONE" and not known.fenced and other.log_start < m.offset:
                     starts = f"the log of broker {b} starts at {other.log_start}"
                     return f"leader {n} confirms a deletion up to {m.offset}, and {starts}"
