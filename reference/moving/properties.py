@@ -24,6 +24,7 @@ from kraftcheck.reference.partition.messages import NOBODY
 from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionState,
+    confirms_too_early,
     valid_controller_state as controller_state_of_partition,
     weak_isr as of_partition,
 )
@@ -73,6 +74,21 @@ def weak_isr(
             if wrong is not None:
                 return wrong
     return None
+
+
+@_invariant("state")
+def deleted_everywhere(after: PartitionState, handlers: Any) -> str | None:
+    """A current leader confirms a deletion only when every replica that it knows as unfenced has
+    made it (S9): a broker that is no replica, or was none for a while and the leader has not read
+    that, has nothing to delete.
+
+    Misses: replicas that are fenced, which may lead again from the ELR.
+    """
+
+    def is_replica(known: Any, r: int) -> bool:
+        return r in known.replicas and not _left_since(after, known, r)
+
+    return confirms_too_early(after, handlers, is_replica)
 
 
 @_invariant("state")

@@ -18,7 +18,7 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -557,7 +557,13 @@ def deleted_everywhere(after: PartitionState, handlers: BrokerHandlers) -> str |
 
     Misses: replicas that are fenced, which may lead again from the ELR.
     """
-    # Where replicas move a row lists them; else every broker is one.
+    return confirms_too_early(after, handlers, lambda known, r: True)
+
+
+def confirms_too_early(
+    after: PartitionState, handlers: BrokerHandlers, is_replica: Callable[[BrokerRow, int], bool]
+) -> str | None:
+    """DeletedEverywhere, of the brokers that are replicas: what a leader knows, and a broker."""
     for n, row in after.rows.items():
         if row.log_start == 0 or not is_current_leader(after, n):
             continue
@@ -565,9 +571,9 @@ def deleted_everywhere(after: PartitionState, handlers: BrokerHandlers) -> str |
         for m in handlers.handle_delete_records_request(n, row, asked).sent:
             assert isinstance(m, DeleteRecordsResponse)
             for known, (b, other) in zip(row.image.brokers, after.rows.items(), strict=True):
-                if b not in getattr(row, "replicas", after.rows):
+                if known.fenced or not is_replica(row, b):
                     continue
-                if m.error == "NONE" and not known.fenced and other.log_start < m.offset:
+                if m.error == "NONE" and other.log_start < m.offset:
                     starts = f"the log of broker {b} starts at {other.log_start}"
                     return f"leader {n} confirms a deletion up to {m.offset}, and {starts}"
     return None

@@ -249,10 +249,6 @@ DeleteUpTo(n, offset) ==
 
 (* S9.  A current leader confirms a deletion only when every replica that   *)
 (* it knows as unfenced has made it.                                        *)
-(* Where replicas move a row lists them; else every broker is one. *)
-IsReplica(row, b) ==
-  "replicas" \in DOMAIN row => \E i \in DOMAIN row.replicas : row.replicas[i] = b
-
 DeletedEverywhere ==
   \A n \in Brokers :
     (IsCurrentLeader(n) /\ rows[n].logStart > 0) =>
@@ -261,8 +257,7 @@ DeletedEverywhere ==
         \A m \in outcome.sent :
           m.error = "NONE" =>
             \A b \in Brokers :
-              IsReplica(rows[n], b) /\ ~rows[n].image.brokers[b].fenced
-                => rows[b].logStart >= m.offset
+              ~rows[n].image.brokers[b].fenced => rows[b].logStart >= m.offset
 
 -----------------------------------------------------------------------------
 (* One broker.                                                              *)
