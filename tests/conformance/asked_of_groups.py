@@ -100,8 +100,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield from (("OwnedAfterFence", (owned,)) for owned in SETS)
     yield from (("UnsentAfterFailure", (unsent,)) for unsent in ((), ("Owned",), ALL_FIELDS))
     for owner in ({}, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 2}):
-        for group in (GROUP, with_member(2, subscribed=())):
-            yield "IsTarget", (group, owner)
+        for known in (GROUP, with_member(2, subscribed=())):
+            yield "IsTarget", (known, owner)
     yield from (("BumpedEpoch", (epoch,)) for epoch in (1, 4))
     beats, records = [*heartbeats()], [*member_records()]
     for member in records:
