@@ -5,7 +5,8 @@ whole step. So it must keep what any of its handlers sees of either:
 
 * Partitions and producers compare both, take sequence numbers one up or down, and know 0 and
   UNKNOWN. An order-preserving map that leaves a number next to the one before it and behind it
-  where it was shows them nothing (`compared`).
+  where it was shows them nothing (`compared`). A producer that sends all batches again (X33)
+  counts up from 0: where none is missing nothing moves, and where one is a gap remains.
 * Coordinators have epochs alone. They compare them for equality, count on by less than four within
   a producer id, and come to the first epoch of the next id and of the one after that
   (`IsExhausted`, `NextProducerId`, `CompletedEpoch`). They see which id it is only by comparing,

@@ -95,13 +95,13 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     response = GroupHeartbeatResponse(0, 1, 2, "NONE", 2, True, (1,))
     row = coordinator(GROUP)
     waiting = replace(row, log=replace(row.log, leader=(GROUP,)), waiting=(response,))
-    for each in (row, waiting):
-        yield from (("WaitsForWritten", (each,)), ("WaitingAfterMove", (each.waiting,)))
+    for node in (row, waiting):
+        yield from (("WaitsForWritten", (node,)), ("WaitingAfterMove", (node.waiting,)))
     yield from (("OwnedAfterFence", (owned,)) for owned in SETS)
     yield from (("UnsentAfterFailure", (unsent,)) for unsent in ((), ("Owned",), ALL_FIELDS))
     for owner in ({}, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 2}):
-        for group in (GROUP, with_member(2, subscribed=())):
-            yield "IsTarget", (group, owner)
+        for known in (GROUP, with_member(2, subscribed=())):
+            yield "IsTarget", (known, owner)
     yield from (("BumpedEpoch", (epoch,)) for epoch in (1, 4))
     beats, records = [*heartbeats()], [*member_records()]
     for member in records:

@@ -311,7 +311,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_it_is_judged(
         raise OSError(errno.EROFS, "Read-only file system", str(dir / "x"))
 
     monkeypatch.setattr("kraftcheck.artifacts.tempfile.TemporaryFile", refused)
-    monkeypatch.setattr("kraftcheck.conform.conform_trace", None)
+    monkeypatch.setattr("kraftcheck.conformance.conform_trace", None)
     done = CliRunner().invoke(cli, ["conform", str(tmp_path / "t")])
     assert done.exit_code == 3
     assert f"{tmp_path}/t: Read-only file system: what is found is written there" in done.output

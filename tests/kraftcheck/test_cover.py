@@ -103,10 +103,11 @@ def test_nothing_is_said_of_a_change_that_no_graph_meets(tmp_path: Path) -> None
 @pytest.mark.parametrize("how", ["bug", "rules"])
 def test_a_bug_of_the_partition_is_violated_with_the_way_to_it(how: str, tmp_path: Path) -> None:
     which = ("--bug", "z35") if how == "bug" else ("--rules", rules_file("Z35", tmp_path))
-    options = ("--model", "partition-isr", *which, "--mutants", -1, "--out", tmp_path)
+    out = tmp_path / "out"
+    options = ("--model", "partition-isr", *which, "--mutants", -1, "--out", out)
     result = run(*options, "--quiet")
     assert result.exit_code == 1, result.output
     assert "not allowed: HandleAlterPartitionRequest" in result.stdout
     assert "reached by: " in result.stdout
-    (graph,) = json.loads((tmp_path / "cover.json").read_text("utf-8"))["graphs"]
+    (graph,) = json.loads((out / "cover.json").read_text("utf-8"))["graphs"]
     assert graph["graph"] == "partition-isr" and graph["mismatches"] > 0

@@ -43,7 +43,7 @@ def read(folder: Path) -> Directory:
     found = Directory([], [], _cluster(folder))
     beside = (*files.BROKERS, files.META, files.CLEANED, files.BOOTSTRAP)
     common = Common(
-        alone=not any((folder / name).exists() for name in (*beside, METADATA)),
+        alone=not any((folder / name).exists() for name in beside) and not _is_whole(folder),
         stopped=(folder / files.CLEAN).exists(),
         node=_told(found, folder / files.META, lambda path: files.node(path.parent), None),
     )
@@ -102,6 +102,12 @@ def _unnoted(path: Path, at: Sequence[int | None], marks: Sequence[Marks]) -> tu
     names = ("high watermark", "recovery point")
     pairs = zip(names, at, marks, strict=False)
     return tuple(name for name, mark, of in pairs if of and mark is None)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a metadata log has more than its segments, which a recording copies alone."""
+    path = folder / METADATA
+    return path.is_dir() and any(each.suffix != ".log" for each in path.iterdir())
 
 
 def _beside(found: Directory, folder: Path, common: Common) -> None:

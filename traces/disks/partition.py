@@ -417,7 +417,7 @@ class _Judge:
         try:
             told = files.epochs(path)
         except FileNotFoundError:
-            if self.epochs:
+            if self.epochs and not self.common.alone:
                 said = (
                     "is missing: who follows is told of no epoch, and cuts too much or too little"
                 )

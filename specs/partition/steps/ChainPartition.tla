@@ -153,11 +153,16 @@ InProduceRequest(row, after, field) ==
                THEN {Gained(row, after)[1][field]} ELSE {})
 
 -----------------------------------------------------------------------------
+(* A follower's log starts at or before its end, from which it fetches; it   *)
+(* may start above the leader's own.  Fetches from above the leader's end   *)
+(* are refused, whatever they say (P4).                                     *)
 InReplicaFetchRequest(row, input, field) ==
   CASE field = "epoch" -> Around(row.leaderEpoch) \cup Known("epoch")
     [] field = "lastFetchedEpoch" -> EpochsUpTo(row) \cup Known("epoch")
     [] field = "fetchOffset" -> UpTo(EndOffset(row.log) + 1) \cup Known("fetchOffset")
-    [] field = "logStart" -> 0..row.logStart \cup Known("logStart")
+    [] field = "logStart" ->
+         0..MaxOf(row.logStart, MinOf(input.fetchOffset, EndOffset(row.log)))
+           \cup Known("logStart")
     [] field = "brokerEpoch" ->
          LET registered == row.image.brokers[input.source].epoch
          IN {registered - 1} \cup AndAfter({registered} \cup Known("epoch"))

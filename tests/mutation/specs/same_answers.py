@@ -59,7 +59,8 @@ Init ==
 # Who waits, waits for more than the high watermark: whoever waited for less was answered in the
 # step that moved it, and nothing else moves a leader's high watermark.
 _LEADER_THAT_IS_WAITED_FOR = """
-Waiting(required) == [required |-> required, offset |-> required - 1, request |-> required]
+Waiting(required) == [required |-> required, offset |-> required - 1,
+  request |-> [type |-> "ProduceRequest", number |-> required]]
 Init ==
   \\E isr \\in Isrs, pending \\in Proposals, highWatermark \\in 0..2 :
     \\E second, third \\in Remotes(<<0, 0>>), parked \\in SUBSET ((highWatermark + 1)..2) :

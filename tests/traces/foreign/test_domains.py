@@ -35,7 +35,8 @@ def test_what_the_row_shows_is_whole(
 
 
 def test_a_field_is_shown_for_its_own_input_only() -> None:
-    assert cut("broker", "ReplicaFetchRequest", "logStart", logStart=1) == ["logStart"]
+    assert cut("broker", "MetadataUpdate", "records", image=()) == []
+    assert cut("broker", "MetadataUpdate", "records", log=()) == ["records"]
 
 
 def test_a_log_whose_start_has_moved_does_not_show_what_came() -> None:

@@ -64,7 +64,7 @@ NUMBERS = {
     # Of groups: of epochs two are compared, and counted on; partitions stand for nobody.
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
     *("held", "owned", "current", "reconciling", "partition", "position"),
-    *("deleted", "gone", "grown"),
+    *("deleted", "renewed", "gone", "grown"),
     *("since", "now", "taken", "asked", "revoking", "time", "fetched", "handed_out", "id"),
     "transaction",
     # Of classic groups: generations.
@@ -73,8 +73,8 @@ NUMBERS = {
     "kept",
     # Of voters that come and go, and of snapshots: offsets.
     *("history_end", "change", "end", "ends", "next"),
-    # Of reassignments: topics and directories stand for nobody.
-    *("topic_id", "topics_made", "directories", "directory", "failed"),
+    # Of reassignments: topics and directories stand for nobody; of replicas, how many in sync.
+    *("topic_id", "topics_made", "directories", "directory", "failed", "min_isr"),
     # Of hosted replicas: the same.
     *("online", "reported", "future", "aborted"),
     # Of a replica that is cleaned: offsets, and keys and values that stand for nobody.

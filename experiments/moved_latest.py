@@ -1,0 +1,71 @@
+"""Z411 on a real cluster: a share group skips what was written while its consumers were away.
+
+    .venv/bin/python -m experiments.moved_latest [--control] [--repeat N]
+
+Where a share group (KIP-932) begins in a partition is found out when the leader of the partition
+loads the group's state: by default, at the end of the log. That offset is kept in memory. It is
+stored with the first acknowledgement; until then each load finds the end of the log anew.
+
+1. A consumer of the group subscribes, is assigned the partition, fetches, is given nothing, ends.
+2. Five records are written.
+3. A consumer of the group comes.
+
+It should be given the five records. In the control the first consumer is given one record, and
+acknowledges it; all else is the same. No node is stopped.
+
+Ends with 1 if it is not given the five, with 0 if it is, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Timer
+
+import click
+
+from experiments import evidence
+from experiments.stalled_share import GROUP, N1, SETTINGS, receive, write
+from experiments.tools import Partition
+from kraftcheck.live.cluster import Cluster
+
+FIRST_S, SECOND_S = 20, 30
+"""How long the consumers wait for a record."""
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether the group lacks records."""
+    partition = Partition(cluster, N1, N1, (N1,))
+    known = ["--bootstrap-server", cluster.node(N1).listener]
+    partition.create(asking=N1, min_insync=1)
+    timer = Timer(FIRST_S * 0.75, write, (cluster, known, 1))
+    if control:
+        timer.start()
+    first = receive(cluster, known, 1, FIRST_S)
+    partition.say(f"the first consumer is given {first or 'nothing'}")
+    write(cluster, known, 5)
+    begin = len(first)
+    due = [*range(begin, begin + 5)]
+    received = receive(cluster, known, 5, SECOND_S)
+    partition.say(f"the second is given {received or 'nothing'}")
+    command = "consumer.group.ShareGroupCommand"
+    for line in partition.ask(command, N1, "--describe", "--group", GROUP).splitlines():
+        if line.strip() and "StatusConsoleListener" not in line:
+            click.echo(f"         {line.strip()}")
+    click.echo(f"due were {due}")
+    return not {*due} <= {*received}
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a share group is given what was written while its consumers were away.",
+    control="The first consumer is given a record.",
+    layout="single",
+    settings=SETTINGS,
+    reasons=("topics of groups have one replica, since there is one broker",),
+    shown="the share group is not given records that were written after it had subscribed",
+    otherwise="the share group is given all records that were written after it had subscribed",
+)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Z410 on a real cluster: a share group receives nothing any more once the log start is in a gap.
+
+    .venv/bin/python -m experiments.stalled_share [--control] [--repeat N]
+
+A share group (KIP-932) stores what was acknowledged, not what was handed out. So behind a change of
+the leader, what was handed out before and not acknowledged is a gap, which the leader reads again.
+
+1. A consumer of the group takes the records 0 to 14, and acknowledges 10 to 14.
+2. The broker is killed, and the consumer with it. The broker is started.
+3. The log start moves to 5 (DeleteRecords; retention moves the same offset).
+4. Five more records are written. A consumer of the group comes.
+
+It should be given 5 to 9 and the five new ones. The control leaves out step 3; all else is the
+same, and it should be given 0 to 9 and the five new ones.
+
+Ends with 1 if it is not given all of these, with 0 if it is, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.cleared_elr import CONFIGURE
+from experiments.tools import TOOLS, TOPIC, Partition, Program
+from kraftcheck.live.cluster import Cluster, ClusterError
+
+N1 = "n1"
+GROUP = "g"
+ACCEPT = Path(__file__).with_name("AcceptLast.java")
+PATIENCE_S = 45
+"""How long the consumer waits for a record: longer than a lock lasts (30 s)."""
+SETTINGS = {
+    "offsets.topic.replication.factor": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+REFUSED = "is not greater than the start offset"
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether the group lacks records."""
+    partition = Partition(cluster, N1, N1, (N1,))
+    known = ["--bootstrap-server", cluster.node(N1).listener]
+    partition.create(asking=N1, min_insync=1)
+    words = ["--alter", "--entity-type", "groups", "--entity-name", GROUP]
+    words += ["--add-config", "share.auto.offset.reset=earliest"]
+    cluster.run_tool(N1, CONFIGURE, *known, *words)
+    write(cluster, known, 15)
+    with Program(cluster.tool(N1, str(ACCEPT), known[1], TOPIC, GROUP)) as consumer:
+        taken = consumer.answer()
+        if taken != {"taken": 15, "stored": True}:
+            raise ClusterError(f"the consumer says {taken}")
+        partition.say("0-14 are taken, 10-14 are acknowledged")
+        cluster.kill(N1)
+    cluster.start(N1)
+    partition.say("the broker was killed and is started")
+    if not control:
+        wanted = {"topic": TOPIC, "partition": 0, "offset": 5}
+        file = folder / "delete.json"
+        file.write_text(json.dumps({"partitions": [wanted], "version": 1}), encoding="utf-8")
+        partition.ask("DeleteRecordsCommand", N1, "--offset-json-file", str(file))
+        partition.say("records below 5 are deleted")
+    write(cluster, known, 5)
+    due = [*range(0 if control else 5, 10), *range(15, 20)]
+    received = receive(cluster, known, len(due), PATIENCE_S)
+    partition.say(f"the group is given {received or 'nothing'}")
+    command = "consumer.group.ShareGroupCommand"
+    for line in partition.ask(command, N1, "--describe", "--group", GROUP).splitlines():
+        if line.strip() and "StatusConsoleListener" not in line:
+            click.echo(f"         {line.strip()}")
+    errors = [line for line in cluster.log(N1).splitlines() if REFUSED in line]
+    for line in errors[:1]:
+        click.echo(f"         {line}")
+    click.echo(f"the broker logged that {len(errors)} times; due were {due}")
+    return not {*due} <= {*received}
+
+
+def write(cluster: Cluster, known: list[str], count: int) -> None:
+    """Writes so many records with Kafka's own producer."""
+    tool = cluster.tool(N1, f"{TOOLS}.ConsoleProducer", *known, "--topic", TOPIC)
+    said, _ = tool.communicate("".join(f"v{each}\n" for each in range(count)), timeout=120)
+    if tool.returncode or "ERROR" in said:
+        raise ClusterError(f"the producer says {said[-300:]}")
+
+
+def receive(cluster: Cluster, known: list[str], most: int, seconds: int) -> list[int]:
+    """The offsets that Kafka's own share consumer is given of the group, until that many seconds
+    are over without a record.
+    """
+    words = ["--topic", TOPIC, "--group", GROUP, "--timeout-ms", str(seconds * 1000)]
+    words += ["--max-messages", str(most), "--formatter-property", "print.offset=true"]
+    tool = cluster.tool(N1, f"{TOOLS}.consumer.ConsoleShareConsumer", *known, *words)
+    said, _ = tool.communicate(timeout=seconds + 120)
+    if "Processed a total of" not in said:
+        raise ClusterError(f"the consumer says {said[-300:]}")
+    return [int(offset) for offset in re.findall(r"Offset:(\d+)", said)]
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a share group goes on where the log start lies in a gap.",
+    control="The log start does not move.",
+    layout="single",
+    settings=SETTINGS,
+    reasons=("topics of groups have one replica, since there is one broker",),
+    shown="the share group is not given records that it has not had",
+    otherwise="the share group is given all that it has not had",
+)
+
+
+if __name__ == "__main__":
+    main()
