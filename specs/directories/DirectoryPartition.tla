@@ -29,7 +29,7 @@ CONSTANTS
   Directories,       \* of each broker: numbers above 0
   FirstDirectory     \* where a broker has a replica of this partition, if it may choose
 
-Host == INSTANCE HostingRules
+Host == INSTANCE HostingRules WITH Sole <- FALSE
 
 (***************************************************************************)
 (* A broker's row has two more fields:                                      *)
