@@ -133,7 +133,7 @@ COMMANDS = (
     ("bugs show Z13", 0),
     ("bugs matrix --out matrix", 0),
     ("bugs run Z06 --stored", 0),
-    ("try --rules examples/try/count_before_flush.py --model quorum-one-voter --runs 4", 1),
+    ("try --rules examples/try/count_before_flush.py --runs 4", 1),
     ("campaign run --scenario quorum --runs 4 --out campaign", 0),
     ("cover --model quorum-handover --mutants 10", 0),
     ("disk disk", 0),
