@@ -197,7 +197,7 @@ class Run(Circular):
     def holds_after(self, step: Step) -> bool:
         """Whether all properties hold that are asked; the rows are those after the step."""
         before = self.rows
-        after = self.rows = {**before, step.before.node: step.after.row}
+        after = self.rows = {**before, step.before.node: step.after.known.row}
         if not self._options.watched:
             return True
         if self._history is not None:

@@ -21,9 +21,7 @@ from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import Steering
 from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of
 from kraftcheck.reference.quorum.sim import faults
-from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
-from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.quorum.steered.schedule import Schedule
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.run import Run, taken
 from kraftcheck.reference.sim.recorder import Recorder, RunResult, Violation
@@ -37,7 +35,7 @@ from kraftcheck.reference.steered.moves import Log
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
-AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule | ScriptedRun
+AnySchedule: TypeAlias = Schedule | PartitionSchedule | ClusterSchedule | ScriptedRun
 Judge: TypeAlias = Callable[[Sequence[Log]], str]
 """Whether clients of partitions, or of a quorum, saw what was promised: empty, or what is missing.
 """
@@ -94,8 +92,8 @@ def begin(script: Script) -> AnySchedule:
     except msgspec.ValidationError as error:
         raise ValueError(f"line 5: options: {error}") from None
     constants = Constants(setting.voters, setting.fetch_max_records)
-    memo = QuorumMemo(Timeouts(), script.bug and bug(script.bug, "quorum").id)
-    return RecordedSchedule(constants, memo, Recorder(0), setting.watched)
+    own = script.bug and bug(script.bug, "quorum").id
+    return Schedule(constants, own, watched=setting.watched)
 
 
 def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:
@@ -131,14 +129,14 @@ def in_the_end(schedule: AnySchedule, judge: Judge) -> Failure | None:
             return NoProgress(reason, schedule.moves)
     except Failure as failure:
         return failure
-    quorum = [schedule] if isinstance(schedule, RecordedSchedule) else []
+    quorum = [schedule] if isinstance(schedule, Schedule) else []
     if reason := judge(quorum or partitions_of(schedule)):
         return PromiseBroken(reason, schedule.moves)
     return None
 
 
 def partitions_of(schedule: AnySchedule) -> list[Steering]:
-    if isinstance(schedule, RecordedSchedule | ScriptedRun):
+    if isinstance(schedule, Schedule | ScriptedRun):
         return []
     return [schedule] if isinstance(schedule, PartitionSchedule) else [*schedule.partitions]
 
@@ -161,7 +159,7 @@ def recorded(replayed: Replayed, number: int = 0) -> tuple[Run, Recorder]:
             run=number,
             seed=0,
             constants=schedule.constants,
-            options=_options(schedule),
+            options=schedule.options,
             handler_calls=steps,
             verdict=verdict,
             violations=violations,
@@ -172,18 +170,9 @@ def recorded(replayed: Replayed, number: int = 0) -> tuple[Run, Recorder]:
     return Run(recorder.results[0], taken(recorder)), recorder
 
 
-def _options(schedule: AnySchedule) -> msgspec.Struct:
-    if not isinstance(schedule, RecordedSchedule):
-        return schedule.options
-    constants = schedule.constants
-    return faults.Options(
-        voters=len(constants.voters), fetch_max_records=constants.fetch_max_records
-    )
-
-
 def _history(schedule: AnySchedule) -> list[Any]:
     """All operations; each is of a process of its own, in whatever partition."""
-    if isinstance(schedule, RecordedSchedule):
+    if isinstance(schedule, Schedule):
         return schedule.close_history()
     history: list[Any] = [*schedule.clients.history] if isinstance(schedule, ScriptedRun) else []
     for number, partition in enumerate(partitions_of(schedule)):

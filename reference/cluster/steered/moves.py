@@ -189,7 +189,7 @@ class ClusterMoves(Joints):
         """A violation is raised when the move is over."""
 
     def voter(self, node: int) -> Row:
-        return self.voters.rows[node]
+        return self.voters.row(node)
 
     def give_voter(self, node: int, input: Append) -> str:
         return self.voters.give(node, input)
@@ -425,7 +425,7 @@ class ClusterMoves(Joints):
     def voter_crashes(self, lossy: bool = True) -> list[Move]:
         found = []
         for node in self.voters.nodes():
-            row = self.voters.rows[node]
+            row = self.voters.row(node)
             first = self.voters.least_kept(node) if lossy else len(row.log)
             found += [
                 self.of_voter(node, Crash(keep)) for keep in range(len(row.log), first - 1, -1)

@@ -19,10 +19,10 @@ from kraftcheck.reference.partition.messages import CONTROLLER
 from kraftcheck.reference.partition.steered.world import Steering, name_of
 from kraftcheck.reference.quorum.messages import Input
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
 from kraftcheck.reference.quorum.steered.schedule import Schedule
-from kraftcheck.reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.quorum.types import Constants, Row
 from kraftcheck.reference.sim.interning import KnownInput
+from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.steered.schedule import ChangingSchedule
 from kraftcheck.reference.steered.moves import Names
@@ -50,33 +50,33 @@ class Watched(Schedule):
     def now_us(self) -> int:
         return self._watcher.now
 
-    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
+    def record(self, time: int, step: Step) -> None:
         self._watcher.enter(QUORUM)
-        return super().outcome_of(node, before, input)
+        super().record(time, step)
 
-    def stepped(self, node: int, before: Row) -> None:
-        row = self.rows[node]
+    def stepped(self, step: Step) -> None:
+        before, row = step.before.row, step.after.row
         led = before.role == "Leader" and (row.role != "Leader" or row.epoch != before.epoch)
         if led or row.high_watermark != before.high_watermark:
-            self._watcher.look(node, row)
+            self._watcher.look(step.before.node, row)
 
     def give(self, node: int, input: Input) -> str:
         """A step that somebody else's move causes. Why it was ignored, or empty."""
         self._alive.clear()
-        outcome = self._step(node, self.rows[node], input)
-        return "disabled" if outcome is None else outcome.ignored
+        step = self._step(node, input)
+        return "disabled" if step is None else step.ignored
 
     def _note(self, move: str) -> None:
         self._alive.clear()
 
 
-class Voters(Watched, RecordedSchedule):
+class Voters(Watched):
     """That of the reference."""
 
     def __init__(
         self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watcher: Watcher
     ) -> None:
-        super().__init__(constants, memo, recorder)
+        super().__init__(constants, None, memo, recorder)
         self._watcher = watcher
 
 

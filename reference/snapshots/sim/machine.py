@@ -19,7 +19,7 @@ from kraftcheck.reference.quorum.timers import (
 )
 from kraftcheck.reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
 from kraftcheck.reference.sim.interning import KnownRow
-from kraftcheck.reference.sim.memo import Instruction, State
+from kraftcheck.reference.sim.memo import State
 from kraftcheck.reference.snapshots.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftcheck.reference.snapshots.types import SnapshotRow
 from kraftcheck.reference.voters.messages import (
@@ -98,9 +98,8 @@ class ChangingMachine(QuorumMachine):
         self._instruction = memo.instruction
         self._logs: dict[Any, Any] = {}
 
-    def first_timers(self, node: int) -> tuple[Instruction, ...]:
-        every = in_force(self.constants, self.constants.nodes)
-        return tuple([self._instruction(each) for each in initial_timer_effects(every, node)])
+    def first_effects(self, node: int) -> tuple[TimerEffect, ...]:
+        return initial_timer_effects(in_force(self.constants, self.constants.nodes), node)
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
         return NodeMachine.outcome(self, node, row, input)

@@ -58,9 +58,9 @@ class ChangingSimulation(Simulation):
         world = self.system.world
         assert world.history is not None, "as runs of moves have them"
         self._next = world.history
-        self.rows = self.system.rows(self.at)
-        self._whole: dict[int, Any] = {s.node: s.known.row for s in self.at.states}
+        self._whole = self.system.rows(self.at)
         self._whole[HISTORY] = None
+        self.rows = {state.node: state.row for state in self.at.states}
         self._drawn = chooser.stream("workload")
         self._administrator = Administrator(options, may_vote(options), chooser, self)
         self._may_vote = may_vote(options)
