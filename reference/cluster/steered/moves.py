@@ -185,7 +185,7 @@ class ClusterMoves(Joints):
     def stepped(self) -> None:
         """Nothing follows."""
 
-    def stopped(self, verdict: str) -> None:
+    def end(self, verdict: str) -> None:
         """A violation is raised when the move is over."""
 
     def voter(self, node: int) -> Row:
