@@ -65,9 +65,8 @@ class _Voters(Watched, KafkaSchedule):
     """Kafka's, of a cluster."""
 
     def __init__(self, cluster: KafkaCluster, host: Host) -> None:
-        self._watcher = cluster
-        quorum = cluster.constants.voters
-        super().__init__(quorum, host, cluster.options.watched, cluster.compares, VOTERS_OF)
+        quorum, watched = cluster.constants.voters, cluster.options.watched
+        super().__init__(cluster, quorum, host, watched, cluster.compares, VOTERS_OF)
         self.taken = cluster.taken
 
 

@@ -232,7 +232,9 @@ RULES = {
         ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
         third_party=("msgspec",),
     ),
-    "reference.quorum.counterexamples.*": _pure("reference.quorum", *TOLD),
+    "reference.quorum.counterexamples.*": _pure(
+        *("reference.quorum", "reference.core", "reference.sim", *TOLD)
+    ),
     "reference.partition.counterexamples.*": _pure(
         *("reference.partition", "reference.partition.sim", "reference.partition.steered", *TOLD)
     ),

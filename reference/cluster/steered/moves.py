@@ -26,7 +26,6 @@ from kraftcheck.reference.cluster.steered.parts import (
     Parcels,
     SteeredBrokers,
     SteeredPartition,
-    Voters,
     Watched,
 )
 from kraftcheck.reference.directories.properties import PROPERTIES
@@ -146,8 +145,8 @@ class ClusterMoves(Joints):
         of = self.options.quorum
         if changes(of):
             able = may_vote(of)
-            return ChangingVoters(self.constants.quorum, memo, self.recorder, able, self)
-        return Voters(self.constants.voters, memo, self.recorder, self)
+            return ChangingVoters(self, self.constants.quorum, memo, self.recorder, able)
+        return Watched(self, self.constants.voters, memo=memo, recorder=self.recorder)
 
     # --- One move
 

@@ -8,7 +8,7 @@ remembered and recorded as the simulator's are.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from kraftcheck.reference.cluster.sim.brokers import Brokers
@@ -18,12 +18,10 @@ from kraftcheck.reference.cluster.types import QUORUM
 from kraftcheck.reference.partition.messages import CONTROLLER
 from kraftcheck.reference.partition.steered.world import Steering, name_of
 from kraftcheck.reference.quorum.messages import Input
-from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.steered.schedule import Schedule
-from kraftcheck.reference.quorum.types import Constants, Row
+from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
-from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.steered.schedule import ChangingSchedule
 from kraftcheck.reference.steered.moves import Names
 
@@ -45,7 +43,9 @@ class Watcher(Protocol):
 class Watched(Schedule):
     """A controller quorum, whoever takes its steps. Its moves are noted by the cluster."""
 
-    _watcher: Watcher
+    def __init__(self, watcher: Watcher, *about: Any, **how: Any) -> None:
+        self._watcher = watcher
+        super().__init__(*about, **how)
 
     def now_us(self) -> int:
         return self._watcher.now
@@ -70,29 +70,8 @@ class Watched(Schedule):
         self._alive.clear()
 
 
-class Voters(Watched):
-    """That of the reference."""
-
-    def __init__(
-        self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watcher: Watcher
-    ) -> None:
-        super().__init__(constants, None, memo, recorder)
-        self._watcher = watcher
-
-
 class ChangingVoters(Watched, ChangingSchedule):
-    """That of the reference, whose voters change. may_vote: who may be asked to be one."""
-
-    def __init__(
-        self,
-        constants: Any,
-        memo: QuorumMemo,
-        recorder: Recorder,
-        may_vote: Container[int],
-        watcher: Watcher,
-    ) -> None:
-        super().__init__(constants, memo, recorder, may_vote)
-        self._watcher = watcher
+    """Those of the reference, which change."""
 
 
 class SteeredPartition(Steering, ClusterPartition):

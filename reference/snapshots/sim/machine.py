@@ -12,7 +12,6 @@ from kraftcheck.reference.core.system import NodeMachine
 from kraftcheck.reference.quorum import messages as quorum
 from kraftcheck.reference.quorum.sim.machine import QuorumMachine, QuorumMemo
 from kraftcheck.reference.quorum.timers import (
-    Timeouts,
     TimerEffect,
     initial_timer_effects,
     timer_effects,
@@ -119,45 +118,9 @@ class ChangingMachine(QuorumMachine):
         return after is before
 
 
-class _OfChanges(QuorumMemo):
-    """Of one protocol. Its steps are counted with those of the whole."""
-
-    def __init__(self, whole: ChangingMemo) -> None:
-        self._whole, counted = whole, whole.steps
-        super().__init__(whole.timeouts, whole.bug, whole.enabled)
-        whole.steps = counted
-
-    @property
-    def steps(self) -> int:
-        return self._whole.steps
-
-    @steps.setter
-    def steps(self, steps: int) -> None:
-        self._whole.steps = steps
-
-    def new_machine(self, constants: Any) -> Any:
-        return ChangingMachine(self, constants)
-
-
 class ChangingMemo(QuorumMemo):
-    """Of runs of the quorum, whatever changes in them. What the protocols say to each other in the
-    same words is of types of their own, so what is known of each stands apart.
-    """
+    """Of runs of the quorum, whatever changes in them."""
 
-    def __init__(self, timeouts: Timeouts, bug: str | None, enabled: bool = True) -> None:
-        super().__init__(timeouts, bug, enabled)
-        self._beside: dict[type[Any], _OfChanges] = {}
-
-    def machine(self, constants: Any) -> Any:
-        of = type(constants)
-        if of is Constants:
-            return super().machine(constants)
-        if of not in self._beside:
-            self._beside[of] = _OfChanges(self)
-        self._beside[of].told = self.told
-        return self._beside[of].machine(constants)
-
-    def forget(self) -> None:
-        super().forget()
-        for each in self._beside.values():
-            each.forget()
+    def new_machine(self, constants: Any) -> NodeMachine:
+        kind = QuorumMachine if type(constants) is Constants else ChangingMachine
+        return kind(self, constants)
