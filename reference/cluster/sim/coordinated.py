@@ -69,26 +69,8 @@ class CoordinatedMemo(ClusterMemo):
         coordinator: NodeMemo,
         replicas: NodeMemo,
     ) -> None:
-        super().__init__(quorum, partition)
+        super().__init__(quorum, partition, coordinator, replicas)
         self.coordinator, self.replicas = coordinator, replicas
-
-    @property
-    def steps(self) -> int:
-        return super().steps + self.coordinator.steps + self.replicas.steps
-
-    @property
-    def told(self) -> set[str] | None:
-        return super().told
-
-    @told.setter
-    def told(self, told: set[str] | None) -> None:
-        self.quorum.told = self.partition.told = told
-        self.coordinator.told = self.replicas.told = told
-
-    def forget(self) -> None:
-        super().forget()
-        self.coordinator.forget()
-        self.replicas.forget()
 
 
 class Coordinators(EventLoop, RandomRun):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import UNSET
 
@@ -39,7 +40,7 @@ from kraftcheck.reference.sim.choices import Chooser, Stream, pick
 from kraftcheck.reference.sim.events import EventLoop, Queue
 from kraftcheck.reference.sim.family import Circular
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.memo import Memo, Step
 from kraftcheck.reference.sim.recorder import Recorder, Violation
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
@@ -53,13 +54,13 @@ _NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
 class ClusterMemo:
     """What is known of the steps of all components."""
 
-    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo) -> None:
-        self.quorum = quorum
-        self.partition = partition
+    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo, *others: Memo[Any]) -> None:
+        self.quorum, self.partition = quorum, partition
+        self._all: tuple[Memo[Any], ...] = (quorum, partition, *others)
 
     @property
     def steps(self) -> int:
-        return self.quorum.steps + self.partition.steps
+        return sum(each.steps for each in self._all)
 
     @property
     def told(self) -> set[str] | None:
@@ -68,11 +69,12 @@ class ClusterMemo:
 
     @told.setter
     def told(self, told: set[str] | None) -> None:
-        self.quorum.told = self.partition.told = told
+        for each in self._all:
+            each.told = told
 
     def forget(self) -> None:
-        self.quorum.forget()
-        self.partition.forget()
+        for each in self._all:
+            each.forget()
 
 
 class _OfCluster(Simulation):
@@ -137,9 +139,8 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         network, clock = chooser.stream("network"), chooser.stream("clock")
         data, brokers = options.data, self.constants.brokers
         load = scenario.partition.load
-        of_partitions = memo.partition.under(self.constants.partitions[0])
         self.partitions = self.partitions_of(
-            ClusterPartition, self, options, scenario, of_partitions, (network, clock)
+            ClusterPartition, self, options, scenario, memo.partition, (network, clock)
         )
         self._link = Link(brokers, data, network, self.queue)
         of_brokers = Brokers(self.partitions, data, clock, self._link, self.queue, self)
@@ -147,7 +148,7 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         controllers = Controllers(
             self.partitions,
             of_brokers,
-            of_partitions.interner,
+            memo.partition.interner,
             session,
             self,
             options.shape.stale_answers,

@@ -116,9 +116,8 @@ class ClusterMoves(Joints):
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
         memo, stream = memo or _memos.of(bug, lambda: _new_memo(bug)), NoChoice()
-        of_partitions = memo.partition.under(self.constants.partitions[0])
         self.partitions = self.partitions_of(
-            self.kind_of_partition, self, options, CLUSTER, of_partitions, (stream, stream)
+            self.kind_of_partition, self, options, CLUSTER, memo.partition, (stream, stream)
         )
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
@@ -130,7 +129,7 @@ class ClusterMoves(Joints):
         controllers = self.kind_of_controllers(
             self.partitions,
             of_brokers,
-            of_partitions.interner,
+            memo.partition.interner,
             0,
             self,
             options.shape.stale_answers,
