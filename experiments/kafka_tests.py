@@ -32,7 +32,7 @@ _JUNIT: Final = Path(__file__).resolve().parent / "junit"
 _TEST: Final = re.compile(r"/src/test/(?:java|scala/unit|scala/integration)/")
 _HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
 _METHOD: Final = re.compile(r"^    \w[\w<>\[\], ?]* (\w+)\(|^  (?:private )?def (\w+)\(")
-_IN_BODY: Final = re.compile(r"^[+-] {4,}\S")
+_IN_BODY: Final = {".java": re.compile(r"^[+-] {8,}\S"), ".scala": re.compile(r"^[+-] {4,}\S")}
 _A_TEST: Final = re.compile(r"^    .* void |^  def .*\): Unit = \{")
 TESTED: Final = sorted(
     path.parent.name for path in FINDS.glob("*/fix.patch") if _TEST.search(path.read_text("utf-8"))
@@ -92,13 +92,14 @@ def _touched(patch: str, tree: Path) -> Iterator[str]:
         head, _, hunks = part.partition("@@")
         if not _TEST.search(head):
             continue
-        text = (tree / head.partition("+++ b/")[2].split()[0]).read_text("utf-8").splitlines()
+        file = tree / head.partition("+++ b/")[2].split()[0]
+        text = file.read_text("utf-8").splitlines()
         at = 0
         for line in f"@@{hunks}".splitlines():
             if hunk := _HUNK.match(line):
                 at = int(hunk.group(1)) - 1
                 continue
-            if _IN_BODY.match(line):
+            if _IN_BODY[file.suffix].match(line):
                 before = (_METHOD.match(each) for each in reversed(text[: at + 1]))
                 method = next(each for each in before if each)
                 if _A_TEST.match(method.string):  # a helper of tests is none
