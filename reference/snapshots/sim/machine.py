@@ -122,5 +122,6 @@ class ChangingMemo(QuorumMemo):
     """Of runs of the quorum, whatever changes in them."""
 
     def new_machine(self, constants: Any) -> NodeMachine:
-        kind = QuorumMachine if type(constants) is Constants else ChangingMachine
-        return kind(self, constants)
+        if type(constants) is Constants:
+            return super().new_machine(constants)
+        return ChangingMachine(self, constants)
