@@ -258,8 +258,7 @@ class TimedRun(EventLoop, Run):
 
     def check(self, node: int, step: Step, rows_before: Mapping[int, Any]) -> None:
         """Asks what must hold after this step, which led to the rows that there are now."""
-        assert self._judge is not None, "a protocol that is run in time has one"
-        if (found := self._judge(node, rows_before, self.rows)) is not None:
+        if (found := self.wrong(node, rows_before, self.rows)) is not None:
             self.violated(found[0].name, found[1])
 
     # --- The second phase, and the end
