@@ -71,10 +71,13 @@ def check_with(
     level: str | None,
     budget: float,
     run: int | None,
+    failed_cas: str | None,
+    initial: str | None,
     **configuration: Any,
 ) -> int:
     """As `check`, from the options of the command line."""
     options = Options(format, model, level, budget, run, configuration)
+    options = options._replace(failed_cas=failed_cas, initial=initial)
     if html is not None:
         options = options._replace(html=str(html))
     return check(paths, options=options, html=html, screen=screen)
@@ -299,6 +302,7 @@ def _line(judged: Judged) -> str:
             if not each.allowed and each.name != judged.certificate.kind
         ]
         why += f"; also not allowed: {', '.join(others)}" if others else ""
+    why = "; ".join(each for each in (why, judged.note) if each)
     said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
     return f"{verdict}  {printable(said)}"
 

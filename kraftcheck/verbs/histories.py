@@ -105,6 +105,13 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
     metavar="SECONDS",
     help="For each object that needs a search; then it is unknown.",
 )
+@click.option(
+    "--failed-cas",
+    type=click.Choice(["compared", "unknown"]),
+    help="What a compare-and-set that failed means: it found another value, or it did not happen."
+    " As the format has it: compared in log lines, unknown elsewhere.",
+)
+@click.option("--initial", metavar="VALUE", help="Of registers, before anybody wrote; as EDN.")
 @RUN
 @click.option("--html", type=FOLDER, help="A folder for one page of each history.")
 @lines

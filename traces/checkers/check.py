@@ -37,7 +37,7 @@ from kraftcheck.traces.checkers.settled import ended_once, settled, told_in_step
 from kraftcheck.traces.checkers.transactions import transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import CALLBACKS, History
+from kraftcheck.traces.history import CALLBACKS, COMPARED, History
 from kraftcheck.traces.rows import Rows
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
@@ -81,6 +81,8 @@ def check_history(
             gaps = log.gaps_in(history, configuration)
         return check_log(history, promise, configuration, level=level, gaps=gaps, complete=complete)
     chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
+    if type(chosen) is models.CasRegister and history.failed_cas == COMPARED:
+        chosen = models.CasRegister(chosen.first, compared=True)
     return _searched(history, chosen, budget_s)
 
 

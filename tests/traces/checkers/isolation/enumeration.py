@@ -11,8 +11,11 @@ from kraftcheck.traces.checkers.isolation.transactions import Micro, Transaction
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 
-def drawn(seed: int, model: str) -> History:
-    """A small history. Transactions read snapshots that may be old, mixed, or of aborted ones."""
+def drawn(seed: int, model: str, *, repeated: bool = False) -> History:
+    """A small history. Transactions read snapshots that may be old, mixed, or of aborted ones.
+
+    repeated: values are not unique.
+    """
     stream = random.Random(f"{model} {seed}")
     keys = ("x", "y")[: stream.choice((1, 2, 2))]
     count = stream.randint(1, 4)
@@ -49,8 +52,9 @@ def drawn(seed: int, model: str) -> History:
             else:
                 f = "append" if model == "list-append" else "write"
                 values += 1
-                argument = values
-                snapshot[key] = (*snapshot[key], values) if model == "list-append" else values
+                argument = stream.choice((None, 1, 2)) if repeated else values
+                after = (*snapshot[key], argument) if model == "list-append" else argument
+                snapshot[key] = after
                 states[key].append(snapshot[key])
             operations.append(
                 Operation(

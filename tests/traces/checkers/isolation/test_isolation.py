@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from kraftcheck.traces.checkers.isolation import levels
 from kraftcheck.traces.checkers.isolation.cycles import cycles_of
 from kraftcheck.traces.checkers.isolation.dependencies import RW, WR, WW, Dependencies
 from kraftcheck.traces.checkers.isolation.judging import check_isolation
+from kraftcheck.traces.checkers.models import MultiList, MultiRegister, as_transactions
+from kraftcheck.traces.checkers.search import check
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from tests.traces.checkers.isolation.cases import CASES, Case, history_of
 from tests.traces.checkers.isolation.enumeration import drawn, is_serializable
@@ -57,6 +61,22 @@ def test_it_agrees_with_every_order_of_many(model: str) -> None:
         history = drawn(seed, model)
         found = check_isolation(history, model, levels.STRICT_SERIALIZABLE)
         assert (found.verdict != VIOLATED) == is_serializable(history, realtime=True), seed
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_values_that_are_not_unique_raise_no_false_alarm(model: str) -> None:
+    """Dependencies leave such histories open or are right, and the search decides all of them."""
+    whole = {"register": MultiRegister(), "list-append": MultiList()}[model]
+    counted: Counter[tuple[str, str]] = Counter()
+    for seed in range(DRAWN):
+        history = drawn(seed, model, repeated=True)
+        expected = HOLDS if is_serializable(history, realtime=True) else VIOLATED
+        found = check_isolation(history, model)
+        counted[found.verdict, expected] += 1
+        (searched,) = check(as_transactions(history), whole)
+        assert searched.verdict == expected, seed
+    assert not counted[HOLDS, VIOLATED] and not counted[VIOLATED, HOLDS]
+    assert counted[UNKNOWN, VIOLATED] and counted[UNKNOWN, HOLDS] and counted[VIOLATED, VIOLATED]
 
 
 def test_the_models_that_are_left() -> None:
