@@ -1,4 +1,4 @@
-"""What real recordings do that Jepsen's own format does not: each is read, and said where it matters."""
+"""What real recordings do that Jepsen does not: each is read, and said where it matters."""
 
 from __future__ import annotations
 
