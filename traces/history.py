@@ -171,5 +171,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """The model that the format implies, where it does: partition-log, cas-register, kv, ..."""
     failed_cas: str = NOT_COMPARED
     """What the format means by a compare-and-set that failed without an error."""
+    real_time: bool = True
+    """Whether times say which of two clients was first; False: nothing is promised of that."""
     note: str | None = None
     """What whoever reads a verdict has to know of the file."""

@@ -29,6 +29,7 @@ from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
 from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
+from kraftcheck.traces.formats import verifiable
 from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
@@ -132,6 +133,8 @@ def sources_of(path: Path) -> Iterator[Source]:
         yield Source(path, is_trace=False, named=True)
     elif is_trace(path):
         yield Source(path, is_trace=True, named=True)
+    elif verifiable.is_test(path):
+        yield Source(path, is_trace=False, named=True)
     else:
         yield from _below(path)
 
@@ -150,6 +153,8 @@ def _below(folder: Path) -> Iterator[Source]:
             yield Source(path, is_trace=False, named=False)
         elif is_trace(path):
             yield Source(path, is_trace=True, named=False)
+        elif verifiable.is_test(path):
+            yield Source(path, is_trace=False, named=False)
         else:
             yield from _below(path)
 

@@ -13,7 +13,7 @@ from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
 FORMATS = (
     *("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine"),
-    "records",
+    *("records", "verifiable"),
 )
 FORMAT = click.option(
     "--format",

@@ -26,6 +26,7 @@ from kraftcheck.traces.formats import (
     parquet,
     porcupine,
     records,
+    verifiable,
 )
 from kraftcheck.traces.formats.text import HEAD, head_lines, read_head, shown
 from kraftcheck.traces.history import History, HistoryError
@@ -33,7 +34,10 @@ from kraftcheck.traces.rows import Rows
 
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module
-    for module in (columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records)
+    for module in (
+        *(columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records),
+        verifiable,
+    )
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
@@ -92,7 +96,12 @@ def _no_collection() -> Iterator[None]:
 
 
 def detect(path: Path) -> str:
-    """The name of the file's format. Raises Unrecognised, or HistoryError when several claim it."""
+    """The name of the file's format. Raises Unrecognised, or HistoryError when several claim it.
+
+    A folder is one of a test (verifiable.py).
+    """
+    if path.is_dir():
+        return verifiable.NAME
     head = read_head(path)
     if not head.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
@@ -106,8 +115,9 @@ def detect(path: Path) -> str:
     for magic, what in BINARY.items():
         if head.startswith(magic):
             raise Unrecognised(str(path), 0, what)
-    if records.claims(head):
-        return records.NAME
+    for module in (verifiable, records):
+        if module.claims(head):
+            return module.NAME
     claims = [name for name, claims in _CLAIMS.items() if claims(head)]
     if not claims:
         raise Unrecognised(str(path), *_first_line(head))
