@@ -115,9 +115,10 @@ def detect(path: Path) -> str:
     for magic, what in BINARY.items():
         if head.startswith(magic):
             raise Unrecognised(str(path), 0, what)
-    for module in (verifiable, records):
-        if module.claims(head):
-            return module.NAME
+    if verifiable.claims(head):
+        return verifiable.NAME
+    if records.claims(head):
+        return records.NAME
     claims = [name for name, claims in _CLAIMS.items() if claims(head)]
     if not claims:
         raise Unrecognised(str(path), *_first_line(head))

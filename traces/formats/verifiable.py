@@ -1,4 +1,4 @@
-"""What Kafka's own test clients print: VerifiableProducer, VerifiableConsumer, their share consumer.
+"""What Kafka's test clients print: VerifiableProducer, VerifiableConsumer, VerifiableShareConsumer.
 
 Each prints a JSON object for each thing that happens (org.apache.kafka.tools, 4.3.1), and ducktape
 stores what they print: a folder for each test, with a folder for each service and node. All of a
@@ -280,10 +280,7 @@ class _Test:
     ) -> None:
         for each in _list(source, line, event):
             key = _key(source, line, each)
-            if key in verbose:
-                records = verbose[key]
-            else:
-                records = self._in_range(source, line, key, each)
+            records = verbose.get(key) or self._in_range(source, line, key, each)
             self._polled(client, time, line, key, records, shares)
 
     def _in_range(
