@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from kraftcheck.checking.options import Options
 from kraftcheck.exits import BadInput
 from kraftcheck.traces.checkers import models
 from kraftcheck.traces.checkers.models import MultiRegister, Register, as_transactions
+from kraftcheck.traces.checkers.properties import PROPERTIES
 from kraftcheck.traces.checkers.search import Limits, check
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
@@ -33,7 +35,10 @@ def model_named(name: str) -> Model:
         return models.model_named(name)
     module, colon, attribute = name.partition(":")
     if not colon:
-        known = ", ".join(models.MODELS)
+        near = get_close_matches(name, [*models.MODELS, *PROPERTIES], 1)
+        known = ", ".join([*models.MODELS, *PROPERTIES])
+        if near:
+            raise BadInput(f"no model {name!r}: did you mean {near[0]}? There are {known}")
         raise BadInput(f"no model {name!r}; there are {known}, and your own as module:Class")
     with _modules_here():
         try:

@@ -7,6 +7,9 @@ The workloads are told by their verbs, over the whole history:
     add read                   counter if what is read are numbers, else set
     enqueue dequeue (drain)    queue
     acquire release            mutex
+    read transfer              bank; also where reads alone are maps [jepsen.tests.bank]
+    read write, reads of sets  comments [jepsen.tests.causal-reverse]
+    generate                   unique-ids
     txn of [:append k v] [:r k [...]]    list-append
     txn of [:w k v] [:r k v]             register, one for each key; also where read and write have
                                          such values [jepsen.tests.long-fork]
@@ -136,8 +139,9 @@ def _decide_keys(path: str, operations: list[Operation]) -> None:
 
 
 def _as_set(operation: Operation) -> Operation:
-    """What was read of a set, in whatever order it was listed."""
-    if operation.f == "read" and type(operation.result) is tuple:
+    """What was read of a set, in whatever order it was listed; not, if it is none."""
+    result = operation.result
+    if operation.f == "read" and type(result) is tuple and len({*result}) == len(result):
         return msgspec.structs.replace(operation, result=frozenset(operation.result))
     return operation
 
@@ -160,6 +164,10 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
         return "mutex" if verbs <= {"acquire", "release"} else None, keyed_parts
     if "append" in verbs:
         return "list-append" if verbs <= {"append", "read"} else None, keyed_parts
+    if verbs == {"generate"}:
+        return "unique-ids", keyed_parts
+    if verbs <= {"read", "write", "transfer"} and (whole := _of_wholes(calls, verbs)):
+        return whole, keyed_parts
     independent = _independent(calls)
     reader = independent_parts if independent else keyed_parts
     if verbs & {"add", "remove", "contains", "inc", "increment", "dec", "decrement"}:
@@ -167,6 +175,17 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
     if verbs <= {"read", "write", "cas"}:
         return ("cas-register" if "cas" in verbs else "register"), reader
     return None, reader
+
+
+def _of_wholes(calls: list[Call], verbs: set[str]) -> str | None:
+    """Whether reads show all accounts, or all that was written, and not a register."""
+    told = [each.completion for each in calls if each.invocation.f == "read"]
+    kinds = {type(each.value) for each in told if each is not None and each.kind == "ok"}
+    if "transfer" in verbs:
+        return "bank" if "write" not in verbs else None
+    if kinds == {dict} and "write" not in verbs:
+        return "bank"
+    return "comments" if kinds == {frozenset} else None
 
 
 def _adder(calls: list[Call], verbs: set[str], independent: bool) -> str | None:

@@ -102,7 +102,7 @@ WILD = {
     "nemesis.json": ("jsonlines", None),
     "comments.edn": ("knossos", "register"),
     "tall.edn": ("knossos", "register"),
-    "bank.edn": ("knossos", None),
+    "bank.edn": ("knossos", "bank"),
     "kv.json": ("jsonlines", "kv"),
 }
 
