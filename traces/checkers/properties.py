@@ -64,7 +64,7 @@ class Judgement(NamedTuple):
     reason: str | None
 
 
-def judge(history: History, name: str, *, start: Any = None, strict: bool = False) -> Judgement:
+def judge(history: History, which: str, *, start: Any = None, strict: bool = False) -> Judgement:
     """Judges a history by one of PROPERTIES.
 
     start: of the bank, the total of all accounts. strict: whether what linearizability excludes is
@@ -72,11 +72,11 @@ def judge(history: History, name: str, *, start: Any = None, strict: bool = Fals
 
     Raises HistoryError: an operation that the property does not have.
     """
-    wanted = PROPERTIES[name]
+    wanted = PROPERTIES[which]
     objects: dict[str | None, list[Operation]] = {}
     for each in history.operations:
         if each.f not in wanted.verbs:
-            what = f"{each.f} is no operation of {name}"
+            what = f"{each.f} is no operation of {which}"
             raise HistoryError(history.source, each.line, what)
         objects.setdefault(each.key, []).append(each)
     certificates: dict[str, list[Certificate]] = {}
@@ -84,11 +84,9 @@ def judge(history: History, name: str, *, start: Any = None, strict: bool = Fals
     for key, operations in objects.items():
         found, reason = wanted.find(operations, start)
         reasons += [reason] if reason is not None else []
-        for each in found:
-            certificates.setdefault(each.name, []).append(
-                Certificate(
-                    operations=each.operations, kind=each.name, sentence=each.sentence, key=key
-                )
+        for name, numbers, sentence in found:
+            certificates.setdefault(name, []).append(
+                Certificate(operations=numbers, kind=name, sentence=sentence, key=key)
             )
     allowed = frozenset() if strict else wanted.allowed
     anomalies = tuple(
