@@ -6,16 +6,15 @@ claims any of its first lines; of none, it is no history; of several, whoever kn
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 import msgspec
 
+from kraftcheck.osutil.collection import no_collection
 from kraftcheck.traces.formats import (
     columns,
     jepsen,
@@ -66,7 +65,7 @@ def read(path: Path, format: str = "auto") -> History:
     format: one of READERS, or auto.
     """
     name = detect(path) if format == "auto" else format
-    with _no_collection():
+    with no_collection():
         history: History = READERS[name].read(path)
     return history
 
@@ -79,20 +78,8 @@ def rows_of(path: Path, name: str) -> Rows | None:
     """
     if name not in _IN_COLUMNS:
         return None
-    with _no_collection():
+    with no_collection():
         return _IN_COLUMNS[name](path)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """What is read holds no cycles, and looking for them again and again takes a third longer."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def detect(path: Path) -> str:

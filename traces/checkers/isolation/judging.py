@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from kraftcheck.osutil.collection import no_collection
 from kraftcheck.traces.checkers.isolation import levels, lists, registers
 from kraftcheck.traces.checkers.isolation.cycles import Cycle, cycles_of
 from kraftcheck.traces.checkers.isolation.dependencies import NAMES, PROCESS, REALTIME, RW, WR
@@ -54,6 +55,11 @@ def check_isolation(
         model: what the objects are, one of EVIDENCE.
         consistency: one of levels.MODELS.
     """
+    with no_collection():
+        return _checked(history, model, consistency)
+
+
+def _checked(history: History, model: str, consistency: str) -> Isolation:
     transactions = transactions_of(history)
     evidence = EVIDENCE[model](transactions)
     evidence.graph.add_orders(transactions, evidence.committed)
