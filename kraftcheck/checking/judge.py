@@ -62,6 +62,8 @@ def judge(history: History, options: Options) -> Judged:
     # Late: few histories have transactions.
     from kraftcheck.checking import isolation
 
-    if isolation.applies(history, name):
+    if isolation.applies(history, name, options):
         return isolation.judge_isolation(history, facts, options)
+    if name == "register" and options.level == isolation.CAUSAL:
+        return isolation.judge_causal(history, facts, options)
     return judge_objects(history, facts, options)

@@ -41,17 +41,18 @@ def test_it_agrees_with_every_order(model: str) -> None:
     verdicts = set()
     for seed in range(DRAWN):
         history = drawn(seed, model)
-        for consistency, realtime in (
-            (levels.SERIALIZABLE, False),
-            (levels.STRICT_SERIALIZABLE, True),
+        for consistency, keeps in (
+            (levels.SERIALIZABLE, {}),
+            (levels.STRONG_SESSION, {"sessions": True}),
+            (levels.STRICT_SERIALIZABLE, {"realtime": True}),
         ):
             found = check_isolation(history, model, consistency)
-            expected = HOLDS if is_serializable(history, realtime=realtime) else VIOLATED
+            expected = HOLDS if is_serializable(history, **keeps) else VIOLATED
             if found.reason == NOBODY:
                 expected = UNKNOWN
             assert found.verdict == expected, (model, seed, consistency, found)
             verdicts.add((consistency, expected))
-    assert len(verdicts) == 6
+    assert len(verdicts) == 9
 
 
 @pytest.mark.slow
@@ -149,3 +150,15 @@ def test_a_walk_through_a_transaction_twice_is_cut_to_a_cycle() -> None:
         graph.add(kind, first, second)
     found = cycles_of(graph).found
     assert set(found) == {"G-single"} and len(found["G-single"].transactions) == 2
+
+
+def test_single_operations_may_be_held_against_sequential_consistency() -> None:
+    """A stale read, and one after which the same process reads what was there before."""
+    stale = "0@0-1 wx1; 1@2-3 rx"
+    assert check_isolation(history_of(stale, "register"), "register").verdict == VIOLATED
+    sequential = levels.canonical("sequential")
+    assert sequential is not None
+    found = check_isolation(history_of(stale, "register"), "register", sequential)
+    assert found.verdict == HOLDS
+    back = history_of(f"{stale}; 1@4-5 rx1; 1@6-7 rx", "register")
+    assert check_isolation(back, "register", sequential).verdict == VIOLATED
