@@ -114,6 +114,44 @@ def test_a_case(name: str, calls: list[Operation], verdict: str, anomalies: set[
     assert said(name, *calls) == (verdict, anomalies)
 
 
+SET_FULL: list[tuple[str, str, set[str]]] = [
+    # jepsen.checker-test, set-full-test: add N begins, ends (!), read by P begins, ends (=)
+    ("0 0!", UNKNOWN, set()),
+    ("0 r r=", UNKNOWN, set()),
+    ("r 0 r=0 0!", HOLDS, set()),
+    ("r 0 0! r=0", HOLDS, set()),
+    ("0 r r=0 0!", HOLDS, set()),
+    ("0 r 0! r=0", HOLDS, set()),
+    ("0 0! r r=0", HOLDS, set()),
+    ("0 0! r r=", VIOLATED, {"lost"}),
+    ("r 0 r= 0!", UNKNOWN, set()),
+    ("r 0 0! r=", UNKNOWN, set()),
+    ("0 r r= 0!", UNKNOWN, set()),
+    ("0 r 0! r=", UNKNOWN, set()),
+    ("0 1 r r=1 0! 1! r r=01 r r=0 r r=", VIOLATED, {"lost"}),
+    ("0 0! 1 r r=1 1! r s s=1 r=0", VIOLATED, {"lost", "stale"}),
+]
+
+
+@pytest.mark.parametrize(("events", "verdict", "anomalies"), SET_FULL)
+def test_a_case_of_jepsens_set_full(events: str, verdict: str, anomalies: set[str]) -> None:
+    begun: dict[str, int] = {}
+    calls = []
+    for time, word in enumerate(events.split()):
+        name, read, elements_ = word.rstrip("!").partition("=")
+        if not read and "!" not in word:
+            begun[name] = time
+        elif read:
+            some = frozenset(map(int, elements_))
+            calls.append(call("read", begun.pop(name), time, None, some))
+        else:
+            calls.append(call("add", begun.pop(name), time, int(name)))
+    calls += [call("add", at, None, int(name)) for name, at in begun.items()]
+    found = judge(history(*calls), "set-full")
+    assert found.verdict == verdict
+    assert {each.name for each in found.anomalies} == anomalies
+
+
 def test_every_anomaly_is_planted_in_some_case() -> None:
     planted = {(name, each) for name, _, _, anomalies in CASES for each in anomalies}
     planted |= {("set-full", "stale"), ("total-queue", "duplicated")}
