@@ -71,6 +71,8 @@ def check(
     min_insync_replicas: int | None = None,
     complete: bool | None = None,
     budget: float = 60.0,
+    failed_cas: Literal["compared", "unknown"] | None = None,
+    initial: str | None = None,
     run: int | None = None,
     html: PathLike | None = None,
     screen: Screen | None = None,
@@ -106,6 +108,7 @@ def check(
         **{"idempotent": idempotent, "transactional": transactional, "reads": reads},
         **{"late_requests": late_requests, "isolation": isolation, "compaction": compaction},
         **{"elr": elr, "min_insync_replicas": min_insync_replicas, "complete": complete},
+        **{"failed_cas": failed_cas, "initial": initial},
     }
 
     if is_path(history):
