@@ -24,6 +24,7 @@ __all__ = [
     "CheckOptions",
     "Diagnosis",
     "Difference",
+    "EncodedSteps",
     "Function",
     "GraphStats",
     "Jar",

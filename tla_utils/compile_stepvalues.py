@@ -1,6 +1,7 @@
 """Make java/StepValues.jar of java/StepValues.java: `python -m tla_utils.compile_stepvalues`.
 
-The jar belongs to the package, so a user needs no compiler. The jar holds the digest of its source, and the same source and compiler make the same bytes.
+The jar belongs to the package, so a user needs no compiler. It holds the digest of its source, and
+the same source and compiler make the same bytes.
 """
 
 from __future__ import annotations

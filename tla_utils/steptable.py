@@ -157,6 +157,9 @@ class EncodedSteps:
         self.steps = steps
         self.table = table
 
+    def __len__(self) -> int:
+        return len(self.steps)
+
 
 class EncodedBatch:
     """What `Batch` is, of encoded steps: a row is the bytes of a step."""
