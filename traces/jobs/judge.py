@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -78,6 +78,9 @@ FEW: Final = 10_000
 HERE: Final = 20_000
 """So many classes have their tables made in this process: at 0.06 ms each that takes as long as it
 takes processes to begin."""
+
+ROW_GROUP: Final = 10_000
+"""Rows that a reader of judged steps takes at a time."""
 
 WAITING: Final = 200_000
 """Classes that wait for others of their kind and constants, each in some 1,300 bytes."""
@@ -151,16 +154,19 @@ def judge(
     """
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
-    with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
-        groups = groups_of(files, merged, _size(len(merged), options))
-        if isinstance(workers, Spark) and len(merged) > ON_DRIVER:
+    on_spark = isinstance(workers, Spark) and len(merged) > _left_to_driver(workers)
+    slots = workers.slots if on_spark and isinstance(workers, Spark) else _parallel(options)
+    with _written(into) as write:
+        groups = groups_of(files, merged, _size(len(merged), options, slots))
+        if on_spark:
+            assert isinstance(workers, Spark)
             folder = into.with_name(f"{into.name}.groups")
             reports = _reports_of_workers(groups, folder, workers, options, specs, under)
         else:
             reports = _reports(groups, len(merged), workers, options, specs, under)
         for group, report in reports:
             judged = _enter(judgement, group, report)
-            writer.write_table(judged)
+            write(judged)
             if keep:
                 keep(group.kind, judged)
             done += len(judged)
@@ -184,9 +190,34 @@ def _parallel(options: CheckOptions) -> int:
     return options.parallel or os.cpu_count() or 1
 
 
-def _size(steps: int, options: CheckOptions) -> int:
+def _left_to_driver(workers: Spark) -> int:
+    """Steps that the driver judges alone: executors on other machines would wait meanwhile."""
+    return FEW if workers.is_remote else ON_DRIVER
+
+
+def _size(steps: int, options: CheckOptions, slots: int) -> int:
     """Of a group: each JVM that runs at a time has two, if these are not FEW and not too many."""
-    return min(options.chunk, max(FEW, steps // (2 * _parallel(options))))
+    return min(options.chunk, max(FEW, steps // (2 * slots)))
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[Callable[[pa.Table], None]]:
+    """Writes judged steps in groups of ROW_GROUP rows, however many are judged together: the bytes
+    of the file depend on neither processors nor executors."""
+    waiting: list[pa.Table] = []
+    with pq.ParquetWriter(path, JUDGED, compression="zstd") as writer:
+
+        def write(judged: pa.Table) -> None:
+            waiting.append(judged)
+            if sum(map(len, waiting)) >= ROW_GROUP:
+                whole = pa.concat_tables(waiting)
+                end = len(whole) - len(whole) % ROW_GROUP
+                writer.write_table(whole.slice(0, end).combine_chunks(), ROW_GROUP)
+                waiting[:] = [whole.slice(end)]
+
+        yield write
+        last = pa.concat_tables([JUDGED.empty_table(), *waiting])
+        writer.write_table(last.combine_chunks(), ROW_GROUP)
 
 
 def groups_of(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[Group]:

@@ -12,9 +12,12 @@ path.
 from __future__ import annotations
 
 import os
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kraftcheck.osutil.files import read_text
 from kraftcheck.traces.jobs.shipping import ship
 from tla_utils.errors import ToolError
 from tla_utils.jar import find_java
@@ -37,6 +40,8 @@ def spark_session(
     """
     name_java()
     local = master.startswith("local")
+    # A worker that is killed costs one attempt of four, as on a cluster; by default the only one.
+    master = re.sub(r"^local\[(\d+|\*)\]$", r"local[\1,4]", master)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if local:
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -61,6 +66,7 @@ def spark_session(
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     if local:
         settings |= {"spark.sql.shuffle.partitions": "8"}
+    settings = {key: value for key, value in settings.items() if key not in _chosen() - _NEEDED}
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -69,6 +75,22 @@ def spark_session(
     if not local:
         ship(session)
     return session
+
+
+_NEEDED = {"spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled"}
+"""Settings on which what is computed depends."""
+
+
+def _chosen() -> set[str]:
+    """The settings that the user's spark-defaults.conf names, which come before ours."""
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(
+        os.environ.get("SPARK_HOME", ""), "conf"
+    )
+    try:
+        lines = read_text(Path(folder) / "spark-defaults.conf").splitlines()
+    except OSError:
+        return set()
+    return {found[0] for line in lines if (found := re.match(r"spark\.[\w.]+", line.strip()))}
 
 
 def name_java() -> None:
