@@ -75,9 +75,9 @@ them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
 FEW: Final = 10_000
 """Classes that are not worth a second JVM, if one stands idle."""
 
-HERE: Final = 20_000
-"""So many classes have their tables made in this process: at 0.06 ms each that takes as long as it
-takes processes to begin."""
+HERE: Final = 200_000
+"""So many classes are encoded in this process: at 0.01 ms each that takes as long as it takes
+processes to begin."""
 
 ROW_GROUP: Final = 10_000
 """Rows that a reader of judged steps takes at a time."""
