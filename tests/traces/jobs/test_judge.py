@@ -198,6 +198,24 @@ def test_encoded_steps_are_those_of_the_table(
         assert differing(step_table(*asked), encoded_steps(*asked)) == 0
 
 
+def test_the_file_of_judged_steps_does_not_depend_on_processors(
+    examined: tuple[list[PartFiles], pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, merged = examined
+
+    def check(frame: Any, steps: EncodedSteps, options: CheckOptions, *_: object) -> StepReport:
+        refused = [StepVerdict("rejected", "no")] * len(steps)
+        return StepReport(refused, len(steps), 1, 0.0, 0.0, 0.0, [])
+
+    monkeypatch.setattr(judging, "check_steps", check)
+    monkeypatch.setattr(judging, "ROW_GROUP", 50)
+    paths = [tmp_path / f"{chunk}.parquet" for chunk in (10, 64, 10_000)]
+    for path in paths:
+        judge(files, merged, path, CheckOptions(chunk=int(path.stem), parallel=2))
+    assert len({path.read_bytes() for path in paths}) == 1
+    assert pq.ParquetFile(paths[0]).num_row_groups == -(-len(merged) // 50)
+
+
 def test_a_class_without_a_part_is_an_error(
     examined: tuple[list[PartFiles], pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
