@@ -42,7 +42,7 @@ def shape_of_row(row: Any, nodes: tuple[int, ...]) -> Shape:
 
 
 @lru_cache(256)
-def shape_of_inputs(inputs: tuple[type[Any], ...], nodes: tuple[int, ...]) -> Shape:
+def shape_of_inputs(inputs: tuple[Any, ...], nodes: tuple[int, ...]) -> Shape:
     """The shape of whatever is one of these types, or INIT_INPUT."""
     return UnionOf((_INIT, *[_of_struct(each, nodes) for each in inputs]))
 

@@ -45,7 +45,7 @@ class _Draw:
         self.chance = random.Random(seed)
         self.nodes = nodes
 
-    def struct(self, of: type[Any], depth: int = 0) -> Any:
+    def struct(self, of: Any, depth: int = 0) -> Any:
         values = {}
         for field, own in zip(fields_of(of), msgspec.structs.fields(of), strict=True):
             default = own.default
