@@ -280,6 +280,42 @@ def shrink(
     return shrink_counterexample.counterexample(asked, screen)
 
 
+def _show_tables(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from kraftcheck import sql as work
+
+        work.describe_tables(Screen())
+        context.exit()
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=THERE)
+@click.argument("query", metavar="QUERY")
+@click.option(
+    "--tables",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_tables,
+    help="Only print the tables and their columns.",
+)
+@click.option("--limit", type=RUNS, default=100, show_default=True, help="Rows to print.")
+@click.option("--master", help="Spark's master, such as spark://HOST:7077; default: local[2].")
+@shown
+def sql(folder: Path, query: str, master: str | None, limit: int, screen: Screen) -> int:
+    """Ask recorded runs a question in SQL.
+
+    DIR is the folder of recorded runs. Tables are runs, steps, messages, operations, violations,
+    measures, histories, anomalies, and after `conform` classes and rejected (docs/tables.md).
+
+    \b
+    Example: kraftcheck sql runs/Z01 "select verdict, count(*) from runs group by verdict"
+    """
+    from kraftcheck import sql as work
+
+    return work.ask(folder, query, master, limit, screen)
+
+
 @click.command()
 @click.argument("folder", metavar="DIR", type=THERE)
 @shown

@@ -76,7 +76,7 @@ RULES = {
     "osutil.*": Rule(),
     # The specifications as files of a package: where they lie, and nothing else.
     "specs": Rule(),
-    "tla_utils.*": Rule(ours=("osutil",), third_party=("networkx",)),
+    "tla_utils.*": Rule(ours=("osutil",), third_party=("msgspec", "networkx")),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
