@@ -13,6 +13,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -24,7 +25,7 @@ from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
 from kraftcheck.reference.core.system import HOW
 from kraftcheck.reference.drivers.script import LOST
 from kraftcheck.reference.protocols import kind_of_row, parts_of
-from kraftcheck.reference.runner.narrate import render_step
+from kraftcheck.reference.runner.narrate import render_input, told
 from kraftcheck.reference.runner.run import taken
 from kraftcheck.reference.runner.scripted import AnySchedule, ImpossibleMove, begin
 from kraftcheck.reference.steered.failures import Failure
@@ -51,6 +52,9 @@ DISTURBING: Final = re.compile(
 )
 """Words of moves that disturb: the page folds them away, and a calm walk makes none."""
 _ENDS: Final = re.compile(r"(-?\w+) -> (-?\w+) |\w+ (\w+)>(\w+)\b")
+
+
+NO_STEP: Final = "no node takes a step"
 
 
 class Offer(NamedTuple):
@@ -83,7 +87,7 @@ class Played:
         self._offers: dict[str, Offer] = {}
         """By words: what a move's words say, whenever it is possible."""
         self._counts = [self._steps()]
-        self._lines: list[str] = []
+        self._told: list[list[str]] = []
 
     # --- Moves
 
@@ -160,14 +164,20 @@ class Played:
         return len(self.schedule.recorder.steps.items)
 
     def told(self) -> list[list[str]]:
-        """For each move, the steps that it led to, as `replay` tells them."""
+        """For each move, what the steps that it led to sent, or why they ignored their input."""
         if isinstance(self.schedule, ClusterSchedule):
             self.schedule.enter(0)  # What was recorded last gets its component.
-        constants = self.schedule.constants
-        steps = taken(self.schedule.recorder)
-        for index in range(len(self._lines), len(steps)):
-            self._lines.append(render_step(index, steps[index], constants).strip())
-        return [self._lines[a:b] for a, b in zip(self._counts, self._counts[1:], strict=False)]
+        known = len(self._told)
+        for index, step in enumerate(taken(self.schedule.recorder)[known:], known):
+            words = [f"sends {render_input(each, told)}" for each in step.sent]
+            words += [f"ignores it: {step.ignored}"] * bool(step.ignored)
+            if index not in self._counts:  # Heard at once from another step.
+                words.insert(0, f"and {step.node} takes {render_input(step.input, told)}")
+            self._told.append(words)
+        return [
+            [line for step in self._told[a:b] for line in step] if b > a else [NO_STEP]
+            for a, b in pairwise(self._counts)
+        ]
 
     def script_so_far(self) -> Script:
         violates = self.failure.name if self.failure else ""
@@ -193,8 +203,8 @@ class Played:
                 {
                     "name": name,
                     "role": roles[name],
-                    "changed": _differing(row, self._before.get(name)),
-                    "shown": _differing(row, self._first.get(name)),
+                    "was": _differing(self._before.get(name), row),
+                    "shown": [*_differing(self._first.get(name), row)],
                     "fields": fields_of(row),
                 }
                 for name, row in self.schedule.named_rows().items()
@@ -275,10 +285,10 @@ def replace_moves(script: Script, moves: Sequence[str]) -> Script:
     return msgspec.structs.replace(script, moves=tuple(moves))
 
 
-def _differing(now: Any, then: Any) -> list[str]:
-    """The fields that have another value, in words."""
+def _differing(then: Any, now: Any) -> dict[str, str]:
+    """The fields that have another value now, with the value that they had."""
     was = {} if then is None else fields_of(then)
-    return [] if now is then else [k for k, v in fields_of(now).items() if was.get(k) != v]
+    return {k: was.get(k, "") for k, v in fields_of(now).items() if was.get(k) != v}
 
 
 def _as_json(failure: Failure | None) -> dict[str, str] | None:

@@ -47,7 +47,10 @@ FILES: Final = {
     "/explore.css": ("explore.css", "text/css"),
     "/explore.js": ("explore.js", "text/javascript"),
 }
-POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'"
+POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
 TIMEOUT_S: Final = 30
 """A connection that says nothing for so long is closed."""
 WALK_MAX: Final = 100
