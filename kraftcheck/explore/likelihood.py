@@ -1,5 +1,5 @@
-"""When did a failure become inevitable? For each prefix of a failing run, futures are drawn from it,
-and the share of them that fail is a curve over the run. Where it jumps, the decisive step was taken.
+"""When did a failure become inevitable? Futures are drawn from each prefix of a failing run. The
+share of them that fail is a curve over the run; where it jumps, the decisive step was taken.
 
 A run of a campaign is its choices (reference/sim/choices.py). A prefix is the choices that were
 made before a step was recorded; another seed makes the rest. So futures have the run's faults, and
@@ -44,6 +44,7 @@ from kraftcheck.reference.sim.choices import (
 from kraftcheck.reference.sim.genomes import Genome
 from kraftcheck.reference.sim.memo import Memos
 from kraftcheck.reference.sim.recorder import Recorder, RunResult
+from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.schedules import load, schedule_of
 from kraftcheck.screen import Columns, Screen
@@ -94,16 +95,32 @@ class Curve(NamedTuple):
     decided: Sequence[str]
     jump: int | None
 
+    @property
+    def inevitable(self) -> int | None:
+        """The index of the first point from which on the run fails although all faults end."""
+        calm = [bool(each.calm) for each in self.points]
+        return len(calm) - calm[::-1].index(False) if False in calm and calm[-1] else None
+
     def sentence(self) -> str:
-        """What the curve says, in one line."""
-        if self.jump is None:
-            return f"{self.failure}: no single {self.unit} decided; the share rises slowly, or not."
-        before, after = self.points[self.jump - 1], self.points[self.jump]
-        near = self.unit if after.at - before.at == 1 else f"{self.unit}s after {before.at} up to"
-        return (
-            f"{self.failure}: {near} {after.at} decided. Before it, {before.share:.0%} of the "
-            f"futures fail; after it, {after.share:.0%}: {self.decided[self.jump]}"
-        )
+        """What the curve says, in one or two sentences."""
+        said = f"{self.failure}: no single {self.unit} decided; no rise is larger than chance."
+        if self.jump is not None:
+            before, after = self.points[self.jump - 1], self.points[self.jump]
+            said = (
+                f"{self.failure}: {self.place(self.jump)} decided ({self.decided[self.jump]}). "
+                f"Before it, {before.share:.0%} of the futures fail; after it, {after.share:.0%}."
+            )
+        if (at := self.inevitable) is not None and at != self.jump:
+            said += (
+                f" From {self.place(at)} on ({self.decided[at]}), the run fails even if all faults "
+                "end."
+            )
+        return said
+
+    def place(self, index: int) -> str:
+        """The step or move of a point; several, where those between were not asked about."""
+        at, before = self.points[index].at, self.points[max(0, index - 1)].at
+        return f"{self.unit} {at}" if at - before <= 1 else f"one of {self.unit}s {before + 1}-{at}"
 
 
 Done: TypeAlias = Callable[[int, int], None]
@@ -167,6 +184,7 @@ class RunSource(NamedTuple):
     def points(self, places: Sequence[int], futures: int, item: int) -> pa.Table:
         """The point of one place: a task of a pool."""
         at = places[item]
+        # The options are drawn before the first step; they are the run's in every future.
         begin = [choice for steps, choice in self.whole()[1] if steps < max(at, 1)]
         failed = 0
         for number in range(futures):
@@ -184,9 +202,11 @@ def _failure_of(result: RunResult) -> str:
 
 
 class MovesSource(NamedTuple):
-    """A schedule of moves."""
+    """A schedule of moves. healed: its failure shows only in the healed end, so that each future
+    has one."""
 
     script: Script
+    healed: bool = False
 
     def points(self, places: Sequence[int], futures: int, item: int) -> pa.Table:
         """The point of one place: a task of a pool."""
@@ -196,10 +216,14 @@ class MovesSource(NamedTuple):
         for number in range(futures):
             played = _played(begin)
             walk(played, stream_of(played, number), FUTURE_MOVES)
-            failed += played.failure is not None
-        played = _played(begin)
-        calm = played.failure or in_the_end(played.schedule, broken_promise)
-        return pa.table([[at], [failed], [calm is not None]], schema=SCHEMA)
+            failed += (_healed(played) if self.healed else played.failure) is not None
+        calm = _healed(_played(begin)) is not None
+        return pa.table([[at], [failed], [calm]], schema=SCHEMA)
+
+
+def _healed(played: Played) -> Failure | None:
+    """How a run fails once all its faults have ended."""
+    return played.failure or in_the_end(played.schedule, broken_promise)
 
 
 def _played(script: Script) -> Played:
@@ -209,19 +233,30 @@ def _played(script: Script) -> Played:
 # --- The curve
 
 
-def of_moves(script: Script, futures: int, done: Done = lambda *_: None) -> Curve:
-    """The curve of a schedule. Raises BadInput: it violates nothing, or a move is not possible."""
+def of_moves(
+    script: Script, futures: int, most: int = PREFIXES, done: Done = lambda *_: None
+) -> Curve:
+    """The curve of a schedule.
+
+    Args:
+        most: how many prefixes are asked about first.
+        done: hears how far the work is.
+
+    Raises:
+        BadInput: it violates nothing, or a move is not possible.
+    """
     try:
         played = _played(script)
     except ImpossibleMove as error:
         raise BadInput(f"move {error.index + 1}: {error}") from None
-    if played.failure is None:
+    moves, healed = [*played.moves], played.failure is None
+    failure = _healed(played)
+    if failure is None:
         raise BadInput("the schedule violates no property: there is no failure to look back from")
-    moves = played.moves
-    source = MovesSource(replace_moves(script, moves))
-    points = _points(source, len(moves), futures, done)
+    source = MovesSource(replace_moves(script, moves), healed)
+    points = _points(source, len(moves), futures, most, done)
     decided = ["" if not each.at else moves[each.at - 1] for each in points]
-    return Curve("move", played.failure.name, points, decided, _jump(points))
+    return Curve("move", failure.name, points, decided, _jump(points))
 
 
 def of_run(source: RunSource, futures: int, done: Done = lambda *_: None) -> Curve:
@@ -233,7 +268,7 @@ def of_run(source: RunSource, futures: int, done: Done = lambda *_: None) -> Cur
     failure = _failure_of(run.result)
     if not failure:
         raise BadInput("the run does not fail: there is no failure to look back from")
-    points = _points(source, len(run.steps), futures, done)
+    points = _points(source, len(run.steps), futures, PREFIXES, done)
     constants = run.result.constants
     decided = [
         "" if not each.at else render_step(each.at - 1, run.steps[each.at - 1], constants).strip()
@@ -243,10 +278,10 @@ def of_run(source: RunSource, futures: int, done: Done = lambda *_: None) -> Cur
 
 
 def _points(
-    source: RunSource | MovesSource, length: int, futures: int, done: Done
+    source: RunSource | MovesSource, length: int, futures: int, most: int, done: Done
 ) -> list[Point]:
     """Of prefixes that lie evenly, then of each prefix where the curve rises most."""
-    count = min(length, PREFIXES)
+    count = min(length, most)
     places = sorted({length * number // count for number in range(count + 1)})
     points = _asked(source, places, futures, done)
     jump = _jump(points)
@@ -326,7 +361,7 @@ def drawn(curve: Curve) -> str:
         anchor = "right" if here > last / 2 else "left"
         beside = x(here) + (-6 if here > last / 2 else 6)
         words = f"{curve.unit} {here}"
-        parts.append(f'<text class="{anchor}" x="{beside}" y="{TOP + 10}">{words}</text>')
+        parts.append(f'<text class="{anchor}" x="{beside}" y="{TOP + 12}">{words}</text>')
     for at in sorted({0, last // 2, last}):
         parts.append(f'<text class="middle" x="{x(at)}" y="{HEIGHT - 12}">{at}</text>')
     says = escape(curve.sentence())
@@ -364,7 +399,7 @@ def show(path: Path, number: int | None, futures: int, page: Path | None, screen
 
 def _of_path(path: Path, number: int | None, futures: int, done: Done) -> Curve:
     if (moves := schedule_of(path)) is not None:
-        return of_moves(load(moves).script, futures, done)
+        return of_moves(load(moves).script, futures, done=done)
     if not path.is_dir():
         raise BadInput(f"{path}: neither a schedule of moves nor the folder of a campaign")
     if number is None:

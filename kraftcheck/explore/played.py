@@ -23,8 +23,11 @@ from kraftcheck.picture import fields_of
 from kraftcheck.reference.bugs.catalog import UnknownBug
 from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
 from kraftcheck.reference.core.system import HOW
-from kraftcheck.reference.drivers.script import LOST
+from kraftcheck.reference.drivers.script import LOST, ScriptedRun
+from kraftcheck.reference.partition.sim.options import OPTIONS
+from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.protocols import kind_of_row, parts_of
+from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
 from kraftcheck.reference.runner.narrate import render_input, told
 from kraftcheck.reference.runner.run import taken
 from kraftcheck.reference.runner.scripted import AnySchedule, ImpossibleMove, begin
@@ -34,6 +37,7 @@ from kraftcheck.reference.steered.scripts import MACHINES, Script, write
 
 MOVES_MAX: Final = 2000
 """A path is no longer, so that a page that is left alone with a key held down stays small."""
+VOTERS_MAX: Final = 7
 KEPT: Final = 8
 """Runs that are kept, of the last paths."""
 LOSE: Final = "lose "
@@ -58,9 +62,9 @@ NO_STEP: Final = "no node takes a step"
 
 
 class Offer(NamedTuple):
-    """A move that is possible. base: the words without what makes it a variant. variant: of VARIANTS;
-    empty for the input as it usually comes. node: whose it is, by the name of its state, or empty.
-    kind: message, own, client or fault.
+    """A move that is possible. base: the words without what makes it a variant. variant: of
+    VARIANTS; empty for the input as it usually comes. node: whose it is, by the name of its state,
+    or empty. kind: message, own, client or fault.
     """
 
     words: str
@@ -79,7 +83,9 @@ class Played:
             raise BadInput(f"no machine {script.machine!r:.40}; there are {', '.join(MACHINES)}")
         try:
             self.schedule: AnySchedule = begin(self.script)
-        except (UnknownBug, ValueError) as error:
+            if problem := _too_much(self.schedule):
+                raise ValueError(f"options: {problem}")
+        except (UnknownBug, ValueError, AssertionError) as error:
             raise BadInput(str(error).removeprefix("line 5: ")) from None
         self.moves: list[str] = []
         self.failure: Failure | None = None
@@ -221,7 +227,8 @@ class Played:
         """Those that are evaluated after each move."""
         if self.script.options.get("watched", True) is False:
             return
-        unkept = getattr(self.schedule, "unkept", tuple)()
+        schedule = self.schedule
+        unkept = schedule.unkept() if isinstance(schedule, ScriptedRun) else ()
         for part in parts_of(self.script.machine):
             of = part.world.properties if part.world and part.by_chance else part.properties
             yield from (each for each in of if each.name not in unkept)
@@ -274,6 +281,15 @@ class Paths:
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
         return played
+
+
+def _too_much(schedule: AnySchedule) -> str:
+    """What is wrong with the options of a partition or quorum, as `simulate` has it; or empty."""
+    if isinstance(schedule, PartitionSchedule):
+        return OPTIONS.problem(schedule.options)
+    if isinstance(schedule, RecordedSchedule) and len(schedule.constants.voters) > VOTERS_MAX:
+        return f"{len(schedule.constants.voters)} voters are more than {VOTERS_MAX}"
+    return ""
 
 
 def _key(script: Script, moves: Sequence[str]) -> bytes:

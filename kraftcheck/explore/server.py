@@ -26,7 +26,7 @@ from kraftcheck.explore.walking import stream_of, walk, walk_until
 from kraftcheck.known_bugs.witnesses import SCHEDULES
 from kraftcheck.osutil.files import SCHEDULE_MAX
 from kraftcheck.picture import picture
-from kraftcheck.reference.bugs.catalog import UnknownBug, bug as known_bug, bugs_of
+from kraftcheck.reference.bugs.catalog import CATALOG, UnknownBug, bug as known_bug
 from kraftcheck.reference.protocols import asks, parts_of
 from kraftcheck.reference.runner.scripted import (
     ImpossibleMove,
@@ -54,6 +54,8 @@ POLICY: Final = (
 TIMEOUT_S: Final = 30
 """A connection that says nothing for so long is closed."""
 WALK_MAX: Final = 100
+PREFIXES: Final = 16
+"""Of a path, before the steps where its curve jumps: somebody waits."""
 
 
 class _Asked(msgspec.Struct, kw_only=True):
@@ -127,12 +129,12 @@ class Explorer:
 
     def _script(self, asked: _Asked) -> Script:
         if asked.text is None:
-            head = {"machine": asked.machine, "bug": asked.bug, "options": asked.options}
-            return Script(**head, moves=asked.moves)
-        text = asked.text.strip() + "\n"
-        if text.strip().upper()[:1] == "Z" and "\n" not in text.strip():
-            return script_of(text.strip(), None, ())
-        script, lines = read(text)
+            return Script(
+                machine=asked.machine, bug=asked.bug, options=asked.options, moves=asked.moves
+            )
+        if "\n" not in asked.text.strip():
+            return script_of(_bug_named(asked.text.strip()).id, None, ())
+        script, lines = read(asked.text.lstrip().replace("\r\n", "\n"))
         try:
             self._paths.played(script)
         except ImpossibleMove as error:
@@ -173,7 +175,7 @@ class Explorer:
 
     def _likelihood(self, asked: _Asked) -> dict[str, Any]:
         script = self._script(asked)
-        return as_json(of_moves(script, max(1, min(asked.futures, 1000))))
+        return as_json(of_moves(script, max(1, min(asked.futures, 1000)), PREFIXES))
 
 
 def _head(script: Script) -> dict[str, Any]:
@@ -181,14 +183,13 @@ def _head(script: Script) -> dict[str, Any]:
 
 
 def _bugs(machine: str) -> list[Any]:
+    """The bugs that a machine may have: those of what its protocols ask."""
     parts = parts_of(machine)
-    names = {each.protocol for part in parts for each in bugs_of(part.name)}
-    of = {part.name: [*bugs_of(part.name)] for part in parts}
-    for part in parts:
-        for other in ("quorum", "voters", "partition", "groups"):
-            if other not in names and other != part.name and asks(part, other):
-                of[part.name] += bugs_of(other)
-    return [each for found in of.values() for each in found if each.replacement is not None]
+    return [
+        each
+        for each in CATALOG
+        if each.replacement is not None and any(asks(part, each.protocol) for part in parts)
+    ]
 
 
 def _stored(id: str) -> Path | None:
@@ -208,41 +209,46 @@ def script_of(what: str | None, bug: str | None, options: tuple[str, ...]) -> Sc
     Raises:
         BadInput: there is no such thing; a move is not possible.
     """
+    if what is not None and what not in MACHINES and Path(what).is_file():
+        if bug is not None or options:
+            raise BadInput(f"{what}: the file names its bug and its options itself")
+        return _of_file(Path(what))
     try:
-        if what is not None and what not in MACHINES and not Path(what).is_file():
-            found = known_bug(what)
-            if (path := _stored(found.id)) and bug is None and not options:
-                return _fitting(load(path).script)
-            what, bug = found.protocol, found.id if bug is None else bug
-        elif what is not None and what not in MACHINES:
-            if bug is not None or options:
-                raise BadInput(f"{what}: the file names its bug and its options itself")
-            loaded = load(Path(what))
-            try:
-                Paths().played(loaded.script)
-            except ImpossibleMove as error:
-                raise BadInput(f"{what}: line {loaded.lines[error.index]}: {error}") from None
-            return _fitting(loaded.script)
-        found = None if bug is None else known_bug(bug)
-        machine = what or (found.protocol if found else "quorum")
+        if what is not None and what not in MACHINES:
+            named = _bug_named(what)
+            if (stored := _stored(named.id)) and bug is None and not options:
+                return _of_file(stored)
+            what, bug = named.protocol, bug or named.id
+        known = None if bug is None else known_bug(bug)
     except UnknownBug as error:
-        kinds = f"{what!r:.60} is no protocol ({', '.join(MACHINES)}), no file, and no bug"
-        raise BadInput(f"{kinds}: {error}" if bug is None else str(error)) from None
+        raise BadInput(str(error)) from None
+    machine = what or (known.protocol if known else "quorum")
     if machine not in MACHINES:
-        raise BadInput(f"{found.id if found else machine}: {machine} has no schedules of moves")
-    script = Script(
-        machine=machine,
-        moves=(),
-        bug=found.id if found else None,
-        options=options_from(machine, options),
-    )
+        raise BadInput(f"{machine} is not played by moves; there are {', '.join(MACHINES)}")
+    own = options_from(machine, options)
+    script = Script(machine=machine, moves=(), bug=known.id if known else None, options=own)
     Played(script)
     return script
 
 
-def _fitting(script: Script) -> Script:
-    played, _ = Paths().played(script)
-    return replace_moves(script, played.moves)
+def _bug_named(what: str) -> Any:
+    try:
+        return known_bug(what)
+    except UnknownBug as error:
+        kinds = f"{what!r:.60} is no protocol ({', '.join(MACHINES)}) and no file"
+        raise UnknownBug(f"{kinds}; {error}") from None
+
+
+def _of_file(path: Path) -> Script:
+    """As much of a file's schedule as there is until a property is violated. Raises BadInput."""
+    loaded = load(path)
+    try:
+        played, _ = Paths().played(loaded.script)
+    except ImpossibleMove as error:
+        raise BadInput(f"{path}: line {loaded.lines[error.index]}: {error}") from None
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+    return replace_moves(loaded.script, played.moves)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -80,4 +80,6 @@ def walk_until(begin: Callable[[], Played], role: str) -> Played | None:
 
 
 def _in_role(played: Played, role: str) -> frozenset[str]:
-    return frozenset(name for name, known in played.roles().items() if role.lower() in known.lower())
+    return frozenset(
+        name for name, known in played.roles().items() if role.lower() in known.lower()
+    )

@@ -1,9 +1,9 @@
 """A real browser that a test drives: Chromium by its own protocol over two pipes.
 
-    with Tab(folder, width=1280) as tab:
-        tab.open("http://127.0.0.1:8046/")
-        tab.wait("document.querySelectorAll('button').length > 3")
-        assert tab.ask("document.title") == "..."
+with Tab(folder, width=1280) as tab:
+    tab.open("http://127.0.0.1:8046/")
+    tab.wait("document.querySelectorAll('button').length > 3")
+    assert tab.ask("document.title") == "..."
 """
 
 from __future__ import annotations
@@ -113,9 +113,7 @@ class Tab:
             "return [b.left + b.width / 2, b.top + b.height / 2]; })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
-            self.call(
-                "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1
-            )
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def picture(self, path: Path) -> None:
         data = self.call("Page.captureScreenshot", format="png")["data"]
