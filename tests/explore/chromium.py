@@ -94,9 +94,10 @@ class Tab:
         return found["result"].get("value")
 
     def wait(self, expression: str, seconds: float = TIMEOUT_S) -> None:
-        """Until the expression is true."""
+        """Until the expression is true; it may fail while a page is loaded."""
         until = monotonic() + seconds
-        while not self.ask(f"Boolean({expression})"):
+        asked = f"(() => {{ try {{ return Boolean({expression}); }} catch {{ return false; }} }})()"
+        while not self.ask(asked):
             assert monotonic() < until, f"in vain: {expression}; {self.complaints}"
             sleep(0.05)
 
