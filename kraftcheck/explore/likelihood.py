@@ -271,9 +271,11 @@ def of_run(source: RunSource, futures: int, done: Done = lambda *_: None) -> Cur
     points = _points(source, len(run.steps), futures, PREFIXES, done)
     constants = run.result.constants
     decided = [
-        "" if not each.at else render_step(each.at - 1, run.steps[each.at - 1], constants).strip()
+        " ".join(render_step(each.at - 1, run.steps[each.at - 1], constants).split()[1:])
         for each in points
+        if each.at
     ]
+    decided = [""] * (len(points) - len(decided)) + decided
     return Curve("step", failure, points, decided, _jump(points))
 
 

@@ -21,23 +21,26 @@ import msgspec
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import fields_of
 from kraftcheck.reference.bugs.catalog import UnknownBug
-from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
 from kraftcheck.reference.core.system import HOW
 from kraftcheck.reference.drivers.script import LOST, ScriptedRun
-from kraftcheck.reference.partition.sim.options import OPTIONS
-from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.protocols import kind_of_row, parts_of
-from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
 from kraftcheck.reference.runner.narrate import render_input, told
 from kraftcheck.reference.runner.run import taken
-from kraftcheck.reference.runner.scripted import AnySchedule, ImpossibleMove, begin
+from kraftcheck.reference.runner.scripted import (
+    AnySchedule,
+    ImpossibleMove,
+    begin,
+    option_of,
+    problem,
+    settle,
+    usual_options,
+)
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.moves import Move
 from kraftcheck.reference.steered.scripts import MACHINES, Script, write
 
 MOVES_MAX: Final = 2000
 """A path is no longer, so that a page that is left alone with a key held down stays small."""
-VOTERS_MAX: Final = 7
 KEPT: Final = 8
 """Runs that are kept, of the last paths."""
 LOSE: Final = "lose "
@@ -83,8 +86,8 @@ class Played:
             raise BadInput(f"no machine {script.machine!r:.40}; there are {', '.join(MACHINES)}")
         try:
             self.schedule: AnySchedule = begin(self.script)
-            if problem := _too_much(self.schedule):
-                raise ValueError(f"options: {problem}")
+            if refused := problem(self.schedule):
+                raise ValueError(f"options: {refused}")
         except (UnknownBug, ValueError, AssertionError) as error:
             raise BadInput(str(error).removeprefix("line 5: ")) from None
         self.moves: list[str] = []
@@ -152,7 +155,7 @@ class Played:
             body = f"{ends[2]} "
         for name in self._first:
             of, _, own = name.rpartition(", ")
-            if (of or "quorum") != component and component:
+            if of != component and (of or component.startswith("partition")):
                 continue
             number = own.split()[-1]
             if body.startswith((f"{own} ", f"{number} ")):
@@ -171,8 +174,7 @@ class Played:
 
     def told(self) -> list[list[str]]:
         """For each move, what the steps that it led to sent, or why they ignored their input."""
-        if isinstance(self.schedule, ClusterSchedule):
-            self.schedule.enter(0)  # What was recorded last gets its component.
+        settle(self.schedule)
         known = len(self._told)
         for index, step in enumerate(taken(self.schedule.recorder)[known:], known):
             words = [f"sends {render_input(each, told)}" for each in step.sent]
@@ -283,15 +285,6 @@ class Paths:
         return played
 
 
-def _too_much(schedule: AnySchedule) -> str:
-    """What is wrong with the options of a partition or quorum, as `simulate` has it; or empty."""
-    if isinstance(schedule, PartitionSchedule):
-        return OPTIONS.problem(schedule.options)
-    if isinstance(schedule, RecordedSchedule) and len(schedule.constants.voters) > VOTERS_MAX:
-        return f"{len(schedule.constants.voters)} voters are more than {VOTERS_MAX}"
-    return ""
-
-
 def _key(script: Script, moves: Sequence[str]) -> bytes:
     head = [script.machine, script.bug, dict(script.options), *moves]
     return msgspec.json.encode(head, order="sorted")
@@ -313,11 +306,6 @@ def _as_json(failure: Failure | None) -> dict[str, str] | None:
     return {"name": failure.name, "sentence": failure.sentence, "what": failure.what}
 
 
-def usual_options(machine: str) -> dict[str, Any]:
-    """The options of a machine that has none of its own accord."""
-    return {"voters": [1, 2, 3], "fetch_max_records": 1} if machine == "quorum" else {}
-
-
 def options_from(machine: str, words: Sequence[str]) -> dict[str, Any]:
     """The options of a machine from NAME=VALUE, as `simulate` reads them: a value is JSON, or text.
 
@@ -328,14 +316,6 @@ def options_from(machine: str, words: Sequence[str]) -> dict[str, Any]:
         name, equals, text = word.partition("=")
         if not equals:
             raise BadInput(f"--option {word}: write NAME=VALUE")
-        try:
-            value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            value = text
-        if (machine, name) == ("quorum", "voters") and isinstance(value, int):
-            value = [*range(1, value + 1)]
-        if name == "acks":  # Its values are words, some of which look like numbers.
-            value = text
-        options[name] = value
+        options[name] = option_of(machine, name, text)
     Played(Script(machine=machine, moves=(), options=options))
     return options

@@ -21,7 +21,7 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.explore.likelihood import as_json, of_moves
-from kraftcheck.explore.played import Paths, Played, options_from, replace_moves, usual_options
+from kraftcheck.explore.played import Paths, Played, options_from, replace_moves
 from kraftcheck.explore.walking import stream_of, walk, walk_until
 from kraftcheck.known_bugs.witnesses import SCHEDULES
 from kraftcheck.osutil.files import SCHEDULE_MAX
@@ -33,6 +33,7 @@ from kraftcheck.reference.runner.scripted import (
     Replayed,
     recorded,
     replay,
+    usual_options,
 )
 from kraftcheck.reference.steered.scripts import MACHINES, Script, read, write
 from kraftcheck.schedules import load
@@ -222,7 +223,7 @@ def script_of(what: str | None, bug: str | None, options: tuple[str, ...]) -> Sc
         known = None if bug is None else known_bug(bug)
     except UnknownBug as error:
         raise BadInput(str(error)) from None
-    machine = what or (known.protocol if known else "quorum")
+    machine = what or (known.protocol if known else MACHINES[0])
     if machine not in MACHINES:
         raise BadInput(f"{machine} is not played by moves; there are {', '.join(MACHINES)}")
     own = options_from(machine, options)
@@ -299,7 +300,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_ours(self) -> bool:
         """Refuses other pages' requests, and names that were made to lead to this machine."""
-        own = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}  # type: ignore[attr-defined]
+        assert isinstance(self.server, ThreadingHTTPServer)
+        own = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
         origin = self.headers.get("Origin")
         ours = self.headers.get("Host") in own and (
             origin in (None, "null") or origin.removeprefix("http://") in own

@@ -17,12 +17,12 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.explore import played as module
 from kraftcheck.explore.likelihood import MovesSource, Point, RunSource, of_moves
-from kraftcheck.explore.played import MOVES_MAX, Paths, Played, options_from, usual_options
+from kraftcheck.explore.played import MOVES_MAX, Paths, Played, options_from
 from kraftcheck.explore.server import script_of, server
 from kraftcheck.explore.walking import stream_of, walk, walk_until
 from kraftcheck.known_bugs.witnesses import SCHEDULES
 from kraftcheck.reference.runner.run import simulate_run
-from kraftcheck.reference.runner.scripted import ImpossibleMove
+from kraftcheck.reference.runner.scripted import ImpossibleMove, usual_options
 from kraftcheck.reference.sim.choices import run_seed
 from kraftcheck.reference.sim.genomes import Genome
 from kraftcheck.reference.steered.scripts import MACHINES, Script, read
@@ -98,7 +98,7 @@ def test_a_walk_comes_to_a_leader() -> None:
         (["partition", "--bug", "Z01"], "no bug 'Z01' of the partition"),
         (["partition", "--option", "replicas=0"], "a partition has replicas"),
         (["partition", "--option", "replicas=99"], "99 replicas are more than 7"),
-        (["quorum", "--option", "voters=99"], "99 voters are more than 7"),
+        (["quorum", "--option", "voters=99"], "more than 7 voters"),
         (["partition", "--option", "speed=3"], "a partition has no 'speed'"),
         (["partition", "--option", "speed"], "write NAME=VALUE"),
         ([str(SCHEDULES / "Z28.moves"), "--bug", "Z29"], "names its bug and its options itself"),
