@@ -108,7 +108,8 @@
       "Across: moves that are kept. Up: the share of futures that fail, with its 95 % interval. " +
       "A dot below: it fails although all faults end there.", "muted"));
     if (found.decisive !== null) {
-      at("curve").append(button(`Go to move ${found.decisive}`, "", "", () => jump(found.decisive)));
+      const title = `Go to move ${found.decisive}`;
+      at("curve").append(button(title, "", "", () => jump(found.decisive)));
     }
   });
   const restart = work(async (bug) => {
@@ -245,7 +246,9 @@
       if (filtered) part.open = true;
       card.append(part);
     }
-    if (!fits.length && name && groups.length) card.append(made("p", "No move fits the filter.", "empty"));
+    if (!fits.length && name && groups.length) {
+      card.append(made("p", "No move fits the filter.", "empty"));
+    }
     if (!groups.length && name) card.append(made("p", view.violation
       ? "The run has ended." : "Nothing can happen here now.", "empty"));
     return fits.length;
@@ -264,8 +267,10 @@
     element.append(title);
     movesOf(node.name, element);
     if (shown.length) element.append(table(node, shown));
-    if (rest.length) element.append(
-      folded(`${node.name}?`, `${shown.length ? "Unchanged" : "As at first"} (${rest.length} fields)`, table(node, rest)));
+    if (rest.length) {
+      const title = `${shown.length ? "Unchanged" : "As at first"} (${rest.length} fields)`;
+      element.append(folded(`${node.name}?`, title, table(node, rest)));
+    }
     return element;
   };
   const drawNodes = () => {
@@ -277,7 +282,8 @@
   };
   const drawPath = () => {
     const lines = path.map((move, index) => {
-      const item = made("li", undefined, index + 1 === here ? "here" : index >= here ? "ahead" : "");
+      const name = index + 1 === here ? "here" : index >= here ? "ahead" : "";
+      const item = made("li", undefined, name);
       if (view.violation && index + 1 === here) item.className = "here wrong";
       const line = button("", "Go to this move", "", () => jump(index + 1));
       line.append(made("span", String(index + 1)), document.createTextNode(move));
@@ -293,7 +299,8 @@
     side.scrollTop = Math.max(0, now.offsetTop - side.clientHeight / 2);
     at("count").textContent = path.length ? `move ${here} of ${path.length}` : "no move yet";
     at("branches").replaceChildren(...branches.map((moves, index) =>
-      button(`Branch ${branches.length - index} (${moves.length})`, moves.at(-1), "", work(async () => {
+      button(`Branch ${branches.length - index} (${moves.length})`, moves.at(-1), "",
+        work(async () => {
         branches = branches.filter((each) => each !== moves);
         if (path.length) branches = [[...path], ...branches].slice(0, BRANCHES);
         path = [];
@@ -352,7 +359,8 @@
       && buttons().indexOf(document.activeElement);
     at("curve").hidden = true;
     drawHead(); drawVerdict(); drawPath(); drawLast(); drawNodes();
-    document.title = `${head.machine}${head.bug ? ` ${head.bug}` : ""}, move ${here} · kraftcheck explore`;
+    const bug = head.bug ? ` ${head.bug}` : "";
+    document.title = `${head.machine}${bug}, move ${here} · kraftcheck explore`;
     remember(view.text);
     const now = buttons();
     if (focused !== null && focused !== undefined && now.length) {
@@ -390,12 +398,13 @@
     "?": () => at("keys").showModal(), ArrowDown: () => step(1), ArrowUp: () => step(-1),
   };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog[open]")) return;
     if (event.target.matches("select, textarea")) return;
     if (event.target.matches("input")) {
       if (event.key === "Escape") { at("filter").value = ""; drawNodes(); event.target.blur(); }
       if (event.key === "Enter" && event.target.id === "role") run();
-      if (event.key === "ArrowDown" && event.target.id === "filter") { event.preventDefault(); step(1); }
+      if (event.key === "ArrowDown" && event.target.id === "filter") step(1);
       return;
     }
     if (!(event.key in keys)) return;
@@ -416,7 +425,10 @@
   at("machine").addEventListener("change", () => restart(null));
   at("bug").addEventListener("change", () => rebug(at("bug").value || null));
   at("filter").addEventListener("input", drawNodes);
-  at("take").addEventListener("click", (event) => { event.preventDefault(); openText(at("text").value); });
+  at("take").addEventListener("click", (event) => {
+    event.preventDefault();
+    openText(at("text").value);
+  });
   at("file").addEventListener("change", async () => {
     const [file] = at("file").files;
     if (file && file.size < 4e6) at("text").value = await file.text();

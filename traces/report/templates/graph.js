@@ -11,6 +11,7 @@
     if (name) element.className = name;
     return element;
   };
+  const counted = (moves) => moves === 1 ? "1 move" : `${moves} moves`;
   const drawn = (tag, given, within) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(given)) element.setAttribute(name, value);
@@ -34,7 +35,8 @@
   const layers = [];
   for (const state of order) (layers[depth[state]] ||= []).push(state);
   const high = Math.max(...layers.map((each) => each.length));
-  const gap = Math.max(9, Math.min(26, 560 / high)), across = Math.max(28, Math.min(90, 900 / layers.length));
+  const gap = Math.max(9, Math.min(26, 560 / high)),
+    across = Math.max(20, Math.min(90, at("drawing").clientWidth / (layers.length + 1)));
   const width = across * (layers.length + 1), height = gap * (high + 1);
   const x = (state) => across * (depth[state] + 0.7);
   const places = [];
@@ -49,7 +51,8 @@
   drawn("path", { class: "edges", d: edges.map((_, edge) => line(edge)).join("") }, svg);
   const way = drawn("path", { class: "way", d: "" }, svg);
   const dots = states.map((_, state) => {
-    const dot = drawn("circle", { cx: x(state), cy: places[state], r: Math.min(6, gap / 2.6) }, svg);
+    const given = { cx: x(state), cy: places[state], r: Math.min(6, gap / 2.6) };
+    const dot = drawn("circle", given, svg);
     dot.addEventListener("click", () => show(state));
     return dot;
   });
@@ -60,18 +63,24 @@
   const TERM = /^(?:(.*?)\s+)?([\w.]+)\s*(!=|>=|<=|=|>|<)\s*(.*)$/;
   const read = (text) => text.split(/\s+and\s+/i).map((term) => {
     const parts = TERM.exec(term.trim());
-    if (!parts) throw new Error(`“${term.trim()}” is no condition: write field=value, or NODE field>=value`);
+    if (!parts) {
+      throw new Error(`“${term.trim()}” is no condition: write field=value, or NODE field>=value`);
+    }
     const [, node, field, how, value] = parts;
     const of = nodes.map((_, index) => index).filter((index) => !node
       || nodes[index] === node || nodes[index].split(" ").pop() === node);
     if (!of.length) throw new Error(`there is no node ${node}; there are ${nodes.join(", ")}`);
-    if (!rows.some((row) => field in row)) {
-      throw new Error(`no node has a field ${field}; there are ${[...new Set(rows.flatMap(Object.keys))].join(", ")}`);
+    // The last part of a field's name is enough.
+    const known = [...new Set(rows.flatMap(Object.keys))];
+    const named = known.includes(field) ? [field]
+      : known.filter((each) => each.endsWith(`.${field}`));
+    if (!named.length) {
+      throw new Error(`no node has a field ${field}; there are ${known.join(", ")}`);
     }
-    return { of, field, how, value: value.trim() };
+    return { of, named, how, value: value.trim() };
   });
-  const holds = ({ of, field, how, value }, state) => of.some((index) => {
-    const found = rows[states[state][index]][field];
+  const holds = ({ of, named, how, value }, state) => of.some((index) => {
+    const row = rows[states[state][index]], found = row[named.find((field) => field in row)];
     if (found === undefined) return false;
     const [a, b] = found !== "" && value !== "" && !isNaN(found) && !isNaN(value)
       ? [Number(found), Number(value)] : [found, value];
@@ -95,17 +104,18 @@
   const table = (state) => {
     const before = path.length ? edges[path[path.length - 1]][0] : state;
     const element = made("table"), top = made("tr");
-    const kinds = [...new Set(nodes.map((_, index) => Object.keys(rows[states[state][index]]).join()))];
+    const kindOf = (index) => Object.keys(rows[states[state][index]]).join();
+    const kinds = [...new Set(nodes.map((_, index) => kindOf(index)))];
     const tables = kinds.map((kind) => {
-      const of = nodes.map((_, index) => index)
-        .filter((index) => Object.keys(rows[states[state][index]]).join() === kind);
+      const of = nodes.map((_, index) => index).filter((index) => kindOf(index) === kind);
       const part = element.cloneNode(), line = top.cloneNode();
       line.append(made("th"), ...of.map((index) => made("th", nodes[index])));
       part.append(line);
       for (const field of kind.split(",")) {
         const cells = of.map((index) => {
           const value = rows[states[state][index]][field];
-          return made("td", value || "–", rows[states[before][index]][field] !== value ? "changed" : "");
+          const changed = rows[states[before][index]][field] !== value;
+          return made("td", value || "–", changed ? "changed" : "");
         });
         const row = made("tr");
         row.append(made("th", field), ...cells);
@@ -126,8 +136,8 @@
     way.setAttribute("d", path.map(line).join(""));
     const list = made("ol");
     list.append(...moves().map((each) => made("li", each)));
-    at("found").replaceChildren(made("h2", `State ${state}, ${path.length} moves from the beginning`),
-      list, ...table(state));
+    const title = `State ${state}: ${counted(path.length)} from the beginning`;
+    at("found").replaceChildren(made("h2", title), list, ...table(state));
     at("download").disabled = !head || !path.length;
     at("download").title = head ? "A schedule of moves, for explore, replay and shrink"
       : "Paths of this graph are no schedules of moves";
@@ -144,7 +154,8 @@
     }
     for (const state of matches) dots[state].classList.add("match");
     at("said").textContent = matches.length
-      ? `${matches.length} of ${states.length} states; the nearest is ${depth[matches[0]]} moves away.`
+      ? `${matches.length} of ${states.length} states;`
+        + ` the nearest takes ${counted(depth[matches[0]])}.`
       : "No state satisfies the condition.";
     if (matches.length) show(matches[0]);
   };
@@ -153,7 +164,7 @@
   at("next").addEventListener("click", next);
   at("download").addEventListener("click", () => {
     const link = made("a");
-    link.href = URL.createObjectURL(new Blob([`${head}${moves().join("\n")}\n`], { type: "text/plain" }));
+    link.href = URL.createObjectURL(new Blob([`${head}${moves().join("\n")}\n`]));
     link.download = "path.moves";
     link.click();
   });
