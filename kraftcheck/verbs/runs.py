@@ -346,3 +346,61 @@ def verify(**options: Any) -> int:
 
     with exits.from_the_start():
         return work.verify(**options)
+
+
+@click.command()
+@click.argument("what", metavar="[PROTOCOL|FILE|BUG]", required=False)
+@BUG
+@click.option(
+    "--option",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="An option of the protocol, as in `simulate`; again for more.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8046,
+    show_default=True,
+    help="Of the page, on this machine; 0: any free.",
+)
+@shown
+def explore(
+    what: str | None, bug: str | None, option: tuple[str, ...], port: int, screen: Screen
+) -> int:
+    """Play a protocol in a browser: choose each move, and see what it leads to.
+
+    Begin with a protocol, with a schedule of moves (docs/chaos.md), or with a known bug, whose
+    stored schedule is opened. See docs/explore.md.
+
+    \b
+    Example: kraftcheck explore partition --bug Z28 --option acks=all
+    Example: kraftcheck explore Z28
+    """
+    from kraftcheck.explore import server
+
+    return server.explore(what, bug, option, port, screen)
+
+
+@click.command()
+@click.argument("path", metavar="FILE|DIR", type=THERE)
+@click.option("--run", "number", type=int, help="Of a campaign's folder: which run, by its number.")
+@click.option(
+    "--futures", type=RUNS, default=200, show_default=True, help="How many of each prefix."
+)
+@click.option("--html", "page", type=PAGE, help="A file for a page with the curve.")
+@shown
+def likelihood(
+    path: Path, number: int | None, futures: int, page: Path | None, screen: Screen
+) -> int:
+    """Say when a failure became inevitable: how many futures of each prefix still fail.
+
+    FILE is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
+
+    \b
+    Example: kraftcheck likelihood runs/Z28.moves --html runs/Z28.html
+    Example: kraftcheck likelihood runs/Z01 --run 7
+    """
+    from kraftcheck.explore import likelihood as work
+
+    return work.show(path, number, futures, page, screen)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -16,10 +16,10 @@ from kraftcheck.reference.cluster.sim.options import ClusterOptions
 from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.drivers.script import ScriptedRun, begun
-from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.sim.options import OPTIONS, PartitionOptions
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import Steering
-from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of
+from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of, protocol_of
 from kraftcheck.reference.quorum.sim import faults
 from kraftcheck.reference.quorum.steered.schedule import Schedule
 from kraftcheck.reference.quorum.types import Constants
@@ -192,3 +192,58 @@ def _statistics(schedule: AnySchedule) -> dict[str, int]:
             worst[name] = max(worst.get(name, 0), count)
         worst["zombies"] = max(worst["zombies"], int(envelope.zombie))
     return worst
+
+
+# --- What the machines have in common, for those who know none of them
+
+MOST_VOTERS: Final = 7
+
+
+def usual_options(machine: str) -> dict[str, Any]:
+    """The options that a machine must be told."""
+    return {"voters": [1, 2, 3], "fetch_max_records": 1} if machine == "quorum" else {}
+
+
+def option_of(machine: str, name: str, text: str) -> Any:
+    """The value of an option that is written as NAME=text, as `simulate` reads it."""
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    if (machine, name) == ("quorum", "voters") and isinstance(value, int):
+        return [*range(1, value + 1)] if 0 < value <= MOST_VOTERS else [value] * (MOST_VOTERS + 1)
+    # Some are words that look like numbers.
+    return text if (machine, name) == ("partition", "acks") else value
+
+
+def problem(schedule: AnySchedule) -> str:
+    """Why `simulate` would refuse the options of a schedule; empty if it would not."""
+    if isinstance(schedule, PartitionSchedule):
+        return OPTIONS.problem(schedule.options)
+    if isinstance(schedule, RecordedSchedule) and len(schedule.constants.voters) > MOST_VOTERS:
+        return f"more than {MOST_VOTERS} voters"
+    return ""
+
+
+def settle(schedule: AnySchedule) -> None:
+    """Assigns the steps that were recorded last to their component, where there are several."""
+    if isinstance(schedule, ClusterSchedule):
+        schedule.enter(0)
+
+
+def script_under(constants: Any) -> Script | None:
+    """The schedule without moves under these constants; None: there is none."""
+    protocol = protocol_of(constants)
+    fields = msgspec.to_builtins(msgspec.structs.asdict(constants))
+    if protocol.name == "quorum":
+        options = {name: fields[name] for name in ("voters", "fetch_max_records")}
+    elif protocol.name == "partition":
+        kept = {name: fields[name] for name in ("min_insync_replicas", "fetch_max_records")}
+        options = {**kept, "replicas": len(fields["replicas"]), "idempotence": False}
+        options |= {"elr": fields["elr_enabled"], "unclean": fields["unclean_election"]}
+    elif protocol.by_chance:
+        assert protocol.world is not None, "it could not run by chance"
+        options = {name: fields[name] for name in protocol.world.constants}
+    else:
+        return None
+    return Script(machine=protocol.name, moves=(), options=options)
