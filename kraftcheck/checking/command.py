@@ -254,7 +254,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
     for at, judged in enumerate(outcome.judged):
         if at <= RUNS_LISTED:
             screen.line(_line(judged))
-        if screen.json or not screen.results:
+        if screen.json or screen.keeps:
             screen.entry(as_json(judged))
     if len(outcome.judged) > RUNS_LISTED + 1:
         left = len(outcome.judged) - RUNS_LISTED - 1
@@ -266,7 +266,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
 
 def _complain(refused: Refused, screen: Screen) -> None:
     screen.refuse(printable(str(refused)))
-    if screen.json:
+    if screen.json or screen.keeps:
         verdict = exits.VERDICTS[exits.BAD_INPUT]
         facts: dict[str, Any] = {
             "file": refused.file,

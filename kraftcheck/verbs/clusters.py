@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, PAGE, Real, renaming, shown
+from kraftcheck.verbs.options import FOLDER, PAGE, Real, judged, renaming, shown
 
 
 @click.group()
@@ -236,7 +236,7 @@ def record(
 @click.argument("folders", metavar="DIR...", type=FOLDER, nargs=-1, required=True)
 @click.option("--topic", multiple=True, help="Only this topic; may be repeated.")
 @click.option("--html", type=PAGE, help="A file for a page that draws the logs.")
-@shown
+@judged
 def disk(folders: tuple[Path, ...], **options: Any) -> int:
     """Judge what lies on brokers' disks.
 
