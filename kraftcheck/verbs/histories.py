@@ -12,7 +12,7 @@ from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
 FORMATS = (
-    *("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine"),
+    *("auto", "clients", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine"),
     "records",
 )
 FORMAT = click.option(

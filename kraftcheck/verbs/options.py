@@ -119,7 +119,7 @@ def _reported(verb: Callable[..., int]) -> Callable[..., int]:
         if junit is None and not github:
             return verb(screen=screen, **options)
         # Late: most commands report to nobody.
-        from kraftcheck.api.reporting import reported
+        from kraftcheck.api.ci import reported
 
         label = click.get_current_context().command_path.removeprefix(COMMAND)
         return reported(label, junit, github, screen, lambda: verb(screen=screen, **options))

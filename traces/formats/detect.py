@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from kraftcheck.traces.formats import (
+    clients,
     columns,
     jepsen,
     jsonlines,
@@ -33,7 +34,17 @@ from kraftcheck.traces.rows import Rows
 
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module
-    for module in (columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records)
+    for module in (
+        clients,
+        columns,
+        jepsen,
+        jsonlines,
+        knossos,
+        loglines,
+        parquet,
+        porcupine,
+        records,
+    )
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
@@ -106,6 +117,8 @@ def detect(path: Path) -> str:
     for magic, what in BINARY.items():
         if head.startswith(magic):
             raise Unrecognised(str(path), 0, what)
+    if clients.claims(head):
+        return clients.NAME
     if records.claims(head):
         return records.NAME
     claims = [name for name, claims in _CLAIMS.items() if claims(head)]
