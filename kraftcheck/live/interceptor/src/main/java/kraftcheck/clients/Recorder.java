@@ -1,11 +1,12 @@
 package kraftcheck.clients;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.kafka.common.utils.AppInfoParser;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,9 +39,10 @@ final class Recorder {
         file = opened;
         boundNs = bound;
         long now = System.nanoTime();
+        String clients = version();
         put(line -> {
             begin(line, "client", now);
-            line.raw(",\"clients\":").text(AppInfoParser.getVersion());
+            line.raw(",\"clients\":").text(clients);
             described.write(line);
             line.raw("}");
         });
@@ -79,6 +81,20 @@ final class Recorder {
         String kind = error.getClass().getSimpleName();
         return error instanceof IllegalArgumentException ? error.getMessage()
             : kind + ": " + error.getMessage();
+    }
+
+    /** Of Kafka's clients; the class that says so is internal, and moved in 4.4. */
+    private static String version() {
+        Properties properties = new Properties();
+        try (InputStream file =
+                Recorder.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            if (file != null) {
+                properties.load(file);
+            }
+        } catch (IOException unknown) {
+            // It is for the reader alone.
+        }
+        return properties.getProperty("version", "unknown");
     }
 
     boolean records() {
