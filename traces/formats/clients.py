@@ -29,7 +29,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heappush, heapreplace
-from itertools import count, groupby
+from itertools import count, groupby, islice
 from math import inf
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -43,6 +43,9 @@ from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError, Omissions
 
 NAME: Final = "clients"
+TOGETHER: Final = 500
+"""The records of unknown producers that are one operation, which saves memory: it has no end, so it
+claims nothing of their order."""
 FORMAT: Final = "kraftcheck-clients"
 VERSION: Final = 1
 _TORN = re.compile(r'\{("e|$)')
@@ -167,7 +170,7 @@ def read(path: Path) -> History:
     lines = _Lines(source, read_text(path))
     known = _Known(lines)
     history = history_of(source, NAME, record(source, _events(source, known)))
-    omissions = lines.omissions(len(known.unrecorded))
+    omissions = lines.omissions(sum(map(len, known.unrecorded.values())))
     return msgspec.structs.replace(
         history, configuration=lines.configuration(), omissions=omissions
     )
@@ -339,7 +342,7 @@ class _Known:
     def __init__(self, lines: _Lines) -> None:
         self.lines = lines
         self.read_at: dict[tuple[str, int], str] = {}
-        self.unrecorded: dict[tuple[str, int, str | None], str] = {}
+        self.unrecorded: dict[str, dict[tuple[int, str | None], str]] = defaultdict(dict)
         self._place: dict[str, int] = {}
         places_unknown: set[tuple[str, int]] = set()
         for reads in lines.reads.values():
@@ -352,13 +355,20 @@ class _Known:
                         self._place.setdefault(name, each.partition)
                     else:
                         value = f"{name or 'unrecorded'} at {offset}"
-                        self.unrecorded[key, offset, name] = value
+                        self.unrecorded[key][offset, name] = value
                         places_unknown.add((key, offset))
         self._nowhere = [*self._find_unnamed(places_unknown)]
 
     def is_sent(self, name: str | None, topic: str) -> bool:
         """Whether the file has the send. A copy in another topic bears the id of its original."""
         return name in self.lines.sends and self.lines.sends[name][1].topic == topic
+
+    def value(self, key: str, topic: str, offset: int, name: str | None) -> str:
+        """What stands for a record that was read."""
+        if self.is_sent(name, topic):
+            assert name is not None
+            return name
+        return self.unrecorded[key][offset, name]
 
     def _find_unnamed(self, unknown: set[tuple[str, int]]) -> Iterator[_Append]:
         """Finds the records of acknowledgements without an id; yields those that nobody read."""
@@ -428,11 +438,18 @@ def _placed(known: _Known) -> Iterator[_Placed]:
             answered = asked if append.offset is None else {**asked, "value": got}
             yield _Placed(append.end, 1, append.line, {**answered, "type": "ok"})
     first = min(each.time for each in known.lines.clients.values())
-    for (key, _, _), value in known.unrecorded.items():
-        sent = {"process": next(processes), "f": "send", "value": [["send", key, value]]}
-        yield _Placed(first, 0, 0, {**sent, "type": "invoke"})
+    for key, values in known.unrecorded.items():
+        for some in _batches(iter(values.values())):
+            sends = [["send", key, value] for value in some]
+            sent = {"process": next(processes), "f": "send", "value": sends}
+            yield _Placed(first, 0, 0, {**sent, "type": "invoke"})
     for who, reads in known.lines.reads.items():
         yield from _polls(known, who, reads, next(processes))
+
+
+def _batches(values: Iterator[str]) -> Iterator[list[str]]:
+    while some := list(islice(values, TOGETHER)):
+        yield some
 
 
 def _lane(lanes: list[tuple[float, int]], append: _Append, processes: Iterator[int]) -> int:
@@ -457,12 +474,7 @@ def _polls(
             line = line or number
             key = _key(each.topic, each.partition)
             got[key] = [
-                [
-                    offset,
-                    name
-                    if known.is_sent(name, each.topic)
-                    else known.unrecorded[key, offset, name],
-                ]
+                [offset, known.value(key, each.topic, offset, name)]
                 for offset, name in each.records
             ]
         asked = {"process": process, "f": "poll", "value": [["poll"]]}
