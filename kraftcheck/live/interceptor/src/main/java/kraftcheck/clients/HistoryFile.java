@@ -140,13 +140,15 @@ final class HistoryFile {
         return true;
     }
 
-    /** The JVM ends: clients may be closed by hooks of the application. */
+    /**
+     * The JVM ends. Hooks of the application may close clients meanwhile, so the writer goes on; this
+     * only keeps the JVM for long enough to write what there is.
+     */
     private void exit() {
         long until = System.nanoTime() + EXIT_NS;
         while (users > 0 && System.nanoTime() < until) {
             LockSupport.parkNanos(IDLE_NS);
         }
-        finish();
     }
 
     private void finish() {
@@ -262,12 +264,10 @@ final class HistoryFile {
         }
     }
 
-    /** Says that nothing is missing, unless a client is still open. */
+    /** Says that nothing is missing. */
     private void end() {
         start();
-        if (users == 0) {
-            line.raw("{\"event\":\"end\",\"jvm\":\"").raw(RecordId.jvm()).raw("\"}\n");
-        }
+        line.raw("{\"event\":\"end\",\"jvm\":\"").raw(RecordId.jvm()).raw("\"}\n");
         failedAt = System.nanoTime() - RETRY_NS;
         flush();
         try {
