@@ -43,6 +43,7 @@ from kraftcheck.live.topics import admin_of, make
 HERE: Final = Path(__file__).resolve().parent / "recorded"
 IN, OUT = "in", "out"
 DOWN_S, UP_S = 3.0, 5.0
+SETTLED_S: Final = 10.0
 GROUP: Final = {"group.id": "copy", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
 EXPECTED: Final = {
     **{"console": "holds", "verifiable": "holds", "transactional": "holds", "streams": "holds"},
@@ -194,6 +195,9 @@ def tried(application: str, folder: Path, libraries: Path, seconds: float) -> An
             admin = admin_of(cluster.bootstrap, {})
             for name in (IN, OUT):
                 make(admin, name, 2, 3, {"min.insync.replicas": "2"})
+            # To a partition that a broker has only just heard of, Kafka before KAFKA-15591's fix
+            # may append a producer's second batch first, and then write it again.
+            time.sleep(SETTLED_S)
             applications: Mapping[str, Any] = {
                 **{"console": console, "verifiable": verifiable},
                 **{"transactional": transactional, "streams": streams},

@@ -12,7 +12,8 @@ from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
 FORMATS = (
-    *("auto", "clients", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine"),
+    *("auto", "clients", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet"),
+    "porcupine",
     "records",
 )
 FORMAT = click.option(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kraftcheck.verbs.models import SPECS_OPTION
-from kraftcheck.verbs.options import FOLDER, JAR, RUNS, SEED, THERE, judged
+from kraftcheck.verbs.options import FOLDER, JAR, PAGE, RUNS, SEED, THERE, judged
 
 DIFFERENTIAL = click.option(
     "--differential",
@@ -149,6 +149,12 @@ def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
 @click.argument("path", metavar="FILE", type=THERE)
 @click.option("--out", type=FOLDER, help="The smaller schedule; default: FILE.small.moves.")
 @click.option("--attempts", type=click.IntRange(1), default=500, show_default=True)
+@click.option(
+    "--junit-test",
+    type=PAGE,
+    metavar="FILE.java",
+    help="Of the quorum: write it as a JUnit test over Kafka's own RaftClientTestContext, too.",
+)
 @kafka
 @JAR
 @judged

@@ -176,8 +176,8 @@ def test_a_killed_consumer_may_have_read_what_nobody_else_did(tmp_path: Path) ->
 
 def test_a_killed_jvm_leaves_a_line_unfinished(tmp_path: Path) -> None:
     torn = '{"event":"send","jvm":"aaaaa'
-    lines = [*HEADS, *WRITTEN, torn, got(20, (0, 0), (1, 1)), ENDS[1]]
-    report = judged(tmp_path, *lines, complete=True)
+    read = got(20, (0, 0), (1, 1))
+    report = judged(tmp_path, *HEADS, *WRITTEN, torn, read, ENDS[1], complete=True)
     assert report.holds and "the last requests of 1 JVM" in str(report)
     with pytest.raises(kraftcheck.BadInput, match="the file is damaged"):
         judged(tmp_path, *HEADS, *WRITTEN, torn, *ENDS)
