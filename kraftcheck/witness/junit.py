@@ -21,7 +21,10 @@ from kraftcheck.reference.quorum.messages import (
     ElectionTimeout,
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
+    FetchRequest,
     FetchTimeout,
+    Flush,
+    Resign,
     Restart,
     VoteRequest,
     VoteResponse,
@@ -96,9 +99,16 @@ def render(wrong: Wrong, name: str, violates: str) -> str:
     ]
     for number, step in enumerate(own, 1):
         outcomes = wrong.allowed if number == len(own) else [_as_outcome(step)]
-        body += ["", f"// {_words(step)}", *_delivered(step.input, step), *_asserted(outcomes)]
+        body += [
+            "",
+            f"// {_words(step)}",
+            *_delivered(step.input, step),
+            *_asserted(step.node, outcomes),
+        ]
     lines = [f"        {line}" if line else "" for line in body]
-    method = "test" + "".join(part.capitalize() for part in re.findall(r"[A-Za-z0-9]+", violates))
+    method = "test" + "".join(
+        part[0].upper() + part[1:] for part in re.findall(r"[A-Za-z0-9]+", violates)
+    )
     source = [
         *(f"public class {name} {{", "    /**", f"     * {violates}."),
         *("     */", "    @Test", f"    public void {method}() throws Exception {{"),
@@ -182,6 +192,22 @@ def _(input: EndQuorumEpochRequest, step: NodeStep) -> list[str]:
 
 
 @_delivered.register
+def _(input: FetchRequest, step: NodeStep) -> list[str]:
+    words = f"{input.epoch}, {_key(input.source)}, {input.fetch_offset}, {input.last_fetched_epoch}"
+    return _request(f"context.fetchRequest({words}, 0)")
+
+
+@_delivered.register
+def _(input: Resign, step: NodeStep) -> list[str]:
+    return [f"context.client.resign({step.before.epoch});", "context.client.poll();"]
+
+
+@_delivered.register
+def _(input: Flush, step: NodeStep) -> list[str]:
+    return []  # A part of the step before.
+
+
+@_delivered.register
 def _(input: VoteResponse, step: NodeStep) -> list[str]:
     granted = str(input.granted).lower()
     words = f"{granted}, {_leader(input.leader)}, {input.epoch}"
@@ -203,9 +229,9 @@ def _(input: VoteResponse, step: NodeStep) -> list[str]:
 # -- What is asserted
 
 
-def _asserted(outcomes: Sequence[Any]) -> list[str]:
+def _asserted(node: int, outcomes: Sequence[Any]) -> list[str]:
     """What all outcomes have in common: what is sent, and the election's durable state."""
-    said = [[*_sent(outcome), *_state(outcome.row)] for outcome in outcomes]
+    said = [[*_sent(outcome), *_state(node, outcome.row)] for outcome in outcomes]
     return [line for line in said[0] if all(line in other for other in said)]
 
 
@@ -224,8 +250,10 @@ def _sent(outcome: Any) -> Iterator[str]:
         yield f"context.assertSent{kind}Response({told});"
 
 
-def _state(row: Any) -> Iterator[str]:
+def _state(node: int, row: Any) -> Iterator[str]:
     epoch, leader, voted = row.quorum_state.epoch, row.quorum_state.leader, row.quorum_state.voted
+    # A leader of Kafka does not keep for whom it voted: for itself (LeaderState.election).
+    voted = NOBODY if leader == node else voted
     if leader == NOBODY and voted == NOBODY:
         yield f"context.assertUnknownLeaderAndNoVotedCandidate({epoch});"
     elif leader == NOBODY:

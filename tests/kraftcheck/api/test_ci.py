@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -214,19 +215,20 @@ def test_many_cases_are_counted() -> None:
 
 
 def lint(kind: str, *paths: Path) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.github-{kind}"]
+    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}"]
     return subprocess.run([*words, *map(str, paths)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
     ("kind", "pattern"),
     [
-        ("actions", "action.yml"),
-        ("workflows", ".github/workflows/*.yml"),
-        ("issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
+        ("github-actions", "action.yml"),
+        ("github-workflows", ".github/workflows/*.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
+        ("citation-file-format", "CITATION.cff"),
     ],
 )
-def test_files_for_github_pass_a_linter(kind: str, pattern: str, tmp_path: Path) -> None:
+def test_files_for_servers_pass_a_linter(kind: str, pattern: str, tmp_path: Path) -> None:
     paths = sorted(ROOT.glob(pattern))
     assert paths
     done = lint(kind, *paths)
@@ -256,6 +258,18 @@ def test_the_step_of_the_action_runs(history: Path, code: int, tmp_path: Path) -
     assert (tmp_path / "output").read_text() == f"exit-code={code}\n"
     [case] = suite_in(tmp_path / "out file.xml")
     assert isinstance(case, TestCase) and bool(case.result) == bool(code)
+
+
+@pytest.mark.parametrize(("history", "code"), [(HOLDS, 0), (VIOLATED, 1)])
+def test_the_hook_of_pre_commit_runs(history: Path, code: int, tmp_path: Path) -> None:
+    """As pre-commit runs it: the entry, its args, and the files that match."""
+    hooks = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    [hook] = [each for each in hooks if each["id"] == "kraftcheck-check"]
+    changed = tmp_path / f"history{history.suffix}"
+    changed.write_bytes(history.read_bytes())
+    assert re.search(hook["files"], str(changed))
+    _, *words = hook["entry"].split()
+    assert run(*words, "--faults", "clean", changed).exit_code == code
 
 
 def test_the_workflow_calls_the_targets_of_the_ci_script() -> None:
