@@ -87,7 +87,8 @@ def cli(folders: tuple[Path, ...]) -> None:
 
 GROUPS = {
     "Clients and clusters": (
-        *(histories.check, histories.convert, clusters.record, clusters.cluster, clusters.disk),
+        *(histories.check, histories.convert, clusters.record),
+        *(clusters.interceptor, clusters.cluster, clusters.disk),
         *(serve.serve, serve.ctl),
     ),
     "An implementation of the protocol": (

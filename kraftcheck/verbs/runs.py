@@ -19,8 +19,8 @@ from kraftcheck.verbs.options import (
     RUNS,
     SEED,
     THERE,
+    judged,
     placed,
-    shown,
     tools,
 )
 
@@ -43,7 +43,7 @@ from kraftcheck.verbs.options import (
     help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
 )
 @placed
-@shown
+@judged
 def simulate(**options: Any) -> int:
     """Record runs of the reference under faults.
 
@@ -140,7 +140,7 @@ def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -
 )
 @JAR
 @placed
-@shown
+@judged
 def conform(paths: tuple[Path, ...], **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
@@ -176,7 +176,7 @@ def conform(paths: tuple[Path, ...], **options: Any) -> int:
 )
 @SEED
 @click.option("--out", type=FOLDER, required=True, help="The folder for steps and verdict.")
-@shown
+@judged
 def drive(**options: Any) -> int:
     """Drive a node of yours into rare rules, and judge its steps.
 
@@ -197,7 +197,7 @@ def drive(**options: Any) -> int:
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
 @click.option("--html", "page", type=PAGE, help="A file for a page that draws the run.")
 @RULES
-@shown
+@judged
 def replay(
     path: Path,
     number: int | None,
@@ -250,7 +250,7 @@ def replay(
 @click.option("--out", type=FOLDER, help="The schedule's file; default: DIR/run-N.schedule.")
 @click.option("--attempts", type=click.IntRange(1), default=2000, show_default=True)
 @tools
-@shown
+@judged
 def shrink(
     path: Path | None, number: int | None, model: str | None, bug: str | None, **options: Any
 ) -> int:
@@ -318,7 +318,7 @@ def sql(folder: Path, query: str, master: str | None, limit: int, screen: Screen
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=THERE)
-@shown
+@judged
 def report(folder: Path, screen: Screen) -> int:
     """Make one page of what was found in a folder.
 
@@ -335,7 +335,7 @@ def report(folder: Path, screen: Screen) -> int:
 @click.option("--runs", type=RUNS, default=600, show_default=True, help="How many runs.")
 @SEED
 @JAR
-@shown
+@judged
 def verify(**options: Any) -> int:
     """The main job: models, runs under faults, a planted bug.
 

@@ -162,7 +162,7 @@ class KafkaSchedule(Hosted, Schedule):
         made = (step.before, step.input, step.outcome.row, step.outcome.sent, step.outcome.ignored)
         action = f"Handle{type(step.input).__name__}"
         if self.compares:
-            reference = self._reference(node, step.before, step.input)
+            reference = self.reference(node, step.before, step.input)
             self.compare(len(self.lines), step.input, step.outcome, reference)
         self.taken.append(NodeStep(self.constants, node, action, *made))
         return step.outcome
@@ -170,7 +170,7 @@ class KafkaSchedule(Hosted, Schedule):
     def steps(self) -> Iterator[NodeStep]:
         yield from self.taken
 
-    def _reference(self, node: int, before: Row, input: Input) -> Sequence[Outcome]:
+    def reference(self, node: int, before: Row, input: Input) -> Sequence[Outcome]:
         """All that the reference may do in the row that Kafka was in."""
         handlers = self._machine.handlers
         if isinstance(handlers, Quorum41Handlers):
