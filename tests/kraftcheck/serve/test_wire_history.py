@@ -199,3 +199,23 @@ def test_a_batch_that_was_altered_on_its_way_is_another_one(tmp_path: Path) -> N
     wire.taped.finish(wire.now)
     (tmp_path / "tape").write_bytes(wire.sink.getvalue())
     assert judged(tmp_path / "tape").verdict == "holds"
+
+
+def test_what_was_refused_and_is_sent_again_is_there_once(tmp_path: Path) -> None:
+    """The same bytes: refused for too few replicas, then appended, of which nobody hears."""
+    wire = Wire()
+    wire.create(min_insync_replicas="2")
+    leader = wire.leader()
+    others = [broker for broker in range(3) if broker != leader]
+    for broker in others:
+        wire.do("kill", broker=broker)
+    wire.wait(30)
+    assert wire.produce(batch(b"a"))["error_code"] == ERRORS["NOT_ENOUGH_REPLICAS"]
+    wire.send(leader, unanswered(batch(b"a")))
+    for broker in others:
+        wire.do("restart", broker=broker)
+    wire.wait(30)
+    wire.fetch(0)
+    wire.taped.finish(wire.now)
+    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
+    assert judged(tmp_path / "tape").verdict == "holds"
