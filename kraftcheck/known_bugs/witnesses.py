@@ -39,6 +39,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z53": {"unclean": True, "crashes": 5, "elections": 3},
     "Z54": {"acks": "1", "crashes": 5, "elections": 3},
     "Z309": {"idempotence": True, "acks": "all"},
+    "Z310": {"idempotence": True, "acks": "all"},
     "Z61": {"version": 2, "initialize": 300},
     "Z63": {"version": 1, "late": 200, "doubled": 200, "ask": 600, "abort": 100},
     "Z65": {"late": 200, "doubled": 200, "elect": 300},

@@ -309,3 +309,8 @@ class Z308DeletionToldEarly(PartitionRules):
 class Z309RenumbersBatches(ProducerRules):
     def renumbers(self, batch_epoch: int, epoch: int) -> bool:
         return batch_epoch != epoch
+
+
+class Z310KeepsSequence(ProducerRules):
+    def first_sequence(self, next_sequence: int) -> int:
+        return next_sequence
