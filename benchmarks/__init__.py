@@ -1,1 +1,1 @@
-"""What the README claims about speed, as scripts that measure it: `python -m benchmarks`."""
+"""What the kit claims about speed, as scripts that measure it: `python -m benchmarks`."""

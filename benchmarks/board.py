@@ -1,4 +1,4 @@
-"""Each figure of the README's table, measured now, against what is written there.
+"""Each figure of docs/measured/figures.md, measured now, against what is written there.
 
 Machines differ, and a busy one is slower than a quiet one. So a loop of plain Python is timed
 before and after each figure, and a figure is compared by what it would be on a machine on which the
@@ -30,7 +30,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.osutil.children import processor_seconds
 
-README: Final = Path(__file__).resolve().parents[1] / "README.md"
+FIGURES_PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "measured" / "figures.md"
 KRAFTCHECK: Final = str(Path(sys.executable).with_name("kraftcheck"))
 WORSE: Final = 0.75
 """Of what is written: a third more time."""
@@ -52,7 +52,7 @@ class Figure(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What the README has: numbers by figure, and seconds of the loop where they were measured."""
+    """What the page has: numbers by figure, and seconds of the loop where they were measured."""
 
     figures: dict[str, tuple[float, str]]
     loop: float
@@ -66,7 +66,9 @@ def written(text: str) -> Written:
     }
     unit = UNIT.search(text)
     if not table or unit is None:
-        raise ValueError("README.md: no table of figures, or nothing of what the loop takes")
+        raise ValueError(
+            "docs/measured/figures.md: no table of figures, or nothing of what the loop takes"
+        )
     return Written(table, float(unit["seconds"]))
 
 
@@ -217,7 +219,7 @@ def verb() -> float:
     before = processor_seconds()
     command = [KRAFTCHECK, "check", "traces/samples/histories/kv.jsonl"]
     for _ in range(3):
-        subprocess.run(command, capture_output=True, cwd=README.parent, check=False)
+        subprocess.run(command, capture_output=True, cwd=FIGURES_PAGE.parents[2], check=False)
     return 1000 * (processor_seconds() - before) / 3
 
 
@@ -281,7 +283,7 @@ def shown(value: float) -> str:
 
 
 def rewritten(text: str, found: dict[str, Now], loop_s: float) -> str:
-    """The README with what was measured. loop_s: what the loop takes where the table is of."""
+    """The page with what was measured. loop_s: what the loop takes where the table is of."""
     for name, now in found.items():
         figure = FIGURES[name]
         slower = 1.0 if name in RATIOS else now.loop / loop_s
@@ -294,12 +296,12 @@ def rewritten(text: str, found: dict[str, Now], loop_s: float) -> str:
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.board")
     parser.add_argument("figures", nargs="*", metavar="FIGURE")
-    parser.add_argument("--write", action="store_true", help="into the README's table")
+    parser.add_argument("--write", action="store_true", help="into docs/measured/figures.md")
     options = parser.parse_args(arguments)
     for name in options.figures:
         if name not in FIGURES:
             parser.exit(3, f"board: no figure {name!r}; there are: {', '.join(FIGURES)}\n")
-    text = README.read_text(encoding="utf-8")
+    text = FIGURES_PAGE.read_text(encoding="utf-8")
     table = written(text)
     found: dict[str, Now] = {}
     worse: list[str] = []
@@ -315,7 +317,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     loops = statistics.median(now.loop for now in found.values())
     print(f"the loop took {loops:.3f} s, {table.loop:.3f} where the table was made")
     if options.write:
-        README.write_text(rewritten(text, found, table.loop), encoding="utf-8")
+        FIGURES_PAGE.write_text(rewritten(text, found, table.loop), encoding="utf-8")
     elif worse:
         raise SystemExit(1)
 

@@ -6,7 +6,7 @@ fault to the victim and undoes it, waits until all is at rest (kraftcheck/live/r
 everything. One journal holds it all; keys tell partitions apart. Producers that are not idempotent
 share the client library's instance, so that many of them fit on a machine; each is a process of its
 own in the history. Those that are must not: what goes wrong with one partition makes librdkafka
-renew its epoch for all, and write again what it had written to others (docs/divergences.md).
+renew its epoch for all, and write again what it had written to others (docs/decisions.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The README's table of figures, and how what is measured is held against it."""
+"""The table of figures, and how what is measured is held against it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.board import FIGURES, Now, written
 
 
 def text_of(repo_root: Path) -> str:
-    return (repo_root / "README.md").read_text(encoding="utf-8")
+    return (repo_root / "docs" / "measured" / "figures.md").read_text(encoding="utf-8")
 
 
 def test_the_table_has_each_figure_with_its_unit(repo_root: Path) -> None:
@@ -80,6 +80,6 @@ def test_a_figure_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str
     assert ended.value.code == 3 and "no figure 'speed'; there are: " in capsys.readouterr().err
 
 
-def test_a_readme_without_a_table_is_refused() -> None:
+def test_a_page_without_a_table_is_refused() -> None:
     with pytest.raises(ValueError, match="no table of figures"):
         written("# kraftcheck\n")

@@ -15,9 +15,6 @@ README = ROOT / "README.md"
 
 # Commands of the README that are not run from here, with who runs them instead.
 ELSEWHERE = {
-    "make": Witness("tests/quality/test_setup.py", '["make"]'),
-    "make setup": Witness("Makefile", "test: setup"),
-    "make test": Witness(".ci/run", "make lint test"),
     # Minutes long: the same verb with fewer runs is tested.
     ".venv/bin/kraftcheck campaign run --scenario partition --runs 2000 --seed 7"
     " --out runs/campaign": Witness("tests/kraftcheck/test_campaigns.py", 'run("run"'),
