@@ -48,8 +48,8 @@ def interceptor(out: Path, screen: Screen) -> int:
         for role, name in (("producer", work.PRODUCER), ("consumer", work.CONSUMER))
     }
     screen.line(f"jar         {out}")
-    for role, properties in told.items():
-        for name, value in properties.items():
+    for role, settings in told.items():
+        for name, value in settings.items():
             screen.line(f"{role:<10}  {name}={value}")
     screen.document({"jar": str(out), **told})
     return exits.HOLDS

@@ -21,6 +21,7 @@ from kraftcheck.verbs.options import (
     THERE,
     judged,
     placed,
+    shown,
     tools,
 )
 

@@ -58,6 +58,9 @@ UNPROMISED: Final = frozenset(
 """Invariants that nobody promises when more was lost than the configuration bears. What remains is
 the controller's own business, and the form of rows."""
 
+EPOCH_BEGINS_AT_ZERO: Final = "EpochBeginsAtZero"
+"""Of producers, whose requests alone the rows show (clients.py)."""
+
 
 class PartitionWorld(EventLoop):
     """One partition in a run. Who runs it says what clients, controller and metadata do."""
@@ -286,6 +289,12 @@ class PartitionWorld(EventLoop):
         self._outlook = self._stands(outlook)
         if violated is None and not suspicious:
             self._outlooks.harmless(outlook, step, self._outlook)
+
+    def misnumbered(self, explanation: str) -> None:
+        if self._options.watched:
+            steps = max(self.steps_taken() - 1, 0)
+            self.violations.append(Violation(EPOCH_BEGINS_AT_ZERO, steps, explanation))
+            self.end(STOPPED)
 
     def _note_controller(self, old: ControllerRow, new: ControllerRow) -> None:
         """What of a controller's step is counted, and what it means for the promise: before the
