@@ -136,7 +136,8 @@ def acknowledged_never_redelivered(state: State) -> str | None:
         return None
     done = state.done
     for offset, cell in _cells(state.leader):
-        if offset in done and cell.state in ("Acquired", "Available"):
+        in_flight = offset >= state.leader.start and cell.state in ("Acquired", "Available")
+        if offset in done and in_flight:
             return f"offset {offset} was acknowledged, and is {cell.state}"
     return None
 
@@ -338,6 +339,21 @@ def acquires_from_start(old: State, new: State) -> str | None:
     return None
 
 
+def session_releases_all(old: State, new: State) -> str | None:
+    """The end of a session releases all that its member holds.
+
+    Misses: a session of which nothing at all is released.
+    """
+    row = new.leader
+    for ack in {*row.pending} - {*old.leader.pending}:
+        if ack.source == NOBODY:
+            members = {row.cells[each.offset - 1].previous for each in ack.write.cells}
+            for offset, cell in _cells(row):
+                if cell.state == "Acquired" and cell.member in members:
+                    return f"the session of member {cell.member} ended, and it holds {offset}"
+    return None
+
+
 def stored_start_monotonic(old: State, new: State) -> str | None:
     """The committed start offset never decreases.
 
@@ -394,6 +410,7 @@ PROPERTIES: Final = (
     named("StartPassesFinished", start_passes_finished, "leader"),
     named("DoneStaysDone", done_stays_done, "leader"),
     named("AcquiresFromStart", acquires_from_start, "leader"),
+    named("SessionReleasesAll", session_releases_all, "leader"),
     named("StoredStartMonotonic", stored_start_monotonic, "coordinator"),
     named("StaleWriteRefused", stale_write_refused, "coordinator"),
     named("ReadFences", read_fences, "coordinator"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from kraftcheck.reference.kit.protocol import (
     World,
     by_node,
 )
+from kraftcheck.reference.shares.cells import next_fetch
 from kraftcheck.reference.shares.consumer import ShareConsumerHandlers
 from kraftcheck.reference.shares.coordinator import ShareCoordinatorHandlers, said
 from kraftcheck.reference.shares.leader import ShareLeaderHandlers
@@ -140,6 +141,16 @@ def _of_consumer(row: ShareConsumer) -> Iterator[Any]:
     yield from map(ForgetRecord, offsets)
 
 
+def _awaited(constants: Constants, rows: Mapping[int, Any], node: int, input: Any) -> bool:
+    """Whether a poll finds something to do; all else may come at any time."""
+    if type(input) is not PollRecords:
+        return True
+    leader: ShareLeader = rows[LEADER]
+    if leader.phase != "Active":
+        return leader.phase == "Empty"
+    return next_fetch(leader) <= leader.high_watermark
+
+
 SHARES: Final = Protocol(
     name="shares",
     sentence="a share group's consumers acknowledge records one by one; leaders and logs fail over",
@@ -158,28 +169,32 @@ SHARES: Final = Protocol(
     world=World(
         constants={
             "members": ((1, 2), (1,), (1, 2, 3)),
-            "records": (4, 2, 6),
-            "bases": ((1, 2), (1,)),
+            "records": (6, 4, 10),
+            "bases": ((1, 2, 3, 4), (1, 2), (1, 4)),
             "max_delivery": (2, 1, 3),
             "max_in_flight": (3, 2, 6),
             "latest": (False, True),
-            "max_leaders": (3, 6),
-            "max_incarnations": (6, 12),
-            "max_coordinators": (2, 4),
+            "max_leaders": (4, 12),
+            "max_incarnations": (12, 24),
+            "max_coordinators": (2, 8),
         },
         local=_local,
         properties=PROPERTIES,
-        moves=(150, 300),
+        moves=(600, 1200),
         at_once=lambda message: isinstance(
             message,
             ShareFetch | ShareFetchResponse | ShareAcknowledge | ShareAcknowledgeResponse,
         ),
+        awaited=_awaited,
         disturbances={
-            LockTimeout: (50, 200),
-            SessionEnd: (0, 20, 100),
-            GiveUpWrite: (0, 20, 100),
-            MoveLeader: (0, 20, 50),
-            Recreate: (0, 20),
+            PollRecords: (300, 100),
+            LockTimeout: (100, 300),
+            SessionEnd: (0, 50, 200),
+            RetryPersister: (300, 100),
+            GiveUpWrite: (0, 100, 300),
+            MoveLeader: (10, 30, 100),
+            Recreate: (0, 20, 100),
+            ProduceBatch: (20, 100),
             MoveLogStart: (0, 10, 50),
             MoveShareCoordinator: (0, 20, 100),
             AcknowledgeTimeout: (0, 20),

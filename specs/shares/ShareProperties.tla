@@ -27,7 +27,8 @@ SingleAcquirer ==
 
 (* What was acknowledged without an error is not handed out again.          *)
 AcknowledgedNeverRedelivered ==
-  IsActive => \A o \in Offsets : IsDone(o) => leader.cells[o].state \notin {"Acquired", "Available"}
+  IsActive => \A o \in Offsets :
+    IsDone(o) /\ o >= leader.start => leader.cells[o].state \notin {"Acquired", "Available"}
 
 (* Any coordinator to come has what was acknowledged without an error.      *)
 StateRecoverable ==
@@ -117,6 +118,13 @@ AcquiresFromStartStep ==
     leader'.cells[o].state = "Acquired" /\ leader.cells[o].state \in {"None", "Available"}
       => o >= leader.start
 AcquiresFromStart == [][AcquiresFromStartStep]_vars
+
+(* The end of a session releases all that its member holds.                 *)
+SessionReleasesAllStep ==
+  \A a \in leader'.pending \ leader.pending : a.source = Nobody =>
+    LET held(n) == {o \in Offsets : leader'.cells[o].member = n}
+    IN \A c \in a.write.cells : held(leader'.cells[c.offset].previous) = {}
+SessionReleasesAll == [][SessionReleasesAllStep]_vars
 
 StoredStartMonotonicStep ==
   coordinator'.log.committed.start >= coordinator.log.committed.start

@@ -85,4 +85,22 @@ WithinWrites ==
   /\ Len(coordinator.log.leader) <= MaxUncommitted
   /\ Cardinality(coordinator.log.tails) <= MaxTails
 WithinIncarnations == leader.incarnation <= MaxIncarnations
+
+(* Not promised: a broker that drops a share partition and makes it anew    *)
+(* hands out what its former one did, in the same leader epoch.             *)
+SingleHolderInEpoch ==
+  \A m, n \in Members : m # n =>
+    \A h \in clients[m].held, k \in clients[n].held :
+      h.offset = k.offset => h.leaderEpoch # k.leaderEpoch
+
+(* The broker replaces a share partition by itself, or for an error of its  *)
+(* own, which no write of the newest incarnation has.                       *)
+OnlyOwnErrorRemoves ==
+  [][leader'.incarnation # leader.incarnation /\ leader'.leaderEpoch = leader.leaderEpoch
+       => spent' # spent]_mcVars
+
+(* What must be reached.                                                    *)
+NoArchivedProbe == \A o \in Offsets : leader.cells[o].state # "Archived"
+NoGapProbe == leader.gap = 0
+NoRefusedProbe == \A m \in network : IsRequest(m) \/ m.error = "NONE"
 =============================================================================
