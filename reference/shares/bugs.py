@@ -59,6 +59,13 @@ class Z415BatchBeforeTheStart(ShareRules):
         return base
 
 
+class Z416OldAckIsSkipped(ShareRules):
+    __slots__ = ()
+
+    def skips(self, row: ShareLeader, offset: int) -> bool:
+        return offset < row.start
+
+
 class Z420GapsAreNotFetched(ShareRules):
     __slots__ = ()
 

@@ -134,10 +134,11 @@ class ShareLeaderHandlers:
         return self.rules.released(count) if kind == "RELEASE" else "Archived"
 
     def handle_share_acknowledge(self, row: ShareLeader, m: ShareAcknowledge) -> Outcome:
-        """What is before the start offset is skipped (SH15, SH16, SH19)."""
+        """SH15, SH16, SH19."""
         if row.phase != "Active":
             return Outcome(row, _answers(m, "NOT_LEADER_OR_FOLLOWER"))
-        within = range(max(m.first, row.start), m.last + 1)
+        asked = range(m.first, m.last + 1)
+        within = [o for o in asked if not self.rules.skips(row, o)]
         if not within:
             return Outcome(row, _answers(m, "NONE"))
         if m.last >= row.end:

@@ -95,6 +95,11 @@ class ShareRules:
         """Only the holder may acknowledge (SH15)."""
         return cell.state == "Acquired" and not cell.moving and cell.member == member
 
+    def skips(self, row: ShareLeader, offset: int) -> bool:
+        """What the log does not have any more is skipped; Kafka skips all before the start offset
+        (SH15)."""
+        return offset < row.start and offset < row.log_start
+
     def answer_waits(self, row: ShareLeader) -> bool:
         """An acknowledgement is answered after its write (SH19)."""
         return True

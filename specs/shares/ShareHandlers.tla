@@ -197,9 +197,9 @@ AckedAs(kind, count) == CASE kind = "ACCEPT" -> "Acknowledged"
                           [] kind = "RELEASE" -> Released(count)
                           [] OTHER -> "Archived"
 
-(* SH15, SH16, SH19.  What is before the start offset is skipped.           *)
+(* SH15, SH16, SH19.                                                        *)
 Step_HandleShareAcknowledge(n, row, m) ==
-  LET within == {o \in m.first .. m.last : o >= row.start}
+  LET within == {o \in m.first .. m.last : ~Skips(row, o)}
       moved == [row EXCEPT !.cells = [o \in Offsets |->
                   IF o \notin within THEN @[o]
                   ELSE [@[o] EXCEPT !.state = AckedAs(m.kind, row.cells[o].count),

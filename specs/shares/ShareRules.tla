@@ -83,6 +83,10 @@ AdvancedStart(row, passed) == LargerOf(row.start, passed)
 MayAcknowledge(cell, member) ==
   cell.state = "Acquired" /\ ~cell.moving /\ cell.member = member
 
+(* SH15.  What the log does not have any more is skipped.  (Kafka skips all *)
+(* before the start offset.)                                                *)
+Skips(row, offset) == offset < row.start /\ offset < row.logStart
+
 (* SH19.  An acknowledgement is answered after its write.                   *)
 AnswerWaits(row) == TRUE
 

@@ -105,8 +105,10 @@ GiveUpWrite(write) ==
   LiftLeader(Step_HandleGiveUpWrite(Leader, leader, [type |-> "GiveUpWrite", write |-> write]),
              clients, network)
 
-(* Locks end with their leader: nothing is promised after it.               *)
-NothingHeld == [n \in Members |-> [clients[n] EXCEPT !.held = {}]]
+(* Locks end with their leader: nothing is promised after it.  Its          *)
+(* consumers have heard of the next one.                                    *)
+NothingHeld ==
+  [n \in Members |-> [clients[n] EXCEPT !.held = {}, !.leaderEpoch = leader.leaderEpoch + 1]]
 MoveLeader(rows) == LiftLeader(Step_HandleMoveLeader(Leader, leader, 0), rows, network)
 Recreate == LiftLeader(Step_HandleRecreate(Leader, leader, 0), clients, network)
 ProduceBatch == LiftLeader(Step_HandleProduceBatch(Leader, leader, 0), clients, network)

@@ -29,6 +29,10 @@ Z414_FencingRemoves(row, write) == TRUE
 (* before the start offset (SH11).                                          *)
 Z415_AcquirableFrom(row, base) == base
 
+(* Z416 (Apache Kafka): a late acknowledgement before the start offset is   *)
+(* answered without an error, and not stored (SH15).                        *)
+Z416_Skips(row, offset) == offset < row.start
+
 (* Z420 (KAFKA-18494): the gaps of a loaded state are never fetched (SH6).  *)
 Z420_LoadedGap(row, holes) == 0
 
