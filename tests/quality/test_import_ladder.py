@@ -40,8 +40,8 @@ PROTOCOLS = (
     *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
     "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
-    *("reference.moving", "reference.directories", "reference.compaction", "reference.cluster"),
-    "reference.protocols",
+    *("reference.moving", "reference.directories", "reference.compaction", "reference.shares"),
+    *("reference.cluster", "reference.protocols"),
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
@@ -98,6 +98,7 @@ RULES = {
         "reference.hosting",
     ),
     "reference.compaction.*": _pure(),
+    "reference.shares.*": _pure(),
     "reference.cluster.*": _pure(
         *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
         *("reference.moving", "reference.reassignment", "reference.directories"),
@@ -115,7 +116,7 @@ RULES = {
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
             *("reference.quorum41", "reference.hosting", "reference.moving"),
             "reference.directories",
-            *("reference.compaction", "reference.cluster", "osutil"),
+            *("reference.compaction", "reference.shares", "reference.cluster", "osutil"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -137,6 +138,7 @@ RULES = {
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),
     "reference.compaction.bugs.*": _pure("reference.compaction", "reference.bugs"),
+    "reference.shares.bugs.*": _pure("reference.shares", "reference.bugs"),
     # They find the modules and data of protocols by their names.
     "reference.bugs.reading.*": Rule(
         ours=("reference.bugs.bug",),
