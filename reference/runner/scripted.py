@@ -220,7 +220,7 @@ def problem(schedule: AnySchedule) -> str:
     """Why `simulate` would refuse the options of a schedule; empty if it would not."""
     if isinstance(schedule, PartitionSchedule):
         return OPTIONS.problem(schedule.options)
-    if isinstance(schedule, Schedule) and len(schedule.constants.voters) > MOST_VOTERS:
+    if isinstance(schedule, Schedule) and len(schedule.constants.nodes) > MOST_VOTERS:
         return f"more than {MOST_VOTERS} voters"
     return ""
 
