@@ -37,6 +37,8 @@ OWN = (
     "kraftcheck.drive.peers",
     # Of which protocols Kafka's classes are driven, and whose schedules show a find.
     "kraftcheck.witness.releases",
+    # Which protocol's schedules become tests of Kafka's.
+    "kraftcheck.witness.junit",
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
@@ -46,11 +48,10 @@ PARTS = (
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
     *("traces.observed.transaction_answers", "traces.observed.views"),
     *("kraftcheck.witness.chance", "kraftcheck.witness.schedule"),
-    *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs", "kraftcheck.witness.junit"),
+    *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs"),
     *("kraftcheck.witness.partition", "kraftcheck.witness.partition_graphs"),
     *("kraftcheck.witness.cluster", "kraftcheck.witness.groups"),
     *("kraftcheck.witness.transactions", "kraftcheck.witness.coordinator_graphs"),
-    "kraftcheck.witness.shrinking",
 )
 
 
