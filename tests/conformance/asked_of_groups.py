@@ -133,12 +133,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
     epochs = (RELEASED_EPOCH, 0, 1)
     yield from (("LetsGo", each) for each in itertools.product(epochs, (False, True)))
-    yield from (
-        ("IgnoresOrphan", ()),
-        ("RecordsReplacement", ()),
-        ("KeepsChanged", ()),
-        ("ForgetsWhenLoaded", ()),
-    )
+    bare = ("IgnoresOrphan", "RecordsReplacement", "KeepsChanged", "ForgetsWhenLoaded")
+    yield from ((rule, ()) for rule in bare)
     for epoch in (1, 2):
         yield "StampedEpoch", (replace(KEPT, epoch=2), RequestedCommit(1, 1, epoch))
     for fetched, handed_out in ((2, 1), (3, 3)):

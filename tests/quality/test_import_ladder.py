@@ -125,7 +125,9 @@ RULES = {
     ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.quorum41.bugs.*": _pure("reference.quorum", "reference.quorum41", "reference.bugs"),
-    "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
+    "reference.partition.bugs.*": _pure(
+        *("reference.partition", "reference.bugs", "reference.clients.rules")
+    ),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
     "reference.commits.bugs.*": _pure("reference.groups", "reference.commits", "reference.bugs"),
