@@ -100,9 +100,7 @@ class Explorer:
     def timeline(self, text: str) -> str:
         """The page about the run of a schedule. Raises ValueError, BadInput as `answer`."""
         with self._lock:
-            played = Played(read(text)[0])
-            for words in read(text)[0].moves:
-                played.make(words)
+            played, _ = Paths().played(read(text)[0])
             made = Replayed(played.schedule, tuple(played.moves), (), played.failure)
             run, _ = recorded(made)
         if not run.steps:
