@@ -359,7 +359,8 @@ def likelihood(
 ) -> int:
     """Say when a failure became inevitable.
 
-    Of each prefix of the run, futures are drawn; the share that fails is printed. FILE is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
+    Futures are drawn from each prefix of a failing run, and the share that fails is printed. FILE
+    is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
 
     \b
     Example: kraftcheck likelihood runs/Z28.moves --html runs/Z28.html
