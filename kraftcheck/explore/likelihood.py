@@ -118,7 +118,7 @@ class Curve(NamedTuple):
         return said
 
     def number(self, index: int) -> int:
-        """The last move or step of a prefix, as `replay` numbers them: moves from 1, steps from 0."""
+        """The last move (from 1) or step (from 0) of a prefix, as `replay` numbers them."""
         return self.points[index].at - (self.unit == "step")
 
     def place(self, index: int) -> str:
