@@ -29,7 +29,7 @@ from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.explore.played import Paths, Played, replace_moves
 from kraftcheck.explore.walking import stream_of, walk
-from kraftcheck.reference.runner.narrate import render_step
+from kraftcheck.reference.runner.narrate import render_input, told
 from kraftcheck.reference.runner.run import Run, simulate, taken
 from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.reference.runner.scripted import ImpossibleMove, in_the_end
@@ -117,10 +117,16 @@ class Curve(NamedTuple):
             )
         return said
 
+    def number(self, index: int) -> int:
+        """The last move (from 1) or step (from 0) of a prefix, as `replay` numbers them."""
+        return self.points[index].at - (self.unit == "step")
+
     def place(self, index: int) -> str:
-        """The step or move of a point; several, where those between were not asked about."""
-        at, before = self.points[index].at, self.points[max(0, index - 1)].at
-        return f"{self.unit} {at}" if at - before <= 1 else f"one of {self.unit}s {before + 1}-{at}"
+        """The move or step of a point; several, where those between were not asked about."""
+        last, before = self.number(index), self.number(max(0, index - 1))
+        if last - before <= 1:
+            return f"{self.unit} {last}"
+        return f"one of {self.unit}s {before + 1} to {last}"
 
 
 Done: TypeAlias = Callable[[int, int], None]
@@ -269,13 +275,10 @@ def of_run(source: RunSource, futures: int, done: Done = lambda *_: None) -> Cur
     if not failure:
         raise BadInput("the run does not fail: there is no failure to look back from")
     points = _points(source, len(run.steps), futures, PREFIXES, done)
-    constants = run.result.constants
+    last = [run.steps[each.at - 1] if each.at else None for each in points]
     decided = [
-        " ".join(render_step(each.at - 1, run.steps[each.at - 1], constants).split()[1:])
-        for each in points
-        if each.at
+        f"{each.node} takes {render_input(each.input, told)}" if each else "" for each in last
     ]
-    decided = [""] * (len(points) - len(decided)) + decided
     return Curve("step", failure, points, decided, _jump(points))
 
 
@@ -313,7 +316,7 @@ def as_json(curve: Curve) -> dict[str, Any]:
         "failure": curve.failure,
         "unit": curve.unit,
         "says": curve.sentence(),
-        "decisive": None if curve.jump is None else curve.points[curve.jump].at,
+        "decisive": None if curve.jump is None else curve.number(curve.jump),
         "points": [
             {
                 "at": each.at,
@@ -362,7 +365,7 @@ def drawn(curve: Curve) -> str:
         parts.append(f'<path class="jump" d="M{x(here)} {TOP}V{y(0)}"/>')
         anchor = "right" if here > last / 2 else "left"
         beside = x(here) + (-6 if here > last / 2 else 6)
-        words = f"{curve.unit} {here}"
+        words = f"{curve.unit} {curve.number(curve.jump)}"
         parts.append(f'<text class="{anchor}" x="{beside}" y="{TOP + 12}">{words}</text>')
     for at in sorted({0, last // 2, last}):
         parts.append(f'<text class="middle" x="{x(at)}" y="{HEIGHT - 12}">{at}</text>')
@@ -384,7 +387,7 @@ def show(path: Path, number: int | None, futures: int, page: Path | None, screen
             meter.update(ready, f"of {of}")
 
         curve = _of_path(path, number, futures, done)
-    columns = Columns((f">{curve.unit}", ">fail", ">95 %", "", "decided"))
+    columns = Columns((f">{curve.unit}s", ">fail", ">95 %", "", f"the last {curve.unit}"))
     screen.line(columns.head)
     for at, (point, decided) in enumerate(zip(curve.points, curve.decided, strict=True)):
         low, high = point.interval

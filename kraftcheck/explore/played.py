@@ -268,7 +268,7 @@ class Paths:
             if not fitting:
                 raise
             why = f"move {error.index + 1}: {error}"
-        return self._keep(found), why
+        return self.keep(found), why
 
     def _take(self, script: Script) -> Played | None:
         """The longest known beginning of a path, which is no longer known as such."""
@@ -278,7 +278,12 @@ class Paths:
                 return self._known.pop(key)
         return None
 
-    def _keep(self, played: Played) -> Played:
+    def forget(self, played: Played) -> None:
+        """It is about to go elsewhere."""
+        self._known.pop(_key(played.script, played.moves), None)
+
+    def keep(self, played: Played) -> Played:
+        """The run, which is found again by its path."""
         self._known[_key(played.script, played.moves)] = played
         while len(self._known) > KEPT:
             self._known.popitem(last=False)

@@ -21,7 +21,7 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.explore.likelihood import as_json, of_moves
-from kraftcheck.explore.played import Paths, Played, options_from, replace_moves
+from kraftcheck.explore.played import MOVES_MAX, Paths, Played, options_from, replace_moves
 from kraftcheck.explore.walking import stream_of, walk, walk_until
 from kraftcheck.known_bugs.witnesses import SCHEDULES
 from kraftcheck.osutil.files import SCHEDULE_MAX
@@ -100,9 +100,7 @@ class Explorer:
     def timeline(self, text: str) -> str:
         """The page about the run of a schedule. Raises ValueError, BadInput as `answer`."""
         with self._lock:
-            played = Played(read(text)[0])
-            for words in read(text)[0].moves:
-                played.make(words)
+            played, _ = Paths().played(read(text)[0])
             made = Replayed(played.schedule, tuple(played.moves), (), played.failure)
             run, _ = recorded(made)
         if not run.steps:
@@ -151,10 +149,9 @@ class Explorer:
 
     def _walk(self, asked: _Asked) -> dict[str, Any]:
         played, _ = self._played(asked)
-        # A copy, so that what is kept is still the run of its path.
-        own, _ = Paths().played(played.script_so_far())
-        walk(own, stream_of(own), min(asked.count, WALK_MAX))
-        return self._view(_Asked(**_head(own.script), moves=tuple(own.moves)))
+        self._paths.forget(played)
+        walk(played, stream_of(played), min(asked.count, WALK_MAX, MOVES_MAX - len(played.moves)))
+        return {**self._paths.keep(played).view(), "note": ""}
 
     def _run(self, asked: _Asked) -> dict[str, Any]:
         script = self._script(asked)
@@ -163,7 +160,7 @@ class Explorer:
         found = walk_until(lambda: Paths().played(script)[0], asked.role.strip())
         if found is None:
             raise BadInput(f"no walk came to where a node newly is {asked.role.strip()!r:.40}")
-        return self._view(_Asked(**_head(script), moves=tuple(found.moves)))
+        return {**self._paths.keep(found).view(), "note": ""}
 
     def _end(self, asked: _Asked) -> dict[str, Any]:
         """What becomes of the run when all faults end now."""
@@ -177,10 +174,6 @@ class Explorer:
     def _likelihood(self, asked: _Asked) -> dict[str, Any]:
         script = self._script(asked)
         return as_json(of_moves(script, max(1, min(asked.futures, 1000)), PREFIXES))
-
-
-def _head(script: Script) -> dict[str, Any]:
-    return {"machine": script.machine, "bug": script.bug, "options": dict(script.options)}
 
 
 def _bugs(machine: str) -> list[Any]:

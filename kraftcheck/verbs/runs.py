@@ -369,7 +369,7 @@ def verify(**options: Any) -> int:
 def explore(
     what: str | None, bug: str | None, option: tuple[str, ...], port: int, screen: Screen
 ) -> int:
-    """Play a protocol in a browser: choose each move, and see what it leads to.
+    """Play a protocol in a browser, move by move.
 
     Begin with a protocol, with a schedule of moves (docs/chaos.md), or with a known bug, whose
     stored schedule is opened. See docs/explore.md.
@@ -394,9 +394,10 @@ def explore(
 def likelihood(
     path: Path, number: int | None, futures: int, page: Path | None, screen: Screen
 ) -> int:
-    """Say when a failure became inevitable: how many futures of each prefix still fail.
+    """Say when a failure became inevitable.
 
-    FILE is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
+    Futures are drawn from each prefix of a failing run, and the share that fails is printed. FILE
+    is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
 
     \b
     Example: kraftcheck likelihood runs/Z28.moves --html runs/Z28.html

@@ -211,7 +211,7 @@ def option_of(machine: str, name: str, text: str) -> Any:
     except msgspec.DecodeError:
         return text
     if (machine, name) == ("quorum", "voters") and isinstance(value, int):
-        return [*range(1, value + 1)] if 0 < value <= MOST_VOTERS else [value] * (MOST_VOTERS + 1)
+        return [*range(1, min(value, MOST_VOTERS + 1) + 1)]
     # Some are words that look like numbers.
     return text if (machine, name) == ("partition", "acks") else value
 

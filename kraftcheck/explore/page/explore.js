@@ -170,7 +170,8 @@
   const short = (words, node) => {
     const name = node.split(", ").pop();
     const number = name.split(" ").pop();
-    let text = words.replace(/^(quorum|partition \d+): /, "");
+    // Of records, the fields that say nothing are left out; the title has all words.
+    let text = words.replace(/^(quorum|partition \d+): /, "").replace(/(?<==|,)(-1@)+/g, "");
     for (const begin of [`${name} `, `${number} `]) {
       if (node && text.startsWith(begin)) return text.slice(begin.length);
     }
