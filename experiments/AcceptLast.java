@@ -1,7 +1,8 @@
-// Kafka's share consumer with its own settings but for explicit acknowledgement: takes 15 records,
-// acknowledges the last five, holds the others, and says so. It ends without leaving its group.
+// Kafka's share consumer with its own settings but for explicit acknowledgement: polls until it has
+// records, acknowledges the last COUNT of them, holds the others, and prints how many it took. It
+// ends without leaving its group.
 //
-//     java -cp 'libs/*' AcceptLast.java BOOTSTRAP TOPIC GROUP
+//     java -cp 'libs/*' AcceptLast.java BOOTSTRAP TOPIC GROUP COUNT
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,7 +24,7 @@ public class AcceptLast {
         while (taken.isEmpty()) {
             consumer.poll(Duration.ofSeconds(1)).forEach(taken::add);
         }
-        for (var record : taken.subList(taken.size() - 5, taken.size())) {
+        for (var record : taken.subList(taken.size() - Integer.parseInt(args[3]), taken.size())) {
             consumer.acknowledge(record, AcknowledgeType.ACCEPT);
         }
         var stored = consumer.commitSync().values().stream().allMatch(error -> error.isEmpty());

@@ -1,13 +1,14 @@
 """Z410 on a real cluster: a share group receives nothing any more once the log start is in a gap.
 
-    .venv/bin/python -m experiments.stalled_share [--control] [--repeat N]
+    .venv/bin/python -m experiments.stalled_share [--how retention] [--control] [--repeat N]
 
 A share group (KIP-932) stores what was acknowledged, not what was handed out. So behind a change of
 the leader, what was handed out before and not acknowledged is a gap, which the leader reads again.
 
 1. A consumer of the group takes the records 0 to 14, and acknowledges 10 to 14.
 2. The broker is killed, and the consumer with it. The broker is started.
-3. The log start moves to 5 (DeleteRecords; retention moves the same offset).
+3. The log start moves to 5: by DeleteRecords, or by retention (`--how retention`, where the records
+   0 to 4 are a segment of their own, and one consumer holds them while another takes the rest).
 4. Five more records are written. A consumer of the group comes.
 
 It should be given 5 to 9 and the five new ones. The control leaves out step 3; all else is the
@@ -20,6 +21,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -42,29 +45,39 @@ SETTINGS = {
 REFUSED = "is not greater than the start offset"
 
 
-def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+DELETION, RETENTION = "delete-records", "retention"
+SEGMENT_S = 1
+"""After which a segment is rolled, in place of a week."""
+RETENTION_S = 400
+"""How long retention may take: brokers look 30 s after their start, and then every five minutes."""
+
+
+def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     """Whether the group lacks records."""
     partition = Partition(cluster, N1, N1, (N1,))
     known = ["--bootstrap-server", cluster.node(N1).listener]
-    partition.create(asking=N1, min_insync=1)
+    rolled = [f"segment.ms={1000 * SEGMENT_S}"] if how == RETENTION else []
+    partition.create(asking=N1, min_insync=1, config=rolled)
     words = ["--alter", "--entity-type", "groups", "--entity-name", GROUP]
     words += ["--add-config", "share.auto.offset.reset=earliest"]
     cluster.run_tool(N1, CONFIGURE, *known, *words)
-    write(cluster, known, 15)
-    with Program(cluster.tool(N1, str(ACCEPT), known[1], TOPIC, GROUP)) as consumer:
-        taken = consumer.answer()
-        if taken != {"taken": 15, "stored": True}:
-            raise ClusterError(f"the consumer says {taken}")
+    with ExitStack() as consumers:
+        if how == RETENTION:
+            write(cluster, known, 5)
+            take(consumers, cluster, known[1], 5, accepted=0)
+            time.sleep(2 * SEGMENT_S)
+            write(cluster, known, 10)
+            take(consumers, cluster, known[1], 10, accepted=5)
+        else:
+            write(cluster, known, 15)
+            take(consumers, cluster, known[1], 15, accepted=5)
         partition.say("0-14 are taken, 10-14 are acknowledged")
         cluster.kill(N1)
     cluster.start(N1)
     partition.say("the broker was killed and is started")
     if not control:
-        wanted = {"topic": TOPIC, "partition": 0, "offset": 5}
-        file = folder / "delete.json"
-        file.write_text(json.dumps({"partitions": [wanted], "version": 1}), encoding="utf-8")
-        partition.ask("DeleteRecordsCommand", N1, "--offset-json-file", str(file))
-        partition.say("records below 5 are deleted")
+        move_start(cluster, partition, known, folder, how)
+        partition.say("the log starts at 5")
     write(cluster, known, 5)
     due = [*range(0 if control else 5, 10), *range(15, 20)]
     received = receive(cluster, known, len(due), PATIENCE_S)
@@ -78,6 +91,36 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         click.echo(f"         {line}")
     click.echo(f"the broker logged that {len(errors)} times; due were {due}")
     return not {*due} <= {*received}
+
+
+def take(consumers: ExitStack, cluster: Cluster, server: str, count: int, *, accepted: int) -> None:
+    """Starts a consumer that takes `count` records and acknowledges the last `accepted`."""
+    words = [server, TOPIC, GROUP, str(accepted)]
+    consumer = consumers.enter_context(Program(cluster.tool(N1, str(ACCEPT), *words)))
+    answer = consumer.answer()
+    if answer != {"taken": count, "stored": True}:
+        raise ClusterError(f"the consumer says {answer}")
+
+
+def move_start(
+    cluster: Cluster, partition: Partition, known: list[str], folder: Path, how: str
+) -> None:
+    """Moves the start of the log to 5."""
+    if how == RETENTION:
+        # Retention keeps the last segment, which alone is larger than this.
+        words = ["--alter", "--entity-type", "topics", "--entity-name", TOPIC]
+        words += ["--add-config", "retention.bytes=1"]
+        cluster.run_tool(N1, CONFIGURE, *known, *words)
+        deadline = time.monotonic() + RETENTION_S
+        while f"{TOPIC}:0:5" not in partition.ask("GetOffsetShell", N1, "--time", "earliest"):
+            if time.monotonic() > deadline:
+                raise ClusterError(f"retention has not moved the log start in {RETENTION_S} s")
+            time.sleep(2)
+        return
+    wanted = {"topic": TOPIC, "partition": 0, "offset": 5}
+    file = folder / "delete.json"
+    file.write_text(json.dumps({"partitions": [wanted], "version": 1}), encoding="utf-8")
+    partition.ask("DeleteRecordsCommand", N1, "--offset-json-file", str(file))
 
 
 def write(cluster: Cluster, known: list[str], count: int) -> None:
@@ -105,6 +148,15 @@ main = evidence.experiment(
     run,
     "Try whether a share group goes on where the log start lies in a gap.",
     control="The log start does not move.",
+    more=(
+        click.option(
+            "--how",
+            type=click.Choice([DELETION, RETENTION]),
+            default=DELETION,
+            show_default=True,
+            help="What moves the log start.",
+        ),
+    ),
     layout="single",
     settings=SETTINGS,
     reasons=("topics of groups have one replica, since there is one broker",),

@@ -342,10 +342,16 @@ def _on_kafka(of: dict[str, Any]) -> str:
 
 
 def page(told: Sequence[dict[str, Any]]) -> str:
-    """What became of schedules, in Markdown: a table, and a line for each that was not followed."""
+    """What became of schedules, in Markdown: a table, and those not followed by reason."""
     rows = [_cells(of) for of in told if not of["not_followed"]]
-    left = [_item(f"- {of['schedule']}: {of['not_followed']}") for of in told if of["not_followed"]]
-    return "\n".join([table([head.removeprefix(">") for head in BUG_HEADS], rows), *left, ""])
+    left: dict[str, list[str]] = {}
+    for of in told:
+        if of["not_followed"]:
+            # The move that is not driven differs; what is not driven is the reason.
+            reason = of["not_followed"].rpartition(": ")[2]
+            left.setdefault(reason, []).append(of["schedule"])
+    items = [_item(f"- {reason}: {', '.join(names)}") for reason, names in left.items()]
+    return "\n".join([table([head.removeprefix(">") for head in BUG_HEADS], rows), *items, ""])
 
 
 def _item(text: str) -> str:

@@ -42,6 +42,31 @@ HOME_PATHS = re.compile(r"(?<![\w.~}])/(ho" + r"me|Us" + r"ers)/\w")
 ADDRESS = ":" + "//"
 
 
+PLAIN = {
+    "README.md",
+    "docs/decisions.md",
+    "docs/glossary.md",
+    "docs/serve.md",
+    "docs/measured/figures.md",
+}
+"""The pages that were edited for plain English. A page that has been edited joins them."""
+EXCEPTED = "<!-- as meant -->"
+TWICE = {
+    r"\b(is|are|was|were|be) (told|asked|said)\b": "who reports, prints or requests it",
+    r"\b(judged|asked|tried|known|read|held) (is|are|was|were)\b": "subject, verb, object",
+    r"\b(tells|hears|knows of)\b": "reports, receives or has",
+    r"\b(whoever|whichever|so many|so long as)\b": "the noun, or `number of`",
+    r"\bbehind\b": "`after`",
+    r"\bin (front|the place) of\b": "`before` or `in place of`",
+    r"\bmay not\b": "`must not` or `need not`",
+    r"\b(goes|go|went) on\b": "continues",
+    r"\banew\b": "`again`",
+    r"\ball the same\b": "`nevertheless`, or nothing",
+    r"\bstands? still\b": "pauses",
+}
+"""Patterns by what to write instead: those that made readers go back most often."""
+
+
 class Finding(NamedTuple):
     line: int
     what: str
@@ -78,6 +103,21 @@ def check_function_length(path: str, text: str) -> Iterator[Finding]:
                     node.lineno,
                     f"function {node.name} of {length} lines, more than {FUNCTION_MAX}",
                 )
+
+
+def check_plain_english(path: str, text: str) -> Iterator[Finding]:
+    """In the pages of PLAIN: no word or turn that has to be read twice."""
+    if path not in PLAIN:
+        return
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        if fenced or line.rstrip().endswith(EXCEPTED):
+            continue
+        prose = re.sub(r"`[^`]*`|\([^)]*\.md[^)]*\)", "", line)
+        for pattern, instead in TWICE.items():
+            if found := re.search(pattern, prose, re.IGNORECASE):
+                yield Finding(number, f"{found.group()!r}: write {instead}")
 
 
 def check_markers(path: str, text: str) -> Iterator[Finding]:
@@ -145,6 +185,7 @@ CHECKS: tuple[Check, ...] = (
     check_line_length,
     check_function_length,
     check_markers,
+    check_plain_english,
     check_print,
     check_machine_paths,
     check_addresses,
