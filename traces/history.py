@@ -157,6 +157,17 @@ class Annotation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The topic-partition it concerns; None: all of them."""
 
 
+class Omissions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a recorder says that it has not recorded."""
+
+    dropped: str = ""
+    """What is missing that should be there: without it nothing holds, at most it is unknown."""
+    reads: bool = False
+    """Whether reads may be missing, so that an acknowledged record may have been read."""
+    told: tuple[str, ...] = ()
+    """What such a recorder cannot see, for the reader of the verdict."""
+
+
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """All operations of one recorded run, in order of invocation."""
 
@@ -175,3 +186,6 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Whether times say which of two clients was first; False: nothing is promised of that."""
     note: str | None = None
     """What whoever reads a verdict has to know of the file."""
+    configuration: dict[str, Any] = {}
+    """What the file itself says of clients: fields of Configuration in clients/promises.py."""
+    omissions: Omissions = Omissions()

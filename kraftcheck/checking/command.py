@@ -24,7 +24,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options, PageWriter
 from kraftcheck.checking.recorded import RECORDING
-from kraftcheck.checking.terms import BESIDE, TOO_LONG
+from kraftcheck.checking.terms import BESIDE, NOT_RECORDED, TOO_LONG
 from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
@@ -262,7 +262,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
     for at, judged in enumerate(outcome.judged):
         if at <= RUNS_LISTED:
             screen.line(_line(judged))
-        if screen.json or not screen.results:
+        if screen.json or screen.keeps:
             screen.entry(as_json(judged))
     if len(outcome.judged) > RUNS_LISTED + 1:
         left = len(outcome.judged) - RUNS_LISTED - 1
@@ -274,7 +274,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
 
 def _complain(refused: Refused, screen: Screen) -> None:
     screen.refuse(printable(str(refused)))
-    if screen.json:
+    if screen.json or screen.keeps:
         verdict = exits.VERDICTS[exits.BAD_INPUT]
         facts: dict[str, Any] = {
             "file": refused.file,
@@ -322,6 +322,8 @@ def _in_spite(judged: Judged) -> str:
     doubts = [f"{INCONCLUSIVE}{what}, {why}" for what, why in some if why]
     if TOO_LONG in judged.configuration:
         doubts.append(f"{TOO_LONG}: {judged.configuration[TOO_LONG]}")
+    if NOT_RECORDED in judged.configuration:
+        doubts.append(f"{NOT_RECORDED}: {judged.configuration[NOT_RECORDED]}")
     allowed = [what for what, why in some if not why]
     more = f" and {len(allowed) - ALLOWED_LISTED} kinds more" * (len(allowed) > ALLOWED_LISTED)
     said = f"allowed: {', '.join(allowed[:ALLOWED_LISTED])}{more}" if allowed else ""

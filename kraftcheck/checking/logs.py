@@ -18,7 +18,7 @@ from kraftcheck.reference.clients.promises import Level, level_named
 from kraftcheck.traces import grouplog
 from kraftcheck.traces.checkers.assessment import Report, name_of
 from kraftcheck.traces.checkers.check import check_log, check_rows
-from kraftcheck.traces.checkers.verdict import UNKNOWN
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN
 from kraftcheck.traces.grouplog import Entry
 from kraftcheck.traces.history import LOG_OPERATIONS, History
 from kraftcheck.traces.report.judged import Judged, Object
@@ -59,7 +59,12 @@ def judge_log(
     except ValueError as error:
         raise BadInput(str(error)) from None
     judged = _judged(found, facts, terms)
-    return judged if history.real_time else _without_real_time(judged)
+    if not history.real_time:
+        judged = _without_real_time(judged)
+    if history.omissions.dropped and judged.verdict == HOLDS:
+        reason = f"not everything was recorded: {history.omissions.dropped}"
+        return msgspec.structs.replace(judged, verdict=UNKNOWN, reason=reason)
+    return judged
 
 
 def _without_real_time(judged: Judged) -> Judged:

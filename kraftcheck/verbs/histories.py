@@ -12,8 +12,8 @@ from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
 FORMATS = (
-    *("auto", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet", "porcupine"),
-    *("records", "verifiable"),
+    *("auto", "clients", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet"),
+    *("porcupine", "records", "verifiable"),
 )
 FORMAT = click.option(
     "--format",

@@ -16,6 +16,7 @@ import msgspec
 
 from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.formats import (
+    clients,
     columns,
     jepsen,
     jsonlines,
@@ -34,7 +35,7 @@ from kraftcheck.traces.rows import Rows
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module
     for module in (
-        *(columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records),
+        *(clients, columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records),
         verifiable,
     )
 }
@@ -104,6 +105,8 @@ def detect(path: Path) -> str:
             raise Unrecognised(str(path), 0, what)
     if verifiable.claims(head):
         return verifiable.NAME
+    if clients.claims(head):
+        return clients.NAME
     if records.claims(head):
         return records.NAME
     claims = [name for name, claims in _CLAIMS.items() if claims(head)]
