@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.history import COMPARED, FAIL, INDETERMINATE, OK, History, Operation
 
 UNKNOWN: Final = 0.01
 """Of the writes, so many are of unknown outcome; their client is replaced."""
@@ -33,6 +33,7 @@ def history_of(
         time_unit="event",
         operations=tuple(made),
         model=model,
+        failed_cas=COMPARED,
     )
 
 

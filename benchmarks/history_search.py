@@ -36,7 +36,7 @@ import msgspec
 from benchmarks._memory import peak_memory
 from benchmarks._objects import history_of
 from benchmarks._porcupine import build, module_folder
-from kraftcheck.traces.checkers.models import model_named
+from kraftcheck.traces.checkers.models import model_of
 from kraftcheck.traces.checkers.search import Limits, check
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from kraftcheck.traces.formats.detect import read
@@ -142,7 +142,7 @@ def _ours(histories: list[History], repeats: int, seconds: float) -> Measured:
 
 def _one_of_ours(history: History, repeats: int, seconds: float) -> Figures:
     assert history.model is not None
-    model, limits = model_named(history.model), Limits(seconds=seconds)
+    model, limits = model_of(history), Limits(seconds=seconds)
     times: list[float] = []
     verdict = UNKNOWN
     while len(times) < repeats and sum(times) < seconds:
@@ -157,7 +157,7 @@ def _allocated(history: History, seconds: float) -> int:
     """Bytes at the peak of one check. Tracing slows it down several times, hence the limit."""
     assert history.model is not None
     tracemalloc.start()
-    check(history, model_named(history.model), Limits(seconds=seconds))
+    check(history, model_of(history), Limits(seconds=seconds))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
@@ -201,7 +201,7 @@ def rows(history: History) -> Iterator[dict[str, Any]]:
     Calls come before returns of the same time; what is of unknown outcome returns after all else.
     """
     assert history.model is not None
-    model = model_named(history.model)
+    model = model_of(history)
     judged = [each for each in history.operations if model.judges(each)]
     end = max([*(e.completed or 0 for e in judged), *(e.invoked for e in judged)], default=0)
     for each in judged:

@@ -175,6 +175,7 @@ RULES = {
     ),
     "traces": Rule(),
     "traces.sealed.*": Rule(ours=("osutil",), third_party=("msgspec",)),
+    "traces.collection.*": Rule(),
     "traces.lean.*": Rule(third_party=("pyarrow",)),
     "traces.schema.*": Rule(ours=("traces.lean",), third_party=("pyarrow",)),
     "traces.store.*": Rule(
@@ -190,14 +191,14 @@ RULES = {
         # Of protocols, what they say of themselves.
         ours=(
             *("osutil", "traces.schema", "traces.store", "traces.values", "traces.history"),
-            *("traces.rows", "reference.kit", "reference.protocols"),
+            *("traces.rows", "traces.collection", "reference.kit", "reference.protocols"),
         ),
         third_party=("pyarrow", "msgspec", "numpy"),
     ),
     "traces.checkers.*": Rule(
         ours=(
             *("traces.schema", "traces.values", "traces.history", "traces.grouplog"),
-            *("traces.rows", PROMISES),
+            *("traces.rows", "traces.collection", PROMISES),
         ),
         third_party=("numpy", "pyarrow", "msgspec", "networkx"),
     ),

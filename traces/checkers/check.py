@@ -37,7 +37,7 @@ from kraftcheck.traces.checkers.settled import ended_once, proven, settled, told
 from kraftcheck.traces.checkers.transactions import transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import CALLBACKS, COMPARED, History
+from kraftcheck.traces.history import CALLBACKS, History
 from kraftcheck.traces.rows import Rows
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
@@ -80,9 +80,7 @@ def check_history(
         if gaps is None:
             gaps = log.gaps_in(history, configuration)
         return check_log(history, promise, configuration, level=level, gaps=gaps, complete=complete)
-    chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
-    if type(chosen) is models.CasRegister and history.failed_cas == COMPARED:
-        chosen = models.CasRegister(chosen.first, compared=True)
+    chosen = models.model_of(history, chosen) if isinstance(chosen, str) else chosen
     return _searched(history, chosen, budget_s)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from kraftcheck.traces.checkers.partition_log import PartitionLog
 from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model, answer
-from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.history import COMPARED, FAIL, INDETERMINATE, OK, History, Operation
 from kraftcheck.traces.values import Real, typed
 
 
@@ -486,3 +486,11 @@ def model_named(name: str) -> Model:
     if name not in MODELS:
         raise KeyError(f"no model {name!r}; there are: {', '.join(MODELS)}")
     return MODELS[name]()
+
+
+def model_of(history: History, name: str | None = None) -> Model:
+    """The model of that name, or of the history's, as its format means it. Raises KeyError."""
+    model = model_named(name or history.model or "none")
+    if isinstance(model, CasRegister):
+        return CasRegister(compared=history.failed_cas == COMPARED)
+    return model

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kraftcheck.osutil.collection import no_collection
+from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.formats import (
     clients,
     columns,

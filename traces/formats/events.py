@@ -184,8 +184,12 @@ def record(path: str, events: Iterable[Event]) -> Recording:
     Raises HistoryError: operations of a process overlap, a completion has no invocation or another
     verb, indices go back, or there is no operation at all.
     """
-    known = _invoked(_each_named(path, list(events)))
+    told = _each_named(path, list(events))
+    known = _invoked(told)
     times, unit, note = _times(path, known)
+    if len(known) > len(told):
+        alone = "no invocation is told, so that little of the order of real time is known"
+        note = alone if note is None else f"{alone}; {note}"
     _check_indices(path, known)
     open_calls: dict[int, list[tuple[Event, int]]] = {}
     ends: dict[int, tuple[Event, int]] = {}
@@ -220,10 +224,10 @@ def record(path: str, events: Iterable[Event]) -> Recording:
     for at, (event, time, process) in enumerate(starts):
         completion, completed = ends.get(at, (None, None))
         calls.append(Call(event, completion, process, time, completed))
-    told = [
+    done = [
         (event, time) for event, time in zip(known, times, strict=True) if event.process is None
     ]
-    noted = annotations_of([event for event, _ in told], [time for _, time in told], times[-1])
+    noted = annotations_of([event for event, _ in done], [time for _, time in done], times[-1])
     return Recording(calls, noted, unit, note)
 
 

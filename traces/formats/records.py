@@ -126,7 +126,10 @@ def _delimiter(line: str) -> str:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter), [])
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:  # A carriage return within it: no line of CSV.
+        return []
 
 
 def _cell(text: str) -> Any:

@@ -248,7 +248,10 @@ def test_no_recording_beside_events_is_read(
         ([7], "event 1 is no dict, but int"),
         ([{"process": 0, "type": "invoke", "f": "read", "value": object()}], "event 1: object"),
         ([], "^events: empty"),
-        ([{"process": 0, "type": "ok", "f": "read"}], "^events:1: "),
+        (
+            [{"process": n, "type": kind, "f": "read"} for n, kind in enumerate(("invoke", "ok"))],
+            "^events:2: ",
+        ),
     ],
 )
 def test_what_is_no_history_is_refused(history: Any, said: str) -> None:

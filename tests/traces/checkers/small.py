@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.history import COMPARED, FAIL, INDETERMINATE, OK, History, Operation
 
 KEY: Final = "log-0"
 LOG_KINDS: Final = (
@@ -233,4 +233,5 @@ def _history(calls: list[dict[str, Any]], kind: str, model: str, key: str) -> Hi
         time_unit="event",
         operations=tuple(operations),
         model=model,
+        failed_cas=COMPARED,
     )

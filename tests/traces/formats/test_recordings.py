@@ -68,6 +68,7 @@ def test_completions_alone_were_invoked_when_their_process_was_free(tmp_path: Pa
     first, second, third = found.operations
     assert first.completed is not None and second.completed is not None
     assert second.invoked < first.completed <= third.invoked
+    assert found.note is not None and "no invocation is told" in found.note
 
 
 def test_types_in_capitals_and_clients(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from kraftcheck.osutil.collection import no_collection
 from kraftcheck.traces.checkers.isolation import levels, lists, registers
 from kraftcheck.traces.checkers.isolation.cycles import Cycle, cycles_of
 from kraftcheck.traces.checkers.isolation.dependencies import NAMES, PROCESS, REALTIME, RW, WR
@@ -20,6 +19,7 @@ from kraftcheck.traces.checkers.verdict import (
     Certificate,
     shown,
 )
+from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.history import History
 
 EVIDENCE: Final = {"list-append": lists.evidence_of, "register": registers.evidence_of}
