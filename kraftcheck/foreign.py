@@ -218,6 +218,7 @@ def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
         ("mode", f"{found.mode}: {_meaning(found)}"),
         *([("judged as", found.profile)] if found.profile else []),
         ("steps", _steps(judged)),
+        *([("slower", f"TLC was given steps as text: {found.as_text}")] if found.as_text else []),
         *[("", reason) for reason in found.reasons[:LISTED]],
         *([] if named else list(_decided(judged.decided))),
         *[("not asked", what) for what in found.not_asked],

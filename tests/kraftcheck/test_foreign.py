@@ -22,6 +22,7 @@ from kraftcheck.screen import Screen
 from kraftcheck.traces.foreign.provenance import Senders, chained, never_taken, provenanced
 from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.traces.jobs.backends import Pool, Spark
+from tla_utils import steps
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -204,3 +205,15 @@ def test_a_damaged_file_among_many_is_named(tmp_path: Path) -> None:
         file.write(b'{"run": 0}\n')
     done = asked("conform", folder, "--backend", "pool", "--quiet")
     assert done.exit_code == 3 and "0001.jsonl:41: " in done.stderr
+
+
+@pytest.mark.tlc
+def test_a_tlc_without_the_class_for_values_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "JAR", tmp_path / "none.jar")
+    monkeypatch.setattr(steps, "_cannot_load", {})
+    done = asked("conform", FOREIGN / "voter.jsonl", "--quiet")
+    assert done.exit_code == 0
+    said = "TLC was given steps as text: this TLC did not load the class StepValues"
+    assert said in done.stdout

@@ -85,6 +85,7 @@ def judge_batch(
         not_asked=not_asked(trace, senders),
         runs_of_tlc=judged.runs,
         cpu_seconds=round(judged.cpu_seconds, 3),
+        as_text=judged.as_text,
     )
 
 
@@ -96,6 +97,7 @@ class JudgedSteps(NamedTuple):
     distinct: int
     runs: int
     cpu_seconds: float
+    as_text: str = ""
 
     def lines(self) -> set[int]:
         """The lines of steps that are refused."""
@@ -132,6 +134,7 @@ def judge_steps(
             found.distinct + report.distinct,
             found.runs + report.runs,
             found.cpu_seconds + report.cpu_seconds,
+            found.as_text or report.as_text,
         )
     return found
 

@@ -55,7 +55,8 @@ class ForeignVerdict(msgspec.Struct, frozen=True, kw_only=True):
     mode: batch (full rows) or chain (partial rows). profile: what was allowed besides the specs, by
     name (profiles.py); empty for nothing. distinct: steps that were judged; first rows
     that were held to be initial are among them. not_asked: what the trace leaves open, so that an
-    accepted trace claims nothing about it. runs_of_tlc, cpu_seconds: what TLC took.
+    accepted trace claims nothing about it. runs_of_tlc, cpu_seconds: what TLC took. as_text: why
+    TLC was given text in place of values, or "".
     """
 
     mode: str
@@ -71,6 +72,7 @@ class ForeignVerdict(msgspec.Struct, frozen=True, kw_only=True):
     runs_of_tlc: int
     cpu_seconds: float
     profile: str = ""
+    as_text: str = ""
 
     @property
     def verdict(self) -> str:
