@@ -26,6 +26,8 @@ WITHOUT_SOURCES = {"Z211", "Z213"}
 """New in 4.4.0, of which there are no sources: no lines of a file to name."""
 OURS = re.compile(r"\bZ\d+\b|kraftcheck|experiments|\bb\d\b|\]\(")
 """What a reader of a report knows nothing of: our ids, verbs and scripts, brokers of a story."""
+COLUMNS = ("3.9.2", "4.0", "4.1", "4.2", "4.3.1", "4.4.0")
+"""The versions of the tables: L (seen on a cluster), C (on classes), r (read), n (not there)."""
 MOST_STEPS = 12
 DATA = Path(__file__).resolve().parents[1] / "live" / "data"
 MODELS = read_manifest(SPECS / "models.toml").models
@@ -104,14 +106,18 @@ def missing(names: Mapping[str, str], readme: str) -> list[str]:
 def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
     """Cells of the table that are not what the page says."""
     row = re.compile(
-        r"^\| \[[^]]+\]\((.+?)/README\.md\) \|" + r" ([^|]*) \|" * 6 + "$", re.MULTILINE
+        r"^\| \[[^]]+\]\((.+?)/README\.md\) \| [^|]* \| \*\*(.+?)\*\*: [^|]* \|"
+        + r" ([^|]*) \|" * (len(COLUMNS) + 3)
+        + "$",
+        re.MULTILINE,
     )
     rows = {name: cells for name, *cells in row.findall(readme)}
     for name, page in pages.items():
         if name not in rows:
-            yield f"{name}: no row of seven cells"
+            yield f"{name}: no row of its cells"
             continue
-        _, severity, _, evidence, _, _ = rows[name]
+        severity, *versions, evidence, _, _ = rows[name]
+        columns = dict(zip(COLUMNS, versions, strict=True))
         told = page.partition("**Severity**: ")[2].replace("\n", " ")
         if not told.startswith(severity):
             yield f"{name}: {severity}, where the page says {told[:40]}"
@@ -124,11 +130,11 @@ def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
         )
         seen = page.partition("**Affects**:")[2].partition("(seen)")[0]
         live = re.search(r"live \(([^;)]*)", evidence)
-        yield from (
-            f"{name}: live on {version}, which its report does not say"
-            for version in re.findall(r"\d\.\d\.\d", live.group(1) if live else "")
-            if version not in seen and name not in REPORTED
-        )
+        for version in re.findall(r"\d\.\d\.\d", live.group(1) if live else ""):
+            if version not in seen and name not in REPORTED:
+                yield f"{name}: live on {version}, which its report does not say"
+            if not columns.get(version, columns.get(version[:3], "")).startswith("L"):
+                yield f"{name}: live on {version}, which the column does not say"
 
 
 def test_there_are_pages() -> None:
@@ -175,18 +181,19 @@ def test_what_is_not_of_the_form_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("| low |", "| lost |"),
+        ("| **low**:", "| **lost**:"),
         ("model; ", ""),
         ("`kraftcheck check`", "`kraftcheck conform`"),
         ("live (4.3.1)", "live (4.3.1, 3.9.2)"),
+        ("| L | - | live", "| r | - | live"),
         ("| 4.0 |", "| 4.0 | unknown |"),
     ],
 )
 def test_a_cell_that_is_not_the_page_s_is_noticed(before: str, after: str) -> None:
     checked = "`kraftcheck check`, `kraftcheck spec check --model Z68`"
-    page = f"**Severity**: low; rare.\n{checked}\n**Affects**: 4.3.1 (seen).\n"
-    cells = "x | low | - | live (4.3.1); model; `kraftcheck check` | 4.0 | no"
-    row = f"| [Z1](Z1/README.md) | {cells} |\n"
+    page = f"**Severity**: low; rare.\n{checked}\n**Affects**: 4.3.1 (seen), 3.9.2.\n"
+    cells = "x | **low**: rare | L | - | - | - | L | - | live (4.3.1); model; `kraftcheck check`"
+    row = f"| [Z1](Z1/README.md) | {cells} | 4.0 | no |\n"
     assert list(disagreeing({"Z1": page}, row)) == []
     assert before in row
     assert len(list(disagreeing({"Z1": page}, row.replace(before, after)))) == 1
