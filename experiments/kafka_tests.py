@@ -67,22 +67,22 @@ class Compared(NamedTuple):
 def compare(name: str) -> Compared:
     """Runs the tests of a find's patch both ways. Raises ArtifactError, ClusterError."""
     text = (FINDS / name / "fix.patch").read_text("utf-8")
-    jars = _jars()
+    path = jars()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         tree, fixed, tests = (Path(folder) / each for each in ("tree", "fixed", "tests"))
         files = patched(name, tree)
         sources = [each for each in files if _TEST.search(each.as_posix())]
         compiled([each for each in files if each not in sources], fixed)
         # The tests may use what the fix adds, so they are compiled against it.
-        compiled(sources, tests, [str(fixed), *jars])
+        compiled(sources, tests, [str(fixed), *path])
         classes = [Path(_TEST.split(each.as_posix())[1]).with_suffix("") for each in sources]
         names = [each.as_posix().replace("/", ".") for each in classes]
         touched = frozenset(_touched(text, tree))
-        without = _run(names, [str(tests), *jars], Path(folder) / "without", touched)
+        without = _run(names, [str(tests), *path], Path(folder) / "without", touched)
         return Compared(
             touched,
             without,
-            _run(names, [str(tests), str(fixed), *jars], Path(folder) / "with", frozenset()),
+            _run(names, [str(tests), str(fixed), *path], Path(folder) / "with", frozenset()),
         )
 
 
@@ -107,7 +107,7 @@ def _touched(patch: str, tree: Path) -> Iterator[str]:
             at += not line.startswith("-")
 
 
-def _jars() -> list[str]:
+def jars() -> list[str]:
     tests = Artifacts("junit", _JUNIT / "pom.xml", _JUNIT / "checksums.txt", version())
     return [f"{tests.libraries()}/*", f"{libraries()}/*"]
 
@@ -118,14 +118,14 @@ def _run(classes: Sequence[str], path: Sequence[str], reports: Path, due: frozen
     Some of Kafka's tests give threads a few milliseconds, and fail on a busy machine. What fails
     both times counts.
     """
-    first = _run_once(classes, path, reports / "first")
+    first = run_once(classes, path, reports / "first")
     if first.failed <= due:
         return first
-    again = _run_once(classes, path, reports / "again")
+    again = run_once(classes, path, reports / "again")
     return Run(first.tests, first.failed & again.failed)
 
 
-def _run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
+def run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
     words = [program("java"), "-cp", ":".join(path), "org.junit.platform.console.ConsoleLauncher"]
     words += ["execute", "--disable-banner", "--details=none", f"--reports-dir={reports}"]
     words += [word for each in classes for word in ("-c", each)]

@@ -76,7 +76,7 @@ RULES = {
     "osutil.*": Rule(),
     # The specifications as files of a package: where they lie, and nothing else.
     "specs": Rule(),
-    "tla_utils.*": Rule(ours=("osutil",), third_party=("networkx",)),
+    "tla_utils.*": Rule(ours=("osutil",), third_party=("msgspec", "networkx")),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
@@ -234,7 +234,9 @@ RULES = {
         ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
         third_party=("msgspec",),
     ),
-    "reference.quorum.counterexamples.*": _pure("reference.quorum", *TOLD),
+    "reference.quorum.counterexamples.*": _pure(
+        *("reference.quorum", "reference.core", "reference.sim", *TOLD)
+    ),
     "reference.partition.counterexamples.*": _pure(
         *("reference.partition", "reference.partition.sim", "reference.partition.steered", *TOLD)
     ),

@@ -37,6 +37,8 @@ OWN = (
     "kraftcheck.drive.peers",
     # Of which protocols Kafka's classes are driven, and whose schedules show a find.
     "kraftcheck.witness.releases",
+    # Which protocol's schedules become tests of Kafka's.
+    "kraftcheck.witness.junit",
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
