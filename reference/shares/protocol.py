@@ -116,7 +116,7 @@ def _of_coordinator(constants: Constants, row: ShareCoordinator) -> Iterator[Any
 
 
 def _of_leader(constants: Constants, row: ShareLeader) -> Iterator[Any]:
-    yield from map(LockTimeout, constants.offsets)
+    yield from (LockTimeout(o) for o in constants.offsets if row.cells[o - 1].state != "None")
     yield from map(SessionEnd, constants.members)
     yield RetryPersister()
     for write in dict.fromkeys(ack.write for ack in row.pending):
@@ -188,17 +188,17 @@ SHARES: Final = Protocol(
         awaited=_awaited,
         disturbances={
             PollRecords: (300, 100),
-            LockTimeout: (100, 300),
-            SessionEnd: (0, 50, 200),
-            RetryPersister: (300, 100),
-            GiveUpWrite: (0, 100, 300),
-            MoveLeader: (10, 30, 100),
-            Recreate: (0, 20, 100),
-            ProduceBatch: (20, 100),
-            MoveLogStart: (0, 10, 50),
-            MoveShareCoordinator: (0, 20, 100),
-            AcknowledgeTimeout: (0, 20),
-            ForgetRecord: (0, 50),
+            LockTimeout: (300, 1000),
+            SessionEnd: (0, 200, 1000),
+            RetryPersister: (1000, 300),
+            GiveUpWrite: (0, 300, 1000),
+            MoveLeader: (50, 200, 500),
+            Recreate: (0, 50, 200),
+            ProduceBatch: (200, 1000),
+            MoveLogStart: (0, 30, 100),
+            MoveShareCoordinator: (0, 50, 200),
+            AcknowledgeTimeout: (0, 50),
+            ForgetRecord: (0, 100),
         },
     ),
 )

@@ -270,7 +270,7 @@ Step_HandleWriteShareGroupStateResponse(n, row, m) ==
       ok == m.error = "NONE"
       here == IsMine(row, m.write)
       settled == IF row.phase = "Resolving" THEN [rest EXCEPT !.phase = "Active"]
-                 ELSE Completed(rest, IF acks = {} THEN [m.write EXCEPT !.cells = {}] ELSE m.write, ok)
+                 ELSE IF acks = {} THEN rest ELSE Completed(rest, m.write, ok)
   IN CASE IsFencing(m.error) /\ row.phase # "Empty" /\ FencingRemoves(row, m.write) ->
             Outcome(Fresh(rest), told)
        [] row.phase \in {"Active", "Resolving"} /\ here ->

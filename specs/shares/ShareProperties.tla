@@ -5,7 +5,7 @@
 (***************************************************************************)
 EXTENDS Shares
 
-IsActive == leader.phase = "Active"
+Active(row) == row.phase = "Active"
 InWindow(row, o) == row.gap # 0 /\ row.gapEnd = row.end /\ o >= row.gap
 IsDone(o) == \E n \in Members : o \in clients[n].done
 Finished(stored, o) == o < stored.start \/ stored.cells[o].state \in Terminal
@@ -27,7 +27,7 @@ SingleAcquirer ==
 
 (* What was acknowledged without an error is not handed out again.          *)
 AcknowledgedNeverRedelivered ==
-  IsActive => \A o \in Offsets :
+  Active(leader) => \A o \in Offsets :
     IsDone(o) /\ o >= leader.start => leader.cells[o].state \notin {"Acquired", "Available"}
 
 (* Any coordinator to come has what was acknowledged without an error.      *)
@@ -48,11 +48,11 @@ InFlightBounded ==
 (* The window of gaps does not lie before the start: a read there is out of *)
 (* range for ever, where the log has started after it.                      *)
 WindowFollowsStart ==
-  IsActive /\ InWindow(leader, leader.end) => leader.gap >= leader.start
+  Active(leader) /\ InWindow(leader, leader.end) => leader.gap >= leader.start
 
 (* What is not cached before the end is fetched again.                      *)
 GapsAreFetched ==
-  IsActive => \A o \in Offsets :
+  Active(leader) => \A o \in Offsets :
     leader.start <= o /\ o < leader.end /\ leader.cells[o].state = "None" => InWindow(leader, o)
 
 (* An acquired record has a lock that can still run out.                    *)
@@ -78,26 +78,25 @@ HeldIsOfItsLeader ==
 
 (* Whoever leads next begins where this leader began.                       *)
 StartIsStored ==
-  IsActive => \A tail \in coordinator.log.tails : NewestOf(coordinator.log, tail).start # 0
+  Active(leader) => \A tail \in coordinator.log.tails : NewestOf(coordinator.log, tail).start # 0
 
 (* Nothing that the log does not have is handed out.                        *)
 DeliveredIsThere ==
-  IsActive => \A o \in Offsets :
+  Active(leader) => \A o \in Offsets :
     leader.cells[o].state = "Acquired" => o <= leader.highWatermark
 
 -----------------------------------------------------------------------------
 (* Of steps.                                                                *)
 
-SameIncarnation == leader'.incarnation = leader.incarnation /\ IsActive /\ leader'.phase = "Active"
-SameTenure == coordinator'.leaderEpoch = coordinator.leaderEpoch
+SameIncarnationStep == leader'.incarnation = leader.incarnation /\ Active(leader) /\ Active(leader')
 
-StartOffsetMonotonicStep == SameIncarnation => leader'.start >= leader.start
+StartOffsetMonotonicStep == SameIncarnationStep => leader'.start >= leader.start
 StartOffsetMonotonic == [][StartOffsetMonotonicStep]_vars
 
 (* The start offset passes what is done, what was never there, and what the *)
 (* log does not have.                                                       *)
 StartPassesFinishedStep ==
-  SameIncarnation => \A o \in leader.start .. leader'.start - 1 :
+  SameIncarnationStep => \A o \in leader.start .. leader'.start - 1 :
     \/ o < leader.logStart
     \/ o >= leader.end
     \/ leader.cells[o].state = "None" /\ ~InWindow(leader, o)
@@ -107,14 +106,14 @@ StartPassesFinished == [][StartPassesFinishedStep]_vars
 
 (* A lock, an acknowledgement or the log start never revives what is done.  *)
 DoneStaysDoneStep ==
-  SameIncarnation => \A o \in Offsets :
+  SameIncarnationStep => \A o \in Offsets :
     leader.cells[o].state \in Terminal /\ (~leader.cells[o].moving \/ leader.cells[o].final) =>
       leader'.cells[o].state \in Terminal \cup {"None"}
 DoneStaysDone == [][DoneStaysDoneStep]_vars
 
 (* An acquisition is within the batches that begin at or after the start.   *)
 AcquiresFromStartStep ==
-  SameIncarnation => \A o \in Offsets :
+  SameIncarnationStep => \A o \in Offsets :
     leader'.cells[o].state = "Acquired" /\ leader.cells[o].state \in {"None", "Available"}
       => o >= leader.start
 AcquiresFromStart == [][AcquiresFromStartStep]_vars

@@ -41,11 +41,11 @@ RECURSIVE Heard(_, _)
 Heard(rows, sent) ==
   IF sent = {} THEN rows
   ELSE LET m == CHOOSE m \in sent : TRUE
+           n == m.destination
            o == CHOOSE o \in IF m.type = "ShareFetchResponse"
-                             THEN Step_HandleShareFetchResponse(m.destination, rows[m.destination], m)
-                             ELSE Step_HandleShareAcknowledgeResponse(m.destination,
-                                                                      rows[m.destination], m) : TRUE
-       IN Heard([rows EXCEPT ![m.destination] = o.row], sent \ {m})
+                             THEN Step_HandleShareFetchResponse(n, rows[n], m)
+                             ELSE Step_HandleShareAcknowledgeResponse(n, rows[n], m) : TRUE
+       IN Heard([rows EXCEPT ![n] = o.row], sent \ {m})
 
 LiftLeader(outcomes, rows, left) ==
   \E o \in outcomes :

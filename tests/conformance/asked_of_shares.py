@@ -66,6 +66,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield rule, (cell,)
     for row in (LED, replace(LED, start=1, log_start=2), replace(LED, gap=2, gap_end=4)):
         yield from ((rule, (row,)) for rule in ("StoresResolvedStart", "AnswerWaits"))
+        yield from (("SessionReleases", (row, n)) for n in TWO.members)
+        yield from (("LoadedGap", (row, holes)) for holes in ((), (2,), (2, 3)))
         for offset in (1, 2, 3, 4):
             for rule in ("MovedGap", "AcquirableFrom", "MayAcquire", "AdvancedStart", "Skips"):
                 yield rule, (row, offset)

@@ -21,8 +21,8 @@ Z413_WriteAccepted(stored, write) ==
   /\ write.stateEpoch >= stored.stateEpoch
   /\ write.leaderEpoch >= stored.leaderEpoch
 
-(* Z414 (Apache Kafka): a fencing error of a former leader's write removes  *)
-(* the share partition that followed it (SH34).                             *)
+(* Z414 (Apache Kafka): a former leader's write is refused, and the share   *)
+(* partition that followed it is removed (SH34).                            *)
 Z414_FencingRemoves(row, write) == TRUE
 
 (* Z415 (Apache Kafka): a fetched batch is handed out from its base, also   *)

@@ -67,7 +67,8 @@ LeaderActions ==
 MCNext ==
   /\ \/ \E n \in Members :
           \/ Free(FetchRecords(n))
-          \/ \E first, last \in Offsets : \E kind \in Kinds : Free(AcknowledgeRecords(n, first, last, kind))
+          \/ \E first, last \in Offsets : \E kind \in Kinds :
+               Free(AcknowledgeRecords(n, first, last, kind))
      \/ LeaderActions
      \/ \E m \in network :
           \/ MayArrive(m) /\ Free(Arrive(m))

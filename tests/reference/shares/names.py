@@ -22,5 +22,6 @@ COMPARED = compared(
         "InitialLeader ==": ShareLeader,
         "InitialConsumer ==": ShareConsumer,
     },
+    messages_alone=("OnlyOwnErrorRemoves",),
     words=("Nobody", "Terminal", "Rank", "LargerOf"),
 )
