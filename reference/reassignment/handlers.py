@@ -590,8 +590,8 @@ class ReassignmentHandlers:
         return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=(), min_isr=0))
 
     def handle_change_min_isr(self, row: TopicRow, input: ChangeMinIsr) -> Outcome:
-        """R24. In one batch with the emptied ELRs. Nobody is elected by it. Of a value that is there
-        already nothing is written (ConfigurationControlManager.incrementalAlterConfigResource).
+        """R24. In one batch with the emptied ELRs. Nobody is elected by it. A value that is there
+        already writes nothing (ConfigurationControlManager.incrementalAlterConfigResource).
         """
         if not row.topic_id:
             return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
