@@ -16,19 +16,3 @@ def unanswered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topics, "RULES_S", 0.3)
         yield
-
-
-MERGED = "new guards changed what these runs draw: to be drawn or recorded again"
-UNSETTLED = (
-    "test_witness_transactions.py::test_a_fault_is_refused_at_its_step",
-    "test_witness_transactions.py::test_a_fault_where_producers_go_on_is_refused",
-    "test_witness_transactions.py::test_version_1_by_chance",
-)
-"""Tests of Kafka's own classes that failed after the merge and are not yet understood one by one.
-They run, and their failures are shown. The list is to be empty again."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if any(name in item.nodeid for name in UNSETTLED):
-            item.add_marker(pytest.mark.xfail(reason=MERGED, strict=False))
