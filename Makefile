@@ -29,7 +29,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,osut
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test test-slow test-acceptance test-kafka spec spec-medium chaos
 .PHONY: bugs bugs-full kafka bench lint format docs answers size prove lock detection bench-campaign
-.PHONY: cluster spark-versions mutate-checkers clean distclean
+.PHONY: cluster interceptor spark-versions mutate-checkers attack clean distclean
 
 help: ## print every target with its one-line help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ detection: setup ## how soon chaos finds each bug: docs/measured/detection.md (h
 mutate-checkers: setup ## change the checks point by point: does a test notice? (hours, resumable)
 	@$(BIN)/python -m tests.mutation.search --jobs $(JOBS) $(ARGS)
 
+attack: setup ## attack the kit with a seed of your own (ARGS="--seed 7"; hours for all)
+	@$(BIN)/python -m tests.mutation.attack $(ARGS)
+
 bugs: setup ## have each known bug found again by each oracle, as stored (minutes)
 	@$(BIN)/kraftcheck bugs run --stored $(ARGS)
 
@@ -88,6 +91,11 @@ prove: setup ## prove the invariants by induction, for 3 and 5 nodes (minutes)
 
 kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)
+
+interceptor: ## build and test the jar that records Java applications (ARGS=-Dkafka.version=4.4.0)
+	@mvn -q -B -f kraftcheck/live/interceptor/pom.xml package $(ARGS)
+	@cp kraftcheck/live/interceptor/target/kraftcheck-interceptor.jar .
+	@echo kraftcheck-interceptor.jar
 
 bench: setup ## the figures of README.md, measured now (ARGS="name ..." for benchmarks)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -31,6 +31,7 @@ Ends with 1 if records were doubled, with 0 if not, with 3 if it could not be tr
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -55,8 +56,13 @@ SETTINGS = {"auto.leader.rebalance.enable": "false"}
 REASONS = ("broker auto.leader.rebalance.enable=false: the leader moves when the script says so",)
 
 
-def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
-    """Whether there are more records than were sent, all of them acked."""
+def run(
+    cluster: Cluster, folder: Path, how: str, control: bool, properties: Sequence[str] = ()
+) -> bool:
+    """Whether there are more records than were sent, all of them acked.
+
+    properties: further ones of the producer, as NAME=VALUE.
+    """
     hosts = [node.name for node in cluster.state.nodes if "broker" in node.roles]
     replicated = how == "follower"
     leader, heir = (hosts[0], hosts[1]) if replicated else (hosts[0], hosts[0])
@@ -67,7 +73,7 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         for value in range(RECORDS):
             journal.event(setting.processes.next(), "invoke", "send", [["send", "t-0", value]])
-        producer = cluster.tool(leader, str(SEND), proxy.bootstrap, TOPIC)
+        producer = cluster.tool(leader, str(SEND), proxy.bootstrap, TOPIC, *properties)
         first = partition.await_first(producer)
         proxy.silent.set()
         partition.await_batches(hosts, RECORDS)

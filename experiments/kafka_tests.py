@@ -29,12 +29,13 @@ from kraftcheck.live.cluster import ClusterError
 from kraftcheck.live.witness.jars import program
 
 _JUNIT: Final = Path(__file__).resolve().parent / "junit"
-_TEST: Final = "/src/test/java/"
+_TEST: Final = re.compile(r"/src/test/(?:java|scala/unit|scala/integration)/")
 _HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
-_METHOD: Final = re.compile(r"^    \w[\w<>\[\], ?]* (\w+)\(")
-_IN_BODY: Final = re.compile(r"^[+-] {8,}\S")
+_METHOD: Final = re.compile(r"^    \w[\w<>\[\], ?]* (\w+)\(|^  (?:private )?def (\w+)\(")
+_IN_BODY: Final = {".java": re.compile(r"^[+-] {8,}\S"), ".scala": re.compile(r"^[+-] {4,}\S")}
+_A_TEST: Final = re.compile(r"^    .* void |^  def .*\): Unit = \{")
 TESTED: Final = sorted(
-    path.parent.name for path in FINDS.glob("*/fix.patch") if _TEST in path.read_text("utf-8")
+    path.parent.name for path in FINDS.glob("*/fix.patch") if _TEST.search(path.read_text("utf-8"))
 )
 """The finds whose patches have tests."""
 
@@ -66,22 +67,22 @@ class Compared(NamedTuple):
 def compare(name: str) -> Compared:
     """Runs the tests of a find's patch both ways. Raises ArtifactError, ClusterError."""
     text = (FINDS / name / "fix.patch").read_text("utf-8")
-    jars = _jars()
+    path = jars()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         tree, fixed, tests = (Path(folder) / each for each in ("tree", "fixed", "tests"))
         files = patched(name, tree)
-        sources = [each for each in files if _TEST in each.as_posix()]
+        sources = [each for each in files if _TEST.search(each.as_posix())]
         compiled([each for each in files if each not in sources], fixed)
         # The tests may use what the fix adds, so they are compiled against it.
-        compiled(sources, tests, [str(fixed), *jars])
-        classes = [each.as_posix().partition(_TEST)[2].removesuffix(".java") for each in sources]
-        names = [each.replace("/", ".") for each in classes]
+        compiled(sources, tests, [str(fixed), *path])
+        classes = [Path(_TEST.split(each.as_posix())[1]).with_suffix("") for each in sources]
+        names = [each.as_posix().replace("/", ".") for each in classes]
         touched = frozenset(_touched(text, tree))
-        without = _run(names, [str(tests), *jars], Path(folder) / "without", touched)
+        without = _run(names, [str(tests), *path], Path(folder) / "without", touched)
         return Compared(
             touched,
             without,
-            _run(names, [str(tests), str(fixed), *jars], Path(folder) / "with", frozenset()),
+            _run(names, [str(tests), str(fixed), *path], Path(folder) / "with", frozenset()),
         )
 
 
@@ -89,23 +90,24 @@ def _touched(patch: str, tree: Path) -> Iterator[str]:
     """The methods of tests in whose bodies a patch, which is applied in a tree, changes lines."""
     for part in re.split(r"(?m)^(?=--- )", patch):
         head, _, hunks = part.partition("@@")
-        if _TEST not in head:
+        if not _TEST.search(head):
             continue
-        text = (tree / head.partition("+++ b/")[2].split()[0]).read_text("utf-8").splitlines()
+        file = tree / head.partition("+++ b/")[2].split()[0]
+        text = file.read_text("utf-8").splitlines()
         at = 0
         for line in f"@@{hunks}".splitlines():
             if hunk := _HUNK.match(line):
                 at = int(hunk.group(1)) - 1
                 continue
-            if _IN_BODY.match(line):
+            if _IN_BODY[file.suffix].match(line):
                 before = (_METHOD.match(each) for each in reversed(text[: at + 1]))
                 method = next(each for each in before if each)
-                if " void " in method.group():  # a helper of tests is none
-                    yield method.group(1)
+                if _A_TEST.match(method.string):  # a helper of tests is none
+                    yield method[1] or method[2]
             at += not line.startswith("-")
 
 
-def _jars() -> list[str]:
+def jars() -> list[str]:
     tests = Artifacts("junit", _JUNIT / "pom.xml", _JUNIT / "checksums.txt", version())
     return [f"{tests.libraries()}/*", f"{libraries()}/*"]
 
@@ -116,14 +118,14 @@ def _run(classes: Sequence[str], path: Sequence[str], reports: Path, due: frozen
     Some of Kafka's tests give threads a few milliseconds, and fail on a busy machine. What fails
     both times counts.
     """
-    first = _run_once(classes, path, reports / "first")
+    first = run_once(classes, path, reports / "first")
     if first.failed <= due:
         return first
-    again = _run_once(classes, path, reports / "again")
+    again = run_once(classes, path, reports / "again")
     return Run(first.tests, first.failed & again.failed)
 
 
-def _run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
+def run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
     words = [program("java"), "-cp", ":".join(path), "org.junit.platform.console.ConsoleLauncher"]
     words += ["execute", "--disable-banner", "--details=none", f"--reports-dir={reports}"]
     words += [word for each in classes for word in ("-c", each)]

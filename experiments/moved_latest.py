@@ -26,7 +26,7 @@ import click
 from experiments import evidence
 from experiments.stalled_share import GROUP, N1, SETTINGS, receive, write
 from experiments.tools import Partition
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.cluster import Cluster, ClusterError
 
 FIRST_S, SECOND_S = 20, 30
 """How long the consumers wait for a record."""
@@ -41,6 +41,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     if control:
         timer.start()
     first = receive(cluster, known, 1, FIRST_S)
+    if control and not first:
+        raise ClusterError("the first consumer is given no record in time")
     partition.say(f"the first consumer is given {first or 'nothing'}")
     write(cluster, known, 5)
     begin = len(first)

@@ -87,7 +87,8 @@ def cli(folders: tuple[Path, ...]) -> None:
 
 GROUPS = {
     "Clients and clusters": (
-        *(histories.check, histories.convert, clusters.record, clusters.cluster, clusters.disk),
+        *(histories.check, histories.convert, clusters.record),
+        *(clusters.interceptor, clusters.cluster, clusters.disk),
         *(serve.serve, serve.ctl),
     ),
     "An implementation of the protocol": (
@@ -97,7 +98,8 @@ GROUPS = {
         *(bugs.try_own, bugs.bugs, models.spec, models.cover, models.prove),
     ),
     "Runs of the reference": (
-        *(runs.simulate, campaigns.campaign, runs.shrink, runs.report, runs.verify),
+        *(runs.simulate, runs.explore, runs.likelihood, campaigns.campaign, runs.shrink),
+        *(runs.report, runs.sql, runs.verify),
     ),
     "Pages that help and messages name": (manual.manual,),
 }

@@ -38,6 +38,23 @@ def fetch(screen: Screen) -> int:
     return exits.HOLDS
 
 
+def interceptor(out: Path, screen: Screen) -> int:
+    """Build the jar of the interceptors."""
+    from kraftcheck.live import interceptor as work
+
+    _tried(lambda: work.build(out))
+    told = {
+        role: work.settings(name, Path("/PATH/history.jsonl"))
+        for role, name in (("producer", work.PRODUCER), ("consumer", work.CONSUMER))
+    }
+    screen.line(f"jar         {out}")
+    for role, settings in told.items():
+        for name, value in settings.items():
+            screen.line(f"{role:<10}  {name}={value}")
+    screen.document({"jar": str(out), **told})
+    return exits.HOLDS
+
+
 def up(folder: Path, layout: str, islands: bool, settings: tuple[str, ...], screen: Screen) -> int:
     """Starts a new cluster; `settings`: key=value, for every node."""
     pairs = [setting.partition("=") for setting in settings]

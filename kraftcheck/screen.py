@@ -75,6 +75,8 @@ class Screen:
         """What the verb printed, or would have; for the Python API (report.py)."""
         self.documents: list[Any] = []
         """Likewise, as JSON."""
+        self.keeps = not results
+        """Whether documents are kept that nobody prints: for a Report."""
         self.refusals: list[str] = []
         """Of several inputs, those that could not be read, and why."""
         self._pulse: _Pulse | None = None

@@ -29,6 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 draw_no_local_constants()
 
+# In a workflow of GitHub, commands annotate it: those of the tests do not.
+os.environ.pop("GITHUB_ACTIONS", None)
+
 # No profile has a deadline: a slow example on a busy machine is no failure.
 settings.register_profile("dev", max_examples=50, deadline=None)
 # The same examples on every machine and in every run: what is red here is red for everybody.

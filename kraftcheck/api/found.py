@@ -34,6 +34,11 @@ def evidence(verb: str, documents: Sequence[Document]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
+def is_known(verb: str) -> bool:
+    """Whether the documents of this verb have anomalies and evidence."""
+    return verb in _FOUND
+
+
 # -- check
 
 

@@ -24,11 +24,12 @@ from kraftcheck import artifacts, exits
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options, PageWriter
 from kraftcheck.checking.recorded import RECORDING
-from kraftcheck.checking.terms import BESIDE, TOO_LONG
+from kraftcheck.checking.terms import BESIDE, NOT_RECORDED, TOO_LONG
 from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
 from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
+from kraftcheck.traces.formats import verifiable
 from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
@@ -71,10 +72,13 @@ def check_with(
     level: str | None,
     budget: float,
     run: int | None,
+    failed_cas: str | None,
+    initial: str | None,
     **configuration: Any,
 ) -> int:
     """As `check`, from the options of the command line."""
     options = Options(format, model, level, budget, run, configuration)
+    options = options._replace(failed_cas=failed_cas, initial=initial)
     if html is not None:
         options = options._replace(html=str(html))
     return check(paths, options=options, html=html, screen=screen)
@@ -129,6 +133,8 @@ def sources_of(path: Path) -> Iterator[Source]:
         yield Source(path, is_trace=False, named=True)
     elif is_trace(path):
         yield Source(path, is_trace=True, named=True)
+    elif verifiable.is_test(path):
+        yield Source(path, is_trace=False, named=True)
     else:
         yield from _below(path)
 
@@ -147,6 +153,8 @@ def _below(folder: Path) -> Iterator[Source]:
             yield Source(path, is_trace=False, named=False)
         elif is_trace(path):
             yield Source(path, is_trace=True, named=False)
+        elif verifiable.is_test(path):
+            yield Source(path, is_trace=False, named=False)
         else:
             yield from _below(path)
 
@@ -254,7 +262,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
     for at, judged in enumerate(outcome.judged):
         if at <= RUNS_LISTED:
             screen.line(_line(judged))
-        if screen.json or not screen.results:
+        if screen.json or screen.keeps:
             screen.entry(as_json(judged))
     if len(outcome.judged) > RUNS_LISTED + 1:
         left = len(outcome.judged) - RUNS_LISTED - 1
@@ -266,7 +274,7 @@ def _show(outcome: Outcome, screen: Screen) -> int:
 
 def _complain(refused: Refused, screen: Screen) -> None:
     screen.refuse(printable(str(refused)))
-    if screen.json:
+    if screen.json or screen.keeps:
         verdict = exits.VERDICTS[exits.BAD_INPUT]
         facts: dict[str, Any] = {
             "file": refused.file,
@@ -299,6 +307,7 @@ def _line(judged: Judged) -> str:
             if not each.allowed and each.name != judged.certificate.kind
         ]
         why += f"; also not allowed: {', '.join(others)}" if others else ""
+    why = "; ".join(each for each in (why, judged.note) if each)
     said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
     return f"{verdict}  {printable(said)}"
 
@@ -313,6 +322,8 @@ def _in_spite(judged: Judged) -> str:
     doubts = [f"{INCONCLUSIVE}{what}, {why}" for what, why in some if why]
     if TOO_LONG in judged.configuration:
         doubts.append(f"{TOO_LONG}: {judged.configuration[TOO_LONG]}")
+    if NOT_RECORDED in judged.configuration:
+        doubts.append(f"{NOT_RECORDED}: {judged.configuration[NOT_RECORDED]}")
     allowed = [what for what, why in some if not why]
     more = f" and {len(allowed) - ALLOWED_LISTED} kinds more" * (len(allowed) > ALLOWED_LISTED)
     said = f"allowed: {', '.join(allowed[:ALLOWED_LISTED])}{more}" if allowed else ""

@@ -33,7 +33,7 @@ from kraftcheck.traces.checkers.check import SECOND, configuration_in
 from kraftcheck.traces.checkers.members import has_members
 from kraftcheck.traces.checkers.settled import told_in_steps
 from kraftcheck.traces.grouplog import GROUPS
-from kraftcheck.traces.history import Annotation, History
+from kraftcheck.traces.history import Annotation, History, Omissions
 from kraftcheck.traces.rows import Rows
 
 TOO_LONG: Final = "what takes too long"
@@ -58,6 +58,7 @@ COMPACTED: Final[Mapping[Compaction, str]] = {
     "keyed": "yes; each value is a key and a value",
     "keys-unknown": "yes; keys are not known",
 }
+NOT_RECORDED: Final = "not recorded"
 READ_TO_THE_END: Final = {True: "yes", False: "no: judged is what they read", None: "not known"}
 
 
@@ -112,6 +113,7 @@ class Told(NamedTuple):
     configuration: Callable[[], Configuration]
     gaps: Callable[[Configuration], bool]
     timed: bool
+    omissions: Omissions = Omissions()
 
 
 def terms_of(path: Path, history: History, options: Options) -> Terms:
@@ -121,9 +123,10 @@ def terms_of(path: Path, history: History, options: Options) -> Terms:
     told = Told(
         history.annotations,
         history.time_unit,
-        lambda: configuration_in(history),
+        lambda: msgspec.structs.replace(configuration_in(history), **history.configuration),
         lambda configuration: log.gaps_in(history, configuration),
         told_in_steps(history) or has_members(history),
+        history.omissions,
     )
     return _terms(path, told, options)
 
@@ -153,6 +156,8 @@ def _terms(path: Path, told: Told, options: Options) -> Terms:
     configuration = _with(configuration, given)
     envelope = FAULTS[given["faults"]] if "faults" in given else envelope
     complete = given.get("complete", None if beside is None else beside.complete)
+    if told.omissions.reads and complete:
+        complete = None
     try:
         promise = promised(configuration, envelope)
     except ValueError as error:
@@ -164,6 +169,8 @@ def _terms(path: Path, told: Told, options: Options) -> Terms:
     assumed["offsets that nobody is known to have written"] = explained
     if told.time_unit not in SECOND and told.timed:
         assumed[TOO_LONG] = "not asked: the history has no times"
+    if told.omissions.told:
+        assumed[NOT_RECORDED] = "; ".join(told.omissions.told)
     assumed["known from"] = _known(beside, given)
     assumed["consumers read to the end"] = READ_TO_THE_END[complete]
     return Terms(promise, gaps, complete, assumed, configuration)

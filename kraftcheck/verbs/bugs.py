@@ -9,7 +9,7 @@ import click
 
 from kraftcheck import exits
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, RUNS, SEED, Real, shown, tools
+from kraftcheck.verbs.options import FOLDER, RUNS, SEED, Real, judged, shown, tools
 
 
 @click.group()
@@ -81,7 +81,7 @@ def bugs_show(bug: str, screen: Screen) -> int:
     help="Tell a run of each bug step by step, with a page of its timeline.",
 )
 @tools
-@shown
+@judged
 def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     """Have bugs found again by everybody who is expected to find them.
 
@@ -195,7 +195,7 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
 )
 @click.option("--rule", "wanted", metavar="RULE", multiple=True, help="Of --new; again for more.")
 @tools
-@shown
+@judged
 def try_own(
     listed: bool, begun: str | None, wanted: tuple[str, ...], screen: Screen, **options: Any
 ) -> int:

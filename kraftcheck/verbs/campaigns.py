@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, placed, shown
+from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, judged, placed
 
 
 @click.group()
@@ -39,7 +39,7 @@ def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
     placing = placed(verb)
     for option in reversed(options):
         placing = option(placing)
-    return shown(placing)
+    return judged(placing)
 
 
 COVERAGE_OPTION = click.option(
@@ -96,7 +96,7 @@ def campaign_extend(folder: Path, java: str | None, **options: Any) -> int:
 @campaign.command("compare")
 @click.argument("one", metavar="DIR", type=FOLDER)
 @click.argument("other", metavar="DIR", type=FOLDER)
-@shown
+@judged
 def campaign_compare(one: Path, other: Path, screen: Screen) -> int:
     """Say what changed from one campaign to another; 1 if something is violated that was not.
 

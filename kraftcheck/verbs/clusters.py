@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, PAGE, Real, renaming, shown
+from kraftcheck.verbs.options import FOLDER, PAGE, Real, judged, renaming, shown
 
 
 @click.group()
@@ -232,11 +232,27 @@ def record(
     return work.record(bootstrap, folder, out, plan, screen)
 
 
+@click.command()
+@click.option("--out", type=PAGE, required=True, help="The jar to write.")
+@shown
+def interceptor(**options: Any) -> int:
+    """Build the jar that records any Java application, and print the properties it needs.
+
+    Maven compiles it. `check` judges the file that it writes (docs/interceptor.md).
+
+    \b
+    Example: kraftcheck interceptor --out kraftcheck-interceptor.jar
+    """
+    from kraftcheck import clusters as work
+
+    return work.interceptor(**options)
+
+
 @click.command("disk")
 @click.argument("folders", metavar="DIR...", type=FOLDER, nargs=-1, required=True)
 @click.option("--topic", multiple=True, help="Only this topic; may be repeated.")
 @click.option("--html", type=PAGE, help="A file for a page that draws the logs.")
-@shown
+@judged
 def disk(folders: tuple[Path, ...], **options: Any) -> int:
     """Judge what lies on brokers' disks.
 

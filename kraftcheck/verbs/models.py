@@ -11,7 +11,7 @@ from kraftcheck import exits
 from kraftcheck.osutil.commands import protocol_folders
 from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
-from kraftcheck.verbs.options import FOLDER, RULES, RUNS, Real, shown, tools
+from kraftcheck.verbs.options import FOLDER, PAGE, RULES, RUNS, Real, judged, shown, tools
 
 
 @click.group()
@@ -41,7 +41,7 @@ SPECS_OPTION = click.option(
 @click.option("--out", type=FOLDER, help="A folder for specs.json and TLC's output.")
 @SPECS_OPTION
 @tools
-@shown
+@judged
 def spec_check(names: tuple[str, ...], **options: Any) -> int:
     """Check models with TLC against their expected verdicts.
 
@@ -83,6 +83,25 @@ def spec_render(specs: Path, **options: Any) -> int:
     from kraftcheck import spec_files as work
 
     return work.render(specs, **options)
+
+
+@spec.command("explore")
+@click.argument("name", metavar="GRAPH")
+@click.option("--html", "page", type=PAGE, help="The page's file; default: GRAPH.html.")
+@SPECS_OPTION
+@tools
+@shown
+def spec_explore(name: str, **options: Any) -> int:
+    """Draw the state graph of a small model as a page: search states, and see a path to each.
+
+    GRAPH is one of the graphs of `cover` with up to 2,000 states. See docs/explore.md.
+
+    \b
+    Example: kraftcheck spec explore groups-join --html groups-join.html
+    """
+    from kraftcheck.explore import graph as work
+
+    return work.show(name, **options)
 
 
 @spec.command("export")
@@ -142,7 +161,7 @@ def spec_export(specs: Path, **options: Any) -> int:
 @click.option("--out", type=FOLDER, help="A folder for cover.json.")
 @SPECS_OPTION
 @tools
-@shown
+@judged
 def cover(specs: Path, **options: Any) -> int:
     """Drive every edge of TLC's state graphs through the reference.
 
@@ -188,7 +207,7 @@ PROVED = (
 )
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
 @click.option("--out", type=FOLDER, help="A folder for proof.json.")
-@shown
+@judged
 def prove(**options: Any) -> int:
     """Prove safety for any number of epochs, records and messages.
 

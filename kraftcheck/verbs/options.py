@@ -96,9 +96,35 @@ def shown(verb: Callable[..., int]) -> Callable[..., int]:
     return _on_screen(verb, "Print one JSON document.")
 
 
+def judged(verb: Callable[..., int]) -> Callable[..., int]:
+    """As `shown`, for a verb that ends in a verdict: further options report it to a CI server."""
+    return shown(_reported(verb))
+
+
 def lines(verb: Callable[..., int]) -> Callable[..., int]:
-    """As `shown`, for a verb that prints a line for each of many things."""
-    return _on_screen(verb, "Print one JSON object a line.")
+    """As `judged`, for a verb that prints a line for each of many things."""
+    return _on_screen(_reported(verb), "Print one JSON object a line.")
+
+
+def _reported(verb: Callable[..., int]) -> Callable[..., int]:
+    @click.option("--junit", type=PAGE, metavar="FILE", help="Write the verdicts as JUnit XML.")
+    @click.option(
+        "--github",
+        is_flag=True,
+        help="Annotate the workflow and write its summary; on by itself in GitHub Actions.",
+    )
+    @wraps(verb)
+    def wrapped(junit: Path | None, github: bool, screen: Screen, **options: Any) -> int:
+        github = github or os.environ.get("GITHUB_ACTIONS") == "true"
+        if junit is None and not github:
+            return verb(screen=screen, **options)
+        # Late: most commands report to nobody.
+        from kraftcheck.api.ci import reported
+
+        label = click.get_current_context().command_path.removeprefix(COMMAND)
+        return reported(label, junit, github, screen, lambda: verb(screen=screen, **options))
+
+    return wrapped
 
 
 def _on_screen(verb: Callable[..., int], printed: str) -> Callable[..., int]:

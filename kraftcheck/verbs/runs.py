@@ -19,6 +19,7 @@ from kraftcheck.verbs.options import (
     RUNS,
     SEED,
     THERE,
+    judged,
     placed,
     shown,
     tools,
@@ -43,7 +44,7 @@ from kraftcheck.verbs.options import (
     help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
 )
 @placed
-@shown
+@judged
 def simulate(**options: Any) -> int:
     """Record runs of the reference under faults.
 
@@ -140,7 +141,7 @@ def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -
 )
 @JAR
 @placed
-@shown
+@judged
 def conform(paths: tuple[Path, ...], **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
@@ -176,7 +177,7 @@ def conform(paths: tuple[Path, ...], **options: Any) -> int:
 )
 @SEED
 @click.option("--out", type=FOLDER, required=True, help="The folder for steps and verdict.")
-@shown
+@judged
 def drive(**options: Any) -> int:
     """Drive a node of yours into rare rules, and judge its steps.
 
@@ -197,7 +198,7 @@ def drive(**options: Any) -> int:
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
 @click.option("--html", "page", type=PAGE, help="A file for a page that draws the run.")
 @RULES
-@shown
+@judged
 def replay(
     path: Path,
     number: int | None,
@@ -250,7 +251,7 @@ def replay(
 @click.option("--out", type=FOLDER, help="The schedule's file; default: DIR/run-N.schedule.")
 @click.option("--attempts", type=click.IntRange(1), default=2000, show_default=True)
 @tools
-@shown
+@judged
 def shrink(
     path: Path | None, number: int | None, model: str | None, bug: str | None, **options: Any
 ) -> int:
@@ -280,9 +281,45 @@ def shrink(
     return shrink_counterexample.counterexample(asked, screen)
 
 
+def _show_tables(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from kraftcheck import sql as work
+
+        work.describe_tables(Screen())
+        context.exit()
+
+
 @click.command()
 @click.argument("folder", metavar="DIR", type=THERE)
+@click.argument("query", metavar="QUERY")
+@click.option(
+    "--tables",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_tables,
+    help="Only print the tables and their columns.",
+)
+@click.option("--limit", type=RUNS, default=100, show_default=True, help="Rows to print.")
+@click.option("--master", help="Spark's master, such as spark://HOST:7077; default: local[2].")
 @shown
+def sql(folder: Path, query: str, master: str | None, limit: int, screen: Screen) -> int:
+    """Ask recorded runs a question in SQL.
+
+    DIR is the folder of recorded runs. Tables are runs, steps, messages, operations, violations,
+    measures, histories, anomalies, and after `conform` classes and rejected (docs/tables.md).
+
+    \b
+    Example: kraftcheck sql runs/Z01 "select verdict, count(*) from runs group by verdict"
+    """
+    from kraftcheck import sql as work
+
+    return work.ask(folder, query, master, limit, screen)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=THERE)
+@judged
 def report(folder: Path, screen: Screen) -> int:
     """Make one page of what was found in a folder.
 
@@ -299,7 +336,7 @@ def report(folder: Path, screen: Screen) -> int:
 @click.option("--runs", type=RUNS, default=600, show_default=True, help="How many runs.")
 @SEED
 @JAR
-@shown
+@judged
 def verify(**options: Any) -> int:
     """The main job: models, runs under faults, a planted bug.
 
@@ -310,3 +347,61 @@ def verify(**options: Any) -> int:
 
     with exits.from_the_start():
         return work.verify(**options)
+
+
+@click.command()
+@click.argument("what", metavar="[PROTOCOL|FILE|BUG]", required=False)
+@BUG
+@click.option(
+    "--option",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="An option of the protocol, as in `simulate`; again for more.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8046,
+    show_default=True,
+    help="Of the page, on this machine; 0: any free.",
+)
+@shown
+def explore(
+    what: str | None, bug: str | None, option: tuple[str, ...], port: int, screen: Screen
+) -> int:
+    """Play a protocol in a browser: choose each move, and see what it leads to.
+
+    Begin with a protocol, with a schedule of moves (docs/chaos.md), or with a known bug, whose
+    stored schedule is opened. See docs/explore.md.
+
+    \b
+    Example: kraftcheck explore partition --bug Z28 --option acks=all
+    Example: kraftcheck explore Z28
+    """
+    from kraftcheck.explore import server
+
+    return server.explore(what, bug, option, port, screen)
+
+
+@click.command()
+@click.argument("path", metavar="FILE|DIR", type=THERE)
+@click.option("--run", "number", type=int, help="Of a campaign's folder: which run, by its number.")
+@click.option(
+    "--futures", type=RUNS, default=200, show_default=True, help="How many of each prefix."
+)
+@click.option("--html", "page", type=PAGE, help="A file for a page with the curve.")
+@shown
+def likelihood(
+    path: Path, number: int | None, futures: int, page: Path | None, screen: Screen
+) -> int:
+    """Say when a failure became inevitable: how many futures of each prefix still fail.
+
+    FILE is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
+
+    \b
+    Example: kraftcheck likelihood runs/Z28.moves --html runs/Z28.html
+    Example: kraftcheck likelihood runs/Z01 --run 7
+    """
+    from kraftcheck.explore import likelihood as work
+
+    return work.show(path, number, futures, page, screen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, shown
+from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, judged, shown
 
 if TYPE_CHECKING:
     from kraftcheck.serve.plans import Plan
@@ -91,7 +91,7 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
 @click.option("--shrink", is_flag=True, help="With --replay: leave out moves that are not needed.")
 @click.option("--replay", "tape", type=THERE, help="Serve nobody; play a tape again and judge it.")
 @BUG
-@shown
+@judged
 def serve(
     brokers: int,
     seed: int,

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import BUG, RULES, SEED, shown
+from kraftcheck.verbs.options import BUG, RULES, SEED, judged
 
 
 @click.group()
@@ -35,7 +35,7 @@ def storage() -> None:
 @SEED
 @BUG
 @RULES
-@shown
+@judged
 def crash(
     states: int,
     seed: int,
@@ -63,7 +63,7 @@ def crash(
     "--crashes", type=click.IntRange(0), default=5, help="Of each history so many are recovered."
 )
 @SEED
-@shown
+@judged
 def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
     """The same operations on the engine and on Kafka's log: equal states, and equal bytes.
 

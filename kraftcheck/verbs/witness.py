@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kraftcheck.verbs.models import SPECS_OPTION
-from kraftcheck.verbs.options import FOLDER, JAR, RUNS, SEED, THERE, shown
+from kraftcheck.verbs.options import FOLDER, JAR, PAGE, RUNS, SEED, THERE, judged
 
 DIFFERENTIAL = click.option(
     "--differential",
@@ -115,7 +115,7 @@ def _by_chance(protocol: Any) -> click.Command:
     @DIFFERENTIAL
     @kafka
     @JAR
-    @shown
+    @judged
     def by_chance(kafka: Any, given: tuple[str, ...], **options: Any) -> int:
         from kraftcheck.witness import driving
         from kraftcheck.witness.kafka import driver, given_options
@@ -132,7 +132,7 @@ def _by_chance(protocol: Any) -> click.Command:
 @DIFFERENTIAL
 @kafka
 @JAR
-@shown
+@judged
 def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
     """Follow a schedule of moves: of the corpus, of a bug, of TLC, of a run that was refused.
 
@@ -149,9 +149,15 @@ def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
 @click.argument("path", metavar="FILE", type=THERE)
 @click.option("--out", type=FOLDER, help="The smaller schedule; default: FILE.small.moves.")
 @click.option("--attempts", type=click.IntRange(1), default=500, show_default=True)
+@click.option(
+    "--junit-test",
+    type=PAGE,
+    metavar="FILE.java",
+    help="Of the quorum: write it as a JUnit test over Kafka's own RaftClientTestContext, too.",
+)
 @kafka
 @JAR
-@shown
+@judged
 def witness_shrink(path: Path, kafka: Any, **options: Any) -> int:
     """Make a schedule small on which Kafka does what it should not, and keep it.
 
@@ -182,7 +188,7 @@ def _scheduled(path: Path, kafka: Any) -> tuple[Any, Any]:
 @DIFFERENTIAL
 @kafka
 @JAR
-@shown
+@judged
 def witness_bugs(names: tuple[str, ...], **options: Any) -> int:
     """Follow every stored schedule of a protocol's bugs, or those of files, and say which of them
     Kafka has.
@@ -213,7 +219,7 @@ def witness_bugs(names: tuple[str, ...], **options: Any) -> int:
 @SPECS_OPTION
 @kafka
 @JAR
-@shown
+@judged
 def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: Any) -> int:
     """Have Kafka take every edge of TLC's graphs, and say of each that it does not take why.
 
@@ -237,7 +243,7 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
     "--out", type=FOLDER, required=True, help="The folder for steps, versions.json and versions.md."
 )
 @JAR
-@shown
+@judged
 def witness_versions(**options: Any) -> int:
     """Say of releases of Kafka which steps differ, and which finds each has.
 

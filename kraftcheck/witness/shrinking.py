@@ -31,9 +31,10 @@ from kraftcheck.traces.counterexamples.minimising import Minimised, minimised, m
 from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
 from kraftcheck.traces.foreign.profiles import Profile
 from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
-from kraftcheck.witness import driving, following, replaying
+from kraftcheck.witness import driving, following, junit, replaying
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.driving import Component, Part, host_of, of_run
+from kraftcheck.witness.junit import Wrong
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import header
 from tla_utils import ToolError
@@ -98,6 +99,27 @@ class KafkasSteps:
         if known is not None:
             return kept[: known.made], self._rejection(known, kept)
         return kept, None if hoped else self._finding(schedule.parts, kept)
+
+    def wrong(self, script: Script) -> tuple[Script, Wrong]:
+        """The schedule up to its first wrong step, and the steps of voters until then.
+
+        Raises:
+            BadInput: none is wrong by itself.
+            ToolError: TLC cannot be used.
+        """
+        schedule: Any = self._component.begin(self._setting, self._host, True, compares=True)
+        following.follow(script, schedule)
+        self._suspects(schedule.parts)
+        self.learn()
+        refused = [each for each in self._suspects(schedule.parts) if each.refused]
+        if not refused:
+            raise BadInput("--junit-test: each step of a voter is allowed by itself")
+        steps = schedule.taken[: refused[0].differing.line]
+        last = steps[-1]
+        allowed = schedule.reference(last.node, last.before, last.input)
+        return replace(script, moves=tuple(schedule.moves[: refused[0].made])), Wrong(
+            steps, allowed
+        )
 
     def learn(self) -> None:
         """Asks TLC about all steps that were met so far and are not the reference's."""
@@ -201,12 +223,21 @@ def shrink(
     kafka: Kafka,
     out: Path | None,
     attempts: int,
+    junit_test: Path | None = None,
     jar: str | None,
     screen: Screen,
 ) -> int:
     """A schedule of moves on Kafka, from this file, made smaller, kept beside it, and judged whole.
-    Raises BadInput: Kafka does nothing wrong on it; or as replaying.played.
+
+    Args:
+        junit_test: a file for the schedule as a test for Kafka's own repository.
+
+    Raises:
+        BadInput: Kafka does nothing wrong on it, or it cannot be said as a test; or as
+            replaying.played.
     """
+    if junit_test is not None and component.protocol.name not in junit.PROTOCOLS:
+        raise BadInput(f"--junit-test is for a quorum, not for {component.protocol.name}")
     driving.use_jar(jar)
     profile = kafka.allowed(*(part.protocol.name for part in component.parts))
     try:
@@ -218,26 +249,34 @@ def shrink(
     if target.is_dir():
         raise BadInput(f"{target}: it is a folder: name a file")
 
-    def work() -> tuple[Minimised, Profile | None]:
+    def work() -> tuple[Minimised, Profile | None, Wrong | None]:
         with (
             host_of(kafka, component.protocol, component.constants(setting)) as host,
             tempfile.TemporaryDirectory() as folder,
             screen.progress("shrinking", attempts) as meter,
         ):
             steps = KafkasSteps(component, setting, host, profile, Path(folder))
-            return small(script, steps, attempts, lambda done: meter.update(done)), steps.profile
+            # A test has one voter, so it is about one step.
+            whole = script if junit_test is None else steps.wrong(script)[0]
+            smaller = small(whole, steps, attempts, lambda done: meter.update(done))
+            wrong = None if junit_test is None else steps.wrong(smaller.script)[1]
+            return smaller, steps.profile, wrong
 
     try:
-        found, judged_by = tried(work)
+        found, judged_by, wrong = tried(work)
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None
     target.parent.mkdir(parents=True, exist_ok=True)
     artifacts.write_whole(target, write(found.script))
     failure, before = found.failure, len(script.moves)
+    test = []
+    if junit_test is not None and wrong is not None:
+        artifacts.write_whole(junit_test, junit.render(wrong, junit_test.stem, failure.name))
+        test = [("test", str(junit_test))]
     now = f"{before} moves, now {len(found.script.moves)}, after {found.attempts:,} attempts"
     facts = [
         *(("what", failure.name), ("", failure.what)),
-        *(("shrunk", now), ("schedule", str(target))),
+        *(("shrunk", now), ("schedule", str(target)), *test),
         *((f"{number:4}", words) for number, words in enumerate(found.script.moves, 1)),
     ]
     told = {

@@ -42,7 +42,13 @@ HOME_PATHS = re.compile(r"(?<![\w.~}])/(ho" + r"me|Us" + r"ers)/\w")
 ADDRESS = ":" + "//"
 
 
-PLAIN = {"README.md", "docs/decisions.md", "docs/serve.md", "docs/measured/figures.md"}
+PLAIN = {
+    "README.md",
+    "docs/decisions.md",
+    "docs/glossary.md",
+    "docs/serve.md",
+    "docs/measured/figures.md",
+}
 """The pages that were edited for plain English. A page that has been edited joins them."""
 EXCEPTED = "<!-- as meant -->"
 TWICE = {

@@ -169,7 +169,8 @@ def _plain(annotation: Any) -> Any:
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
-_CONSTANTS: Final = union(_constants(p.constants) for p in PROTOCOLS)
+_CONSTANTS_OF: Final = {_constants(p.constants): p.constants for p in PROTOCOLS}
+_CONSTANTS: Final = union(_CONSTANTS_OF)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -230,6 +231,16 @@ def _lines(kind: NodeKind, messages: Iterable[type[msgspec.Struct]]) -> Lines:
     return Lines(*made)
 
 
+OF_LINES: Final = {
+    "node": "Number of the {kind} that takes the step.",
+    "before": "Its state before the step.",
+    "input": "The input that it handles.",
+    "after": "Its state after the step.",
+    "sent": "The messages that it sends.",
+    "ignored": "Why it ignores the input; empty if it does not.",
+    "run": "Number of the run, where a file has several.",
+}
+"""What the fields of each line mean."""
 LINES: Final[dict[str, Lines]] = {
     kind.name: _lines(kind, protocol.messages) for protocol in PROTOCOLS for kind in protocol.kinds
 }
@@ -240,13 +251,22 @@ def json_schema() -> dict[str, Any]:
     """The JSON Schema of one line of a foreign trace, draft 2020-12."""
     kinds = [Header, *[line for lines in LINES.values() for line in lines]]
     refs, components = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
-    for made, struct in _CORE.items():
+    for made, struct in (_CORE | _CONSTANTS_OF).items():
         module_and_name = f"{made.__module__}.{made.__name__}"
         form = components.get(made.__name__) or components.get(module_and_name, {})
         for name, meaning in meanings(struct).items():
             if (field := form.get("properties", {}).get(spec_name(name))) is not None:
                 # What form it has was said already.
                 field["description"] = " ".join((meaning, field.get("description", ""))).strip()
+    for kind, lines in LINES.items():
+        for line in lines:
+            for name, meaning in OF_LINES.items():
+                described = {"description": meaning.format(kind=kind)}
+                components[line.__name__]["properties"][name] |= described
+    for form in components.values():
+        for field in form["properties"].values():
+            if len(field.get("enum", ())) == 1:
+                field.setdefault("description", "Which form this is: always the same.")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of a foreign step trace: the first is a Header, all others are steps",

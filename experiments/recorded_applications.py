@@ -1,0 +1,240 @@
+"""Java applications that know nothing of the kit, recorded by configuration and judged.
+
+    .venv/bin/python -m experiments.recorded_applications [APPLICATION ...] [--seconds N]
+
+Each application gets the interceptors of `kraftcheck interceptor` in its properties, and writes to
+three brokers that are killed one after the other:
+
+* console: Kafka's console producer;
+* verifiable: Kafka's VerifiableProducer;
+* transactional: a consumer and a transactional producer that copy a topic; the application is
+  killed once, too;
+* streams: a Streams application, exactly once;
+* doubled: the producer of `forgotten_batches` (Z141), whose broker is restarted;
+* doubled-control: the same, and nobody is restarted.
+
+In the end Kafka's console consumer, recorded as well, reads what is committed, and `check` judges
+the history. Expected is that all hold, but for `doubled`, which is violated.
+
+Ends with 1 if a verdict is another one, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+import kraftcheck
+from experiments import forgotten_batches
+from experiments.tools import TOOLS, TOPIC, click_errors
+from kraftcheck.live import interceptor
+from kraftcheck.live.artifacts import cache, maven, version
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.topics import admin_of, make
+
+HERE: Final = Path(__file__).resolve().parent / "recorded"
+IN, OUT = "in", "out"
+DOWN_S, UP_S = 3.0, 5.0
+SETTLED_S: Final = 10.0
+GROUP: Final = {"group.id": "copy", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+EXPECTED: Final = {
+    **{"console": "holds", "verifiable": "holds", "transactional": "holds", "streams": "holds"},
+    **{"doubled": "violated", "doubled-control": "holds"},
+}
+
+
+class Recorded:
+    """A cluster, and the history of the applications that use it."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self.cluster, self.folder = cluster, folder
+        self.history = folder / "history.jsonl"
+
+    def properties(self, name: str, kind: str = "", **more: str) -> str:
+        """A file of properties. kind: of the interceptor, if there is one."""
+        told = {"bootstrap.servers": self.cluster.bootstrap, **more}
+        told |= interceptor.settings(kind, self.history) if kind else {}
+        path = self.folder / f"{name}.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in told.items()))
+        return str(path)
+
+    def produce(self, name: str, count: int, throughput: int) -> subprocess.Popen[str]:
+        """VerifiableProducer, with retries."""
+        own = {"retries": "2147483647", "enable.idempotence": "true"}
+        words = ["--bootstrap-server", self.cluster.bootstrap, "--topic", name]
+        words += ["--max-messages", str(count), "--throughput", str(throughput), "--acks", "-1"]
+        words += ["--command-config", self.properties("verifiable", interceptor.PRODUCER, **own)]
+        return self.cluster.tool("n1", f"{TOOLS}.VerifiableProducer", *words)
+
+    def kill_in_turn(self, seconds: float) -> None:
+        """Kills a broker after the other, until that time is over."""
+        end = time.monotonic() + seconds
+        names = [node.name for node in self.cluster.state.nodes]
+        while time.monotonic() < end:
+            name = names[0]
+            names = [*names[1:], name]
+            self.cluster.kill(name)
+            time.sleep(DOWN_S)
+            self.cluster.start(name)
+            time.sleep(UP_S)
+
+    def read_all(self, topic: str, partitions: int) -> int:
+        """Reads what is committed with the console consumer; the number of records."""
+        own = {"isolation.level": "read_committed"}
+        words = ["--bootstrap-server", self.cluster.bootstrap, "--topic", topic]
+        words += ["--timeout-ms", "10000", "--offset", "earliest", "--command-config"]
+        words += [self.properties("reader", interceptor.CONSUMER, **own)]
+        count = 0
+        for partition in range(partitions):
+            own_words = [*words, "--partition", str(partition)]
+            told = self.cluster.run_tool("n1", f"{TOOLS}.consumer.ConsoleConsumer", *own_words)
+            count += int(told.rsplit("Processed a total of ")[1].split()[0])
+        return count
+
+
+@contextmanager
+def running(process: subprocess.Popen[str], seconds: float = 60.0) -> Iterator[None]:
+    """An application while the context lasts; it is asked to end, and killed if it does not."""
+    try:
+        yield
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=seconds)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def console(recorded: Recorded, seconds: float) -> str:
+    words = ["--bootstrap-server", recorded.cluster.bootstrap, "--topic", OUT]
+    words += ["--command-config", recorded.properties("console", interceptor.PRODUCER)]
+    process = recorded.cluster.tool("n1", f"{TOOLS}.ConsoleProducer", *words)
+    assert process.stdin is not None
+    process.stdin.write("".join(f"{number}\n" for number in range(50_000)))
+    process.stdin.flush()
+    recorded.kill_in_turn(seconds)
+    process.communicate(timeout=180)  # Standard input ends.
+    return OUT
+
+
+def verifiable(recorded: Recorded, seconds: float) -> str:
+    process = recorded.produce(OUT, int(500 * seconds), 500)
+    recorded.kill_in_turn(seconds)
+    process.communicate(timeout=180)
+    return OUT
+
+
+def transactional(recorded: Recorded, seconds: float) -> str:
+    own = {"transactional.id": "copy", "transaction.timeout.ms": "15000"}
+    files = [
+        recorded.properties("producer", interceptor.PRODUCER, **own),
+        recorded.properties("consumer", interceptor.CONSUMER, **GROUP),
+    ]
+    command = (str(HERE / "Transfer.java"), *files, IN, OUT)
+    source = recorded.produce(IN, int(100 * seconds), 100)
+    first = recorded.cluster.tool("n1", *command)
+    recorded.kill_in_turn(seconds / 2)
+    first.kill()
+    first.communicate()
+    with running(recorded.cluster.tool("n1", *command)):
+        recorded.kill_in_turn(seconds / 2)
+        source.communicate(timeout=180)
+        time.sleep(20)
+    return OUT
+
+
+def streams(recorded: Recorded, seconds: float) -> str:
+    serde = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
+    own = {
+        **{"application.id": "copy", "processing.guarantee": "exactly_once_v2"},
+        **{"default.key.serde": serde, "default.value.serde": serde},
+        **{"auto.offset.reset": "earliest", "state.dir": str(recorded.folder / "state")},
+        "producer.interceptor.classes": interceptor.PRODUCER,
+        "main.consumer.interceptor.classes": interceptor.CONSUMER,
+        interceptor.PATH: str(recorded.history),
+    }
+    command = (str(HERE / "Stream.java"), recorded.properties("streams", **own), IN, OUT)
+    source = recorded.produce(IN, int(100 * seconds), 100)
+    with running(recorded.cluster.tool("n1", *command)):
+        recorded.kill_in_turn(seconds)
+        source.communicate(timeout=180)
+        time.sleep(20)
+    return OUT
+
+
+def doubled(recorded: Recorded, control: bool) -> str:
+    told = interceptor.settings(interceptor.PRODUCER, recorded.history)
+    own = [f"{name}={value}" for name, value in told.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        forgotten_batches.run(recorded.cluster, Path(folder), "stopped", control, own)
+    return TOPIC
+
+
+def tried(application: str, folder: Path, libraries: Path, seconds: float) -> Any:
+    """The report on one application."""
+    alone = application.startswith("doubled")
+    cluster = Cluster.up(
+        folder / "cluster",
+        "single" if alone else "combined",
+        settings=forgotten_batches.SETTINGS if alone else {},
+        own=libraries,
+    )
+    recorded = Recorded(cluster, folder)
+    try:
+        if alone:
+            topic = doubled(recorded, application != "doubled")
+        else:
+            admin = admin_of(cluster.bootstrap, {})
+            for name in (IN, OUT):
+                make(admin, name, 2, 3, {"min.insync.replicas": "2"})
+            # To a partition that a broker has only just heard of, Kafka before KAFKA-15591's fix
+            # may append a producer's second batch first, and then write it again.
+            time.sleep(SETTLED_S)
+            applications: Mapping[str, Any] = {
+                **{"console": console, "verifiable": verifiable},
+                **{"transactional": transactional, "streams": streams},
+            }
+            topic = applications[application](recorded, seconds)
+        click.echo(f"{application}: {recorded.read_all(topic, 1 if alone else 2):,} records read")
+    finally:
+        cluster.down()
+    return kraftcheck.check(recorded.history, faults="clean", complete=True)
+
+
+@click.command()
+@click.argument("applications", nargs=-1, type=click.Choice([*EXPECTED]))
+@click.option("--seconds", type=float, default=30.0, show_default=True, help="Of kills.")
+@click.option("--out", type=click.Path(path_type=Path), help="Keep histories in this folder.")
+@click_errors("recorded_applications")
+def main(applications: tuple[str, ...], seconds: float, out: Path | None) -> None:
+    """Record Java applications by configuration while brokers are killed, and judge them."""
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="recorded-") as temporary:
+        place = out or Path(temporary)
+        libraries = place / "libraries"
+        libraries.mkdir(parents=True, exist_ok=True)
+        interceptor.build(libraries / interceptor.JAR)
+        jar = cache() / "streams" / f"kafka-streams-{version()}.jar"
+        if not jar.is_file():
+            what = f"-Dartifact=org.apache.kafka:kafka-streams:{version()}"
+            maven("dependency:copy", what, f"-DoutputDirectory={jar.parent}")
+        (libraries / jar.name).write_bytes(jar.read_bytes())
+        for application in applications or EXPECTED:
+            folder = place / application
+            folder.mkdir(parents=True)
+            report = tried(application, folder, libraries, seconds)
+            click.echo(str(report))
+            wrong += report.verdict != EXPECTED[application]
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

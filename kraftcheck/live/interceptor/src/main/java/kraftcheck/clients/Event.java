@@ -1,0 +1,6 @@
+package kraftcheck.clients;
+
+/** One line of the history, formatted by the thread that writes it and not by the application's. */
+interface Event {
+    void write(Line line);
+}

@@ -1,0 +1,178 @@
+"""Kafka's own tools, recorded by configuration: they know nothing of the kit."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import kraftcheck
+from kraftcheck.live import interceptor
+from kraftcheck.live.artifacts import ArtifactError, class_path
+from kraftcheck.serve.admin import Process
+
+pytestmark = pytest.mark.kafka
+
+LOGGING: Final = Path(__file__).resolve().parents[2] / "kraftcheck/live/kafka/log4j2.xml"
+JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+TOOLS: Final = "org.apache.kafka.tools"
+RECORDS: Final = 50
+RETRIES: Final = {"retries": "2147483647", "enable.idempotence": "true"}
+
+
+@pytest.fixture(scope="module")
+def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("jar") / interceptor.JAR
+    interceptor.build(path)
+    return path
+
+
+@pytest.fixture(scope="module", params=["", "Z58"], ids=["correct", "Z58"])
+def process(request: pytest.FixtureRequest) -> Iterator[Process]:
+    """Brokers; with Z58 they append a batch that is sent again once more."""
+    served = Process("--judge", "0", *(["--bug", request.param] if request.param else []))
+    yield served
+    served.close()
+
+
+class Tools:
+    """Kafka's tools with the interceptors in their properties."""
+
+    def __init__(self, jar: Path, folder: Path, bootstrap: str) -> None:
+        self.jar, self.folder, self.bootstrap = jar, folder, bootstrap
+        self.history = folder / "history.jsonl"
+
+    def start(self, tool: str, kind: str, *words: str, **how: Any) -> subprocess.Popen[str]:
+        own: Mapping[str, str] = how.pop("own", {})
+        told = {**interceptor.settings(kind, self.history), **own}
+        config = self.folder / f"{tool}.properties"
+        config.write_text("".join(f"{name}={value}\n" for name, value in told.items()))
+        call = ["java", *JVM, f"-Dlog4j2.configurationFile={LOGGING}"]
+        call += ["-cp", f"{self.jar}:{class_path()}", f"{TOOLS}.{tool}", *words]
+        call += ["--bootstrap-server", self.bootstrap, "--command-config", str(config)]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(call, stdout=pipe, stderr=pipe, text=True, **how)
+
+    def produce(self, topic: str, count: int = RECORDS, **how: Any) -> str:
+        """What it printed: all are sent and acknowledged."""
+        words = ("--topic", topic, "--max-messages", str(count), "--acks", "-1")
+        how["own"] = {**RETRIES, **how.get("own", {})}
+        done = self.start("VerifiableProducer", interceptor.PRODUCER, *words, **how)
+        said, errors = done.communicate(timeout=120)
+        assert f'"sent":{count},"acked":{count}' in said, errors
+        return said + errors
+
+    def consume(self, topic: str) -> None:
+        words = ("--topic", topic, "--partition", "0", "--offset", "earliest")
+        name = "consumer.ConsoleConsumer"
+        done = self.start(name, interceptor.CONSUMER, *words, "--timeout-ms", "5000")
+        _, errors = done.communicate(timeout=120)
+        assert "Processed a total of" in errors, errors
+
+    def check(self) -> kraftcheck.Report:
+        return kraftcheck.check(self.history, faults="clean", complete=True)
+
+
+@pytest.fixture
+def tools(jar: Path, process: Process, tmp_path: Path) -> Tools:
+    return Tools(jar, tmp_path, process.cluster.bootstrap_servers)
+
+
+def is_planted(request: pytest.FixtureRequest) -> bool:
+    return bool(request.node.callspec.params["process"])
+
+
+def test_tools_are_recorded_and_a_broken_broker_is_found(
+    tools: Tools, process: Process, request: pytest.FixtureRequest
+) -> None:
+    """An answer is lost and the producer retries: Z58 appends its records twice."""
+    process.cluster.create_topic("t")
+    process.cluster.when("Produce", nth=2, topic="t").do("reset", cut="after")
+    tools.produce("t", own={"batch.size": "200"})
+    tools.consume("t")
+    report = tools.check()
+    if is_planted(request):
+        assert report.verdict == "violated"
+        found = {each.name for each in report.anomalies if not each.allowed}
+        assert found & {"duplicate", "hole"}, found
+    else:
+        assert report.holds, report
+        assert "not recorded" not in str(report)
+        assert report.documents[0]["operations"] > RECORDS
+
+
+def acknowledged(history: Path) -> int:
+    return history.read_bytes().count(b'"acked"') if history.exists() else 0
+
+
+only_correct = pytest.mark.parametrize("process", [""], ids=["correct"], indirect=True)
+
+
+@only_correct
+def test_a_killed_application_leaves_a_file_that_is_read(tools: Tools, process: Process) -> None:
+    process.cluster.create_topic("killed")
+    words = ("--topic", "killed", "--max-messages", "1000000", "--throughput", "2000")
+    own = {"own": RETRIES}
+    running = tools.start("VerifiableProducer", interceptor.PRODUCER, *words, **own)
+    end = time.monotonic() + 60
+    while time.monotonic() < end and acknowledged(tools.history) < 500:
+        time.sleep(0.1)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    tools.consume("killed")
+    report = tools.check()
+    assert report.holds, report
+    assert "the last requests of 1 JVM" in str(report)
+
+
+@only_correct
+def test_an_application_goes_on_where_the_disk_is_full(tools: Tools, process: Process) -> None:
+    """A file may have 20 kB; the application sends all, and the verdict is not green."""
+    process.cluster.create_topic("full")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    said = tools.produce("full", 1000, preexec_fn=limit)
+    assert said.count("the history is incomplete, and the application goes on") == 1
+    assert tools.history.stat().st_size <= 20_000
+    tools.consume("full")
+    report = tools.check()
+    assert report.verdict == "unknown"
+    assert "1 JVM could not write the file" in report.evidence[0]
+
+
+@only_correct
+@pytest.mark.parametrize("path", ["", "/nowhere/history.jsonl"])
+def test_an_application_goes_on_where_nothing_can_be_recorded(
+    path: str, tools: Tools, process: Process
+) -> None:
+    process.cluster.create_topic(f"none{len(path)}")
+    said = tools.produce(f"none{len(path)}", own={interceptor.PATH: path})
+    assert said.count("kraftcheck: nothing is recorded") == 1
+    with pytest.raises(kraftcheck.BadInput):
+        tools.check()
+
+
+def test_the_jar_needs_maven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ArtifactError, match="no `mvn`"):
+        interceptor.build(tmp_path / "x.jar")
+
+
+def test_its_own_tests_pass(tmp_path: Path) -> None:
+    """As `make interceptor` runs them, with the oldest clients."""
+    project = tmp_path / "project"
+    shutil.copytree(interceptor.SOURCES, project, ignore=shutil.ignore_patterns("target"))
+    call = ["mvn", "-B", "-q", "-f", str(project / "pom.xml"), "test"]
+    done = subprocess.run(call, capture_output=True, text=True, env={**os.environ}, check=False)
+    assert done.returncode == 0, done.stdout
+    assert list(project.glob("target/surefire-reports/*.xml"))
