@@ -294,7 +294,7 @@ def test_a_fault_of_version_1_is_refused_at_its_step(tmp_path: Path) -> None:
     for plant, classes in zip(
         VERSION_1, compiled(VERSION_1, HOST, tmp_path, TRANSACTIONS.name), strict=True
     ):
-        found = refused(classes, tmp_path / "out", 4, "version=1")
+        found = refused(classes, tmp_path / "out", 8, "version=1")
         assert (plant.action, plant.field) in found
 
 
