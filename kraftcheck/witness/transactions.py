@@ -18,8 +18,10 @@ from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
+    Abort,
     AbortListed,
     AppendTimeout,
+    Ask,
     ChangeLeader,
     Elect,
     Expire,
@@ -27,6 +29,8 @@ from kraftcheck.reference.transactions.messages import (
     ListTimedOut,
     LoseLeader,
     MarkersDone,
+    Retry,
+    SendMore,
     Sweep,
     TransactionTimeout,
 )
@@ -88,9 +92,12 @@ class KafkaTransactions(KafkaSteered):
 
 RARE: Final = (
     *(Elect, TransactionTimeout, AppendTimeout, LoseLeader, Expire, ChangeLeader, Sweep),
-    *(Initialize, ListTimedOut, AbortListed),
+    *(Initialize, ListTimedOut, AbortListed, Ask, Retry, Abort, SendMore),
 )
-"""What disturbs. Kafka's sweep lists and aborts in one call, so nothing is listed here."""
+"""What disturbs, or may come again and again: among all moves these would be most, and no
+transaction would ever be committed. Kafka's sweep lists and aborts in one call, so nothing is
+listed here.
+"""
 
 
 def _deliver(schedule: KafkaTransactions, stream: Stream) -> bool:
@@ -152,6 +159,10 @@ def _rare(*kinds: type) -> Callable[[KafkaTransactions, Stream], bool]:
 MOVES: Final[dict[Callable[[KafkaTransactions, Stream], bool], tuple[int, ...]]] = {
     _deliver: (40, 80),
     _own: (40, 60),
+    _rare(Ask): (10, 20),
+    _rare(Retry): (2, 6),
+    _rare(Abort): (1, 4),
+    _rare(SendMore): (0, 3, 8),
     _rare(Initialize): (1, 5, 10),
     _rare(TransactionTimeout): (0, 3, 8),
     _rare(AppendTimeout): (0, 3, 8),
@@ -163,6 +174,8 @@ MOVES: Final[dict[Callable[[KafkaTransactions, Stream], bool], tuple[int, ...]]]
     _lose: (0, 3, 8),
 }
 """How often each kind may be taken, of which a run draws one."""
+FORGETTING: Final = {**MOVES, _rare(Expire): (5, 15)}
+"""Where ids are forgotten: often enough that one is while a producer has yet to ask for it."""
 
 
 class _Coordinators:
@@ -197,7 +210,7 @@ class _Coordinators:
         return KafkaTransactions(msgspec.structs.replace(setting, watched=watched), host, compares)
 
     def walk(self, schedule: KafkaTransactions, seed: int, moves: int) -> None:
-        walk(schedule, seed, moves, MOVES)
+        walk(schedule, seed, moves, FORGETTING if schedule.constants.ids_expire else MOVES)
 
     def left_open(self, trace: ForeignTrace) -> list[Finding]:
         return []

@@ -590,9 +590,13 @@ class ReassignmentHandlers:
         return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=(), min_isr=0))
 
     def handle_change_min_isr(self, row: TopicRow, input: ChangeMinIsr) -> Outcome:
-        """R24. In one batch with the emptied ELRs. Nobody is elected by it."""
+        """R24. In one batch with the emptied ELRs. Nobody is elected by it. A value that is there
+        already writes nothing (ConfigurationControlManager.incrementalAlterConfigResource).
+        """
         if not row.topic_id:
             return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
+        if input.min_isr == min_isr_of(self.constants, row):
+            return made(row)
         partitions = [
             self.bumped(p, replace(p, elr=(), last_known_leader=NOBODY))
             if self.rules.clears_eligible(p)

@@ -381,10 +381,12 @@ Step_HandleDeleteTopic(c, row, input) ==
   ELSE Made([row EXCEPT !.topicId = 0, !.partitions = <<>>, !.targets = <<>>,
                            !.leaders = <<>>, !.minIsr = 0])
 
-(* R24.  In one batch with the emptied ELRs.  Nobody is elected by it.      *)
+(* R24.  In one batch with the emptied ELRs.  Nobody is elected by it.  Of   *)
+(* a value that is there already nothing is written.                        *)
 Step_HandleChangeMinIsr(c, row, input) ==
   LET cleared(p) == Bumped(p, [p EXCEPT !.elr = {}, !.lastKnownLeader = Nobody])
   IN IF row.topicId = 0 THEN Refused(row, "UNKNOWN_TOPIC_OR_PARTITION")
+     ELSE IF input.minIsr = MinIsr(row) THEN Made(row)
      ELSE Made([row EXCEPT
             !.minIsr = input.minIsr,
             !.partitions = [i \in DOMAIN @ |->

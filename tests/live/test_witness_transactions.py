@@ -74,7 +74,6 @@ PLANTS = [
         "        short bumpedEpoch = producerEpoch;\n",
         "HandleInitProducerId",
         "pending.epoch",
-        run=1,
     ),
     Plant(
         "what is to be committed completes as aborted",
@@ -83,7 +82,6 @@ PLANTS = [
         "state == TransactionState.PREPARE_EPOCH_FENCE ?",
         "HandleAcknowledged",
         "pending.state",
-        run=1,
     ),
 ]
 SCALA = [
@@ -156,7 +154,7 @@ HOSTS = [
         "            if (said != null) {",
         "HandleMarkerReply",
         "toMark",
-        run=10,
+        run=3,
     ),
     Plant(
         "the host counts the epochs of ids otherwise",
@@ -296,7 +294,7 @@ def test_a_fault_of_version_1_is_refused_at_its_step(tmp_path: Path) -> None:
     for plant, classes in zip(
         VERSION_1, compiled(VERSION_1, HOST, tmp_path, TRANSACTIONS.name), strict=True
     ):
-        found = refused(classes, tmp_path / "out", 4, "version=1")
+        found = refused(classes, tmp_path / "out", 8, "version=1")
         assert (plant.action, plant.field) in found
 
 
@@ -351,10 +349,11 @@ def test_version_1_by_chance(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     found = run(
         HOLDS,
-        *("transactions", "--runs", "22", "--moves", "200", "--seed", "1"),
+        *("transactions", "--runs", "12", "--moves", "200", "--seed", "3"),
         *("--set", "version=1", "--differential", "--out", out),
     )
-    assert {each["entry"] for each in found["known"]} == {"acts-on-tail", "fenced-once"}
+    met = {each["entry"] for each in found["known"]}
+    assert met == {"acts-on-tail", "fenced-once", "leaderless-is-deleted"}
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -436,7 +435,7 @@ def test_other_releases_take_the_same_steps(tmp_path: Path) -> None:
         path, kafka = tmp_path / f"{version}.jsonl", Kafka(version, None, "", files=True)
         drive(path, kafka, TRANSACTION_COORDINATORS, 2, runs=3, seed=1, moves=150)
         texts[version] = path.read_text("utf-8").splitlines()[1:]
-    assert len(texts[VERSION]) == 488
+    assert len(texts[VERSION]) == 575
     assert {version: text == texts[VERSION] for version, text in texts.items()} == dict.fromkeys(
         texts, True
     )

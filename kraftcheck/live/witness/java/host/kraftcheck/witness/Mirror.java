@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 
 /**
  * All reflection. What is private in Kafka is read here by its name, a few timers and timestamps are
@@ -104,7 +105,14 @@ public final class Mirror {
         throw new Unknown(owner.getClass().getName() + " has no method " + String.join(" or ", names));
     }
 
-    /** What a public method returns, which is the only one of its name with so many arguments. */
+    /** How many arguments the methods of this name have at most, which need not be public. */
+    public static int arguments(Class<?> type, String name) {
+        return Arrays.stream(type.getDeclaredMethods()).filter(m -> m.getName().equals(name))
+                .mapToInt(Method::getParameterCount).max()
+                .orElseThrow(() -> new Unknown(type.getName() + " has no method " + name));
+    }
+
+    /** What a method returns, which is the only one of its name with so many arguments; a public one, if one is. */
     public static <T> T call(Object owner, String name, Object... arguments) {
         return called(owner.getClass(), owner, name, arguments);
     }
@@ -119,7 +127,7 @@ public final class Mirror {
                 .computeIfAbsent(name, each -> new Method[MOST_ARGUMENTS]);
         int count = arguments.length;
         if (alike[count] == null) {
-            alike[count] = Arrays.stream(type.getMethods())
+            alike[count] = Stream.of(type.getMethods(), type.getDeclaredMethods()).flatMap(Arrays::stream)
                     .filter(m -> m.getName().equals(name) && m.getParameterCount() == count && !m.isBridge())
                     .findFirst().orElseThrow(() -> new Unknown(type.getName() + " has no method " + name));
             alike[count].setAccessible(true);

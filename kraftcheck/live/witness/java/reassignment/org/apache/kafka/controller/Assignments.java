@@ -3,8 +3,10 @@ package org.apache.kafka.controller;
 import com.fasterxml.jackson.databind.JsonNode;
 import kafka.server.KafkaRaftServer;
 import kraftcheck.witness.Json;
+import kraftcheck.witness.Mirror;
 import kraftcheck.witness.Node;
 
+import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Uuid;
@@ -19,6 +21,7 @@ import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ElectLeadersRequestData;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
@@ -29,6 +32,7 @@ import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.MockTime;
@@ -69,6 +73,7 @@ public final class Assignments extends Node {
     private ReplicationControlManager replication;
     private long offset;
     private long incarnations;
+    private boolean isMinIsrSet;
     private List<Integer> target;
 
     /** The one node there is. */
@@ -144,6 +149,7 @@ public final class Assignments extends Node {
             case "FeatureLevelRecord" -> features.replay((FeatureLevelRecord) record);
             case "TopicRecord" -> replication.replay((TopicRecord) record);
             case "ConfigRecord" -> configuration.replay((ConfigRecord) record);
+            case "ClearElrRecord" -> replication.replay((ClearElrRecord) record);
             case "RegisterBrokerRecord" -> cluster.replay((RegisterBrokerRecord) record, at);
             case "BrokerRegistrationChangeRecord" -> cluster.replay((BrokerRegistrationChangeRecord) record);
             case "UnregisterBrokerRecord" -> cluster.replay((UnregisterBrokerRecord) record);
@@ -179,6 +185,7 @@ public final class Assignments extends Node {
             reassign(null, left);
         });
         inputs.put("ElectPartitionLeader", in -> () -> elect(in.get("election").asText()));
+        inputs.put("ChangeMinIsr", in -> () -> changeMinIsr(in.get("minIsr").asText()));
     }
 
     private static int broker(JsonNode in) {
@@ -288,6 +295,21 @@ public final class Assignments extends Node {
         commit(result.records());
     }
 
+    /** Before 4.3 Kafka does not ask whether the request was forwarded. */
+    private void changeMinIsr(String value) {
+        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, TOPIC);
+        List<Object> in = new ArrayList<>(List.of(Map.of(topic, Map.of(
+                TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, Map.entry(AlterConfigOp.OpType.SET, value))), false));
+        String name = "incrementalAlterConfigs";
+        if (in.size() < Mirror.arguments(ConfigurationControlManager.class, name)) {
+            in.add(true);
+        }
+        ControllerResult<Map<ConfigResource, ApiError>> result = Mirror.call(configuration, name, in.toArray());
+        note(result.response().get(topic).error().code());
+        commit(result.records());
+        isMinIsrSet |= !result.records().isEmpty();
+    }
+
     private void note(short code) {
         ignored = code == Errors.NONE.code() ? "" : Errors.forCode(code).name();
     }
@@ -322,6 +344,8 @@ public final class Assignments extends Node {
         fields.put("targets", () -> List.of(Json.fields("replicas", target)));
         // What leaders know of fetches is no matter of the controller: without it (leader_notes) it is none.
         fields.put("leaders", () -> List.of());
+        fields.put("minIsr", () -> isMinIsrSet ? Integer.parseInt(
+                configuration.getTopicConfig(TOPIC, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG).value()) : 0);
     }
 
     private Map<Integer, Object> byBroker(Function<Integer, Object> value) {
