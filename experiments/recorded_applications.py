@@ -32,9 +32,9 @@ from typing import Any, Final
 
 import click
 
-import kraftcheck
 from experiments import forgotten_batches
 from experiments.tools import TOOLS, TOPIC, click_errors
+from kraftcheck.api import check
 from kraftcheck.live import interceptor
 from kraftcheck.live.artifacts import cache, maven, version
 from kraftcheck.live.cluster import Cluster
@@ -206,7 +206,7 @@ def tried(application: str, folder: Path, libraries: Path, seconds: float) -> An
         click.echo(f"{application}: {recorded.read_all(topic, 1 if alone else 2):,} records read")
     finally:
         cluster.down()
-    return kraftcheck.check(recorded.history, faults="clean", complete=True)
+    return check(recorded.history, faults="clean", complete=True)
 
 
 @click.command()
