@@ -286,7 +286,7 @@ RULES = {
     ),
     # What a witness says, and with which bugs it is compared.
     "experiments.reassigned_by_classes.*": Rule(
-        ours=("experiments", "live", "kraftcheck.api", "kraftcheck.witness", *PROTOCOLS, *BUGS),
+        ours=("experiments", "live", "kraftcheck.witness", *PROTOCOLS, *BUGS),
         third_party=("click", "msgspec"),
     ),
     # Runs before anything is installed.
