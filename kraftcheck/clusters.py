@@ -49,8 +49,8 @@ def interceptor(out: Path, screen: Screen) -> int:
         for role, name in (("producer", work.PRODUCER), ("consumer", work.CONSUMER))
     }
     screen.line(f"jar         {jar}")
-    for role, properties in told.items():
-        for name, value in properties.items():
+    for role, each in told.items():
+        for name, value in each.items():
             screen.line(f"{role:<10}  {name}={value}")
     screen.document({"jar": str(jar), **told})
     return exits.HOLDS
