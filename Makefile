@@ -29,7 +29,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,osut
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test test-slow test-acceptance test-kafka spec spec-medium chaos
 .PHONY: bugs bugs-full kafka bench lint format docs answers size prove lock detection bench-campaign
-.PHONY: cluster interceptor spark-versions mutate-checkers clean distclean
+.PHONY: cluster interceptor spark-versions mutate-checkers attack clean distclean
 
 help: ## print every target with its one-line help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ detection: setup ## how soon chaos finds each bug: docs/measured/detection.md (h
 
 mutate-checkers: setup ## change the checks point by point: does a test notice? (hours, resumable)
 	@$(BIN)/python -m tests.mutation.search --jobs $(JOBS) $(ARGS)
+
+attack: setup ## attack the kit with a seed of your own (ARGS="--seed 7"; hours for all)
+	@$(BIN)/python -m tests.mutation.attack $(ARGS)
 
 bugs: setup ## have each known bug found again by each oracle, as stored (minutes)
 	@$(BIN)/kraftcheck bugs run --stored $(ARGS)

@@ -38,7 +38,7 @@ from kraftcheck.traces.jobs.abstraction import Abstraction
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
-from kraftcheck.traces.jobs.judge import CHUNK, as_columns, groups_of, step_table
+from kraftcheck.traces.jobs.judge import CHUNK, as_columns, encoded_steps, groups_of
 from kraftcheck.traces.jobs.protocols import decode_step_constants
 from kraftcheck.traces.jobs.simulate import simulate
 from kraftcheck.traces.jobs.step_frames import shared_frame
@@ -124,7 +124,7 @@ def in_chunks(campaign: Campaigned, size: int) -> Cost:
     for _, classes in groups_of(files, wanted, CHUNK):
         begin = time.process_time()
         texts = list(dict.fromkeys(classes["constants"].to_pylist()))
-        table = step_table(classes, texts, VOTER)
+        table = encoded_steps(classes, texts, VOTER)
         converted = time.process_time() - begin
         cost = judge(table, texts)
         costs.append(cost._replace(python=cost.python + converted))

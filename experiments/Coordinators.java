@@ -561,7 +561,8 @@ public class Coordinators {
     }
 
     // A topic is deleted while another broker loads the group's log, and made anew; the control is a
-    // deletion after that. Who asks names the topic as clients do that know of no topic ids.
+    // deletion after that. More metadata come after the load, as a controller writes a record every
+    // half second. Who asks names the topic as clients do that know of no topic ids.
     private static boolean outlived(boolean early) throws Exception {
         var broker = new Broker(new Log(), 0);
         var member = new Consumer("m", null);
@@ -580,6 +581,8 @@ public class Coordinators {
         }
         if (early)
             next.loaded();
+        next.runtime.onMetadataUpdate(NO_DELTA, next);
+        next.run();
         next.passes(REBALANCE_MS);
         long offset = committed(next);
         tell("committed, five minutes later", offset);

@@ -27,13 +27,21 @@ _CALLED: Final = (
     ("4.3", "commonPool())", "commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)"),
     ("4.3", "Operation(name, at, WRITE, operation)", "Operation(name, at, operation)"),
     ("4.3", "NewMetadataImage(this, NO_DELTA)", "MetadataUpdate(NO_DELTA, this)"),
+    ("4.3", "NewMetadataImage(next, NO_DELTA)", "MetadataUpdate(NO_DELTA, next)"),
     ("4.3", '("deletion", WRITE, shard', '("deletion", shard'),
+    ("4.3", "producer, (short) 0, WRITE,\n", "producer, (short) 0,\n"),
+    (
+        "4.3",
+        "TransactionResult.COMMIT, (short) 1, WRITE);",
+        "TransactionResult.COMMIT, (short) 1);",
+    ),
     (
         "4.3",
         "onPartitionsDeleted(List.of(new TopicPartition(TOPIC, 0), new TopicPartition(TOPIC, 1)))",
         "onTopicsDeleted(List.of(new GroupCoordinatorShard.DeletedTopic(TOPIC_ID, TOPIC)))",
     ),
     ("4.4", "GroupConfigManager(Map.of(), ", "GroupConfigManager("),
+    ("4.4", "named()).setGenerationId(epoch)", "named()).setGenerationIdOrMemberEpoch(epoch)"),
     ("4.4", "Serde(), BufferSupplier.NO_CACHING, ", "Serde(), "),
     ("4.4", "request, joining));", "request, joining, false));"),  # of a streams group's topology
 )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         disk as disk,
         model as model,
         simulate as simulate,
+        tables as tables,
     )
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "disk",
     "model",
     "simulate",
+    "tables",
 ]
 
 

@@ -98,7 +98,8 @@ GROUPS = {
         *(bugs.try_own, bugs.bugs, models.spec, models.cover, models.prove),
     ),
     "Runs of the reference": (
-        *(runs.simulate, campaigns.campaign, runs.shrink, runs.report, runs.verify),
+        *(runs.simulate, runs.explore, runs.likelihood, campaigns.campaign, runs.shrink),
+        *(runs.report, runs.sql, runs.verify),
     ),
     "Pages that help and messages name": (manual.manual,),
 }

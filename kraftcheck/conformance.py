@@ -27,6 +27,7 @@ from kraftcheck.screen import Meter, Screen
 from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
 from kraftcheck.traces.jobs.conform import ConformOptions, conform as conform_trace
 from kraftcheck.traces.jobs.simulate import simulate as simulate_trace
+from kraftcheck.traces.jobs.summary import AS_TEXT
 from kraftcheck.traces.report.evidence import patterns_of
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
 from kraftcheck.traces.store import Campaign, Manifest, read_manifest, read_table
@@ -376,6 +377,8 @@ def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> No
         ("rejected", f"{summary['rejected_steps']:,} distinct steps{_explained(summary)}"),
         *[("", reason) for reason in summary["parts"][CONFORM]["reasons"]],
     ]
+    if AS_TEXT in summary["tlc"]:
+        facts.append(("slower", f"TLC was given steps as text: {summary['tlc'][AS_TEXT]}"))
     never = [action for action, taken in summary["actions"].items() if not taken]
     if never and summary["steps"]:
         facts.append(("never", ", ".join(never)))

@@ -40,6 +40,7 @@ from kraftcheck.traces.checkers.groups import GROUPS
 from kraftcheck.traces.cover import life_cycles
 from kraftcheck.traces.foreign.describe import tables
 from kraftcheck.traces.foreign.profiles import Entry, names, read_profile
+from kraftcheck.traces.jobs.tables import TABLES as SQL_TABLES
 from kraftcheck.traces.schema import TABLES, describe
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -77,6 +78,15 @@ def trace() -> str:
     for name, fields in TABLES.items():
         rows = [(f"`{of}`", kind, unit or "-", says) for of, kind, unit, says in describe(fields)]
         parts.append(f"#### `{name}`\n\n{table(('field', 'type', 'unit', 'meaning'), rows)}")
+    return "\n".join(parts)
+
+
+def sql() -> str:
+    """The tables that SQL is asked about."""
+    parts = []
+    for name, fields in SQL_TABLES.items():
+        rows = [(f"`{of}`", kind, unit or "-", says) for of, kind, unit, says in describe(fields)]
+        parts.append(f"### `{name}`\n\n{table(('column', 'type', 'unit', 'meaning'), rows)}")
     return "\n".join(parts)
 
 
@@ -217,13 +227,14 @@ PARTS: dict[str, Callable[[], str]] = {
     "recording": recording,
     "promises": promises,
     "promised_levels": promised_levels,
+    "sql": sql,
     "trace": trace,
     **{f"{each.name}_bugs": partial(bugs, each) for each in PROTOCOLS},
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
     *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
-    *("docs/measured/bugs.md", "docs/witness.md"),
+    *("docs/measured/bugs.md", "docs/witness.md", "docs/tables.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

@@ -7,23 +7,29 @@ were met, in deciding.py.
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
+import pyarrow as pa
 
 from kraftcheck import artifacts, exits
 from kraftcheck.checking.options import page_name
+from kraftcheck.conformance import backend_of, check_place
 from kraftcheck.decisions import Decision, asked_of, deciding, decisions_of
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import foreign_picture, write_page
+from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.screen import Screen, room_on_screen, wrapped
 from kraftcheck.traces.foreign.batch import judge_batch
 from kraftcheck.traces.foreign.chain import judge_chains
 from kraftcheck.traces.foreign.profiles import read_profile
 from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
 from kraftcheck.traces.foreign.verdicts import ForeignVerdict, Rejection
+from kraftcheck.traces.jobs.backends import Backend
 from kraftcheck.traces.report.evidence import grouped
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
@@ -35,13 +41,30 @@ HEADER = b'"kraftcheck steps'
 
 
 class Judged(NamedTuple):
-    """decided: of all rules, what was asked; None where rows are partial. deciding: by the line of
-    a refused step, which rules decide it, in words."""
+    """A trace and what was found.
 
-    trace: ForeignTrace
+    path, constants: of the trace. steps, nodes, runs: how many it has. decided: of all rules, what
+    was asked; None where rows are partial. deciding: by the line of a refused step, which rules
+    decide it, in words.
+    """
+
+    path: Path
+    constants: AnyConstants
+    steps: int
+    nodes: int
+    runs: int
     found: ForeignVerdict
     decided: list[Decision] | None
     deciding: dict[int, list[str]]
+
+    @property
+    def trace(self) -> ForeignTrace:
+        """The trace, read anew: whoever judges thousands of files keeps none of them."""
+        return read_foreign(self.path)
+
+
+JUDGED: Final = pa.schema([("file", pa.int64()), ("judged", pa.binary())])
+"""What a worker sends of a file: its place among the files, and its Judged, pickled."""
 
 
 def traces_in(path: Path) -> list[Path]:
@@ -72,16 +95,22 @@ def conform(
 
     profile: the name of one (traces/foreign/profiles.py), for full rows. page: a file for a page
     that draws the run of the first line that is not allowed; of several traces, a folder.
+    backend, master: where the files are judged. A worker takes a file at a time.
 
     Raises TraceError for a line that the format does not allow, ToolError for a TLC that cannot be
-    used or believed, BadInput for options that are about campaigns.
+    used or believed.
     """
-    if master or backend != "auto":
-        raise BadInput("--backend and --master are for campaigns; a step trace is judged here")
-    judged = []
-    for path in paths:
-        judged.append(judge(path, jar, profile, screen))
-        show(judged[-1], screen, named=len(paths) > 1)
+    if jar:
+        os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
+    check_place(backend, master)
+    if len(paths) == 1 and not master and backend != "spark":
+        judged = [judge(paths[0], profile, screen)]
+    else:
+        with backend_of(backend, master, 0) as place:
+            judged = _judged_by(place, [path.absolute() for path in paths], profile, screen)
+    judged = [each._replace(path=path) for each, path in zip(judged, paths, strict=True)]
+    for each in judged:
+        show(each, screen, named=len(paths) > 1)
     if len(judged) > 1:
         _show_together(judged, screen)
     if page is not None:
@@ -94,7 +123,7 @@ def conform(
 def replay(path: Path, run: int | None, screen: Screen, page: Path | None = None) -> int:
     """Tell a run line by line, with what is wrong with it; unless one is named, the run of the
     first line that is not allowed. Raises as `conform`; BadInput: there is no such run."""
-    judged = judge(path, None, None, screen)
+    judged = judge(path, None, screen)
     drawn = foreign_picture(judged.trace, judged.found, run)
     screen.line(drawn.title)
     screen.line(f"{'line':>6} {'n':>3}  what it received, and sent; below, what it changed")
@@ -108,9 +137,24 @@ def replay(path: Path, run: int | None, screen: Screen, page: Path | None = None
     return exits.code_of(judged.found.verdict)
 
 
+def _judged_by(
+    place: Backend, paths: Sequence[Path], profile: str | None, screen: Screen
+) -> list[Judged]:
+    """The files in their order, each judged by a worker."""
+    task = partial(_judge_file, tuple(paths), profile)
+    with screen.progress("judging files", len(paths)) as meter:
+        rows = place.run(task, len(paths), JUDGED, meter.update).sort_by("file")
+    return [pickle.loads(judged) for judged in rows["judged"].to_pylist()]
+
+
+def _judge_file(paths: tuple[Path, ...], profile: str | None, number: int) -> pa.Table:
+    """In a worker."""
+    judged = judge(paths[number], profile, Screen(quiet=True, results=False))
+    return pa.table({"file": [number], "judged": [pickle.dumps(judged)]}, schema=JUDGED)
+
+
 def judge(
     path: Path,
-    jar: str | None,
     profile: str | None,
     screen: Screen,
     node: int | None = None,
@@ -119,8 +163,6 @@ def judge(
 
     Raises as `conform`.
     """
-    if jar:
-        os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
     allowed = read_profile(profile) if profile else None
     trace = read_foreign(path)
     if allowed and not trace.full:
@@ -132,7 +174,16 @@ def judge(
         asked = asked_of(trace, node)
         refused = {each.line for each in found.rejections}
         decided = None if asked is None else decisions_of(trace.constants, asked)
-        return Judged(trace, found, decided, deciding(trace, refused))
+        return Judged(
+            path=path,
+            constants=trace.constants,
+            steps=len(trace.steps),
+            nodes=len({each.node for each in trace.steps}),
+            runs=len({each.run for each in trace.steps}),
+            found=found,
+            decided=decided,
+            deciding=deciding(trace, refused),
+        )
 
 
 def _write_pages(judged: Sequence[Judged], page: Path) -> None:
@@ -142,14 +193,14 @@ def _write_pages(judged: Sequence[Judged], page: Path) -> None:
     artifacts.claim(page)
     for each in judged:
         drawn = foreign_picture(each.trace, each.found)
-        write_page(page / f"{page_name(str(each.trace.path))}.html", drawn)
+        write_page(page / f"{page_name(str(each.path))}.html", drawn)
 
 
 def document(judged: Judged) -> dict[str, Any]:
     """The same as JSON."""
     found = judged.found
     return {
-        "file": str(judged.trace.path),
+        "file": str(judged.path),
         "verdict": found.verdict,
         "reasons": found.reasons,
         **msgspec.to_builtins(found),
@@ -162,7 +213,7 @@ def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
     """The verdict, which decisions were asked, and what is rejected; named: with the file."""
     found = judged.found
     facts = [
-        *([("file", str(judged.trace.path))] if named else []),
+        *([("file", str(judged.path))] if named else []),
         ("verdict", found.verdict),
         ("mode", f"{found.mode}: {_meaning(found)}"),
         *([("judged as", found.profile)] if found.profile else []),
@@ -218,7 +269,7 @@ def _show_together(judged: Sequence[Judged], screen: Screen) -> None:
     by_protocol: dict[type, list[list[Decision]]] = {}
     for each in judged:
         if each.decided is not None:
-            by_protocol.setdefault(type(each.trace.constants), []).append(each.decided)
+            by_protocol.setdefault(type(each.constants), []).append(each.decided)
     for several in by_protocol.values():
         facts += _decided([_sum(same) for same in zip(*several, strict=True)])
     screen.facts(facts)
@@ -254,12 +305,10 @@ def _decided(decided: Sequence[Decision] | None) -> Iterable[tuple[str, str]]:
 
 
 def _steps(judged: Judged) -> str:
-    steps = judged.trace.steps
-    nodes, runs = len({each.node for each in steps}), len({each.run for each in steps})
-    whose = f"{nodes} node{'s' * (nodes != 1)}"
-    whose += f" in {runs:,} runs" if runs > 1 else ""
+    whose = f"{judged.nodes} node{'s' * (judged.nodes != 1)}"
+    whose += f" in {judged.runs:,} runs" if judged.runs > 1 else ""
     distinct = judged.found.distinct
-    return f"{len(steps):,} of {whose}; judged were {distinct:,}, first rows among them"
+    return f"{judged.steps:,} of {whose}; judged were {distinct:,}, first rows among them"
 
 
 def _meaning(found: ForeignVerdict) -> str:

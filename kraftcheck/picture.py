@@ -231,8 +231,8 @@ def _taken(number: int, step: Taken) -> Seen:
         took=_letter(step.input),
         sent=tuple([_letter(message) for message in step.sent]),
         ignored=step.ignored,
-        before=_fields(step.before),
-        after=_fields(step.after),
+        before=fields_of(step.before),
+        after=fields_of(step.after),
     )
 
 
@@ -244,13 +244,13 @@ def _letter(message: Any) -> Letter:
     return Letter(message, render_input(message, told), ends)
 
 
-def _fields(item: msgspec.Struct, path: str = "") -> dict[str, str]:
+def fields_of(item: msgspec.Struct, path: str = "") -> dict[str, str]:
     """A row's fields in words; those of what stands in a field under the names of both."""
     found: dict[str, str] = {}
     for name in item.__struct_fields__:
         value = getattr(item, name)
         if isinstance(value, msgspec.Struct) and value.__struct_config__.tag is None:
-            found |= _fields(value, f"{path}{name}.")
+            found |= fields_of(value, f"{path}{name}.")
         else:
             found[path + name] = _shown(value)
     return found

@@ -35,6 +35,7 @@ from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum41.protocol import QUORUM_41
 from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
+from kraftcheck.reference.shares.protocol import SHARES
 from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
 from kraftcheck.reference.transactions.protocol import TRANSACTIONS
 from kraftcheck.reference.voters.protocol import VOTERS
@@ -132,6 +133,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         HOSTING,
         DIRECTORIES,
         COMPACTION,
+        SHARES,
         QUORUM_41,
     ]
     others = _others()

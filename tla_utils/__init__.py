@@ -16,7 +16,7 @@ from tla_utils.steps import (
     StepVerdict,
     check_steps,
 )
-from tla_utils.steptable import StepTable
+from tla_utils.steptable import EncodedSteps, StepTable
 from tla_utils.values import Function, ModelValue, Record, Value, function, parse, render
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "CheckOptions",
     "Diagnosis",
     "Difference",
+    "EncodedSteps",
     "Function",
     "GraphStats",
     "Jar",

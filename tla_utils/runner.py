@@ -94,7 +94,8 @@ class TlcJob:
     module: the root module, a `.tla` file or a ModuleText. Its folder is searched for modules too.
     cfg: a Path to a cfg file, or the text of one.
     libraries: folders in which TLC looks for further modules, in order. beside: by name, the texts
-    of modules that it finds before those.
+    of modules that it finds before those. files: by name, what else is put into the folder in which
+    TLC runs. classes: jars with operators that are written in Java.
     heap_mb: Java heap in MiB. workers: TLC worker threads. timeout_s: wall seconds, None for ever.
     seed: of TLC's random choices. deadlock: whether a state without successor is a violation.
     go_on: report every violation instead of the first (TLC's -continue).
@@ -110,6 +111,8 @@ class TlcJob:
     cfg: Path | str
     libraries: Sequence[Path] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    classes: Sequence[Path] = ()
     heap_mb: int = 1024
     workers: int = 1
     timeout_s: float | None = None
@@ -162,7 +165,9 @@ def command_line(job: TlcJob, work_dir: Path) -> list[str]:
     command += [f"-D{name}={value}" for name, value in sorted(job.defines.items())]
     if libraries:
         command.append(f"-DTLA-Library={os.pathsep.join(libraries)}")
-    command += ["-cp", str(jar.path), "tlc2.TLC", "-tool", "-metadir", str(work_dir / "states")]
+    # TLC's own jar comes first: the archive of its classes fits no other order.
+    path = os.pathsep.join(map(str, [jar.path, *job.classes]))
+    command += ["-cp", path, "tlc2.TLC", "-tool", "-metadir", str(work_dir / "states")]
     command += ["-workers", str(job.workers), "-fp", "0", "-seed", str(job.seed)]
     if job.simulate is None:
         # Otherwise liveness is looked at whenever the graph has grown for a while: which of several
@@ -267,6 +272,8 @@ def _write_inputs(job: TlcJob, work_dir: Path) -> Config:
     (work_dir / f"{job.name}.cfg").write_text(cfg_text, encoding="utf-8")
     for name, text in job.beside.items():
         (work_dir / f"{name}.tla").write_text(text, encoding="utf-8")
+    for name, data in job.files.items():
+        (work_dir / name).write_bytes(data)
     (work_dir / "tmp").mkdir()
     return read_config(cfg_text)
 

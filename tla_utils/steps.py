@@ -8,10 +8,10 @@ sent). A hand-written *frame module* says what the specification thinks of it:
                      for instance [after |-> ..., sent |-> ...]; only `diagnosis.py` asks for it
 
 For each chunk of distinct steps a root module `StepBatch` is generated. It extends the frame,
-defines the steps as data (`stepmodule.py`), and has one variable `SB_id` with one initial state per
-step and no next state; `Allowed(SB_step(SB_id))` is its invariant, and `-continue` reports every
-violation. Since `Allowed` is a predicate on a constant, no transition is needed, and a recorded
-step that changes nothing is judged like any other.
+takes the steps from a file of values (`stepvalues.py`), and has one variable `SB_id` with one
+initial state per step and no next state; `Allowed(SB_step(SB_id))` is its invariant, and
+`-continue` reports every violation. Since `Allowed` is a predicate on a constant, no transition is
+needed, and a recorded step that changes nothing is judged like any other.
 
 The alternative, an action property `[][Allowed]_done` over one transition per step, finds the same
 steps and costs the same: three runs each of 10,000 steps with two 20-field rows took 2.0 to 2.2
@@ -33,11 +33,14 @@ Laws of this file, which make "accepted" mean something:
   put aside for a run of their own, so that the healthy ones are judged next. The number of such
   extra runs is bounded; steps beyond the bound are "unknown", never accepted.
 * Equal steps are judged once. Generated modules depend on the steps and their order only.
+* A TLC that cannot load the class for values, or a value that the class cannot read, costs a run:
+  the steps are then given as text (`stepmodule.py`), and the report says why.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -45,13 +48,15 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from tla_utils.errors import ToolError
+from tla_utils.jar import find_jar, find_java
 from tla_utils.output import TlcResult
 from tla_utils.runner import ModuleText, TlcJob, run_tlc
 from tla_utils.stepmodule import needs_tlc
-from tla_utils.steptable import Batch, Row, Step, StepTable
+from tla_utils.steptable import Batch, EncodedBatch, EncodedSteps, Step, StepTable
+from tla_utils.stepvalues import FILE, JAR, MODULE, UNDECODED, assumption, module
 
 ROOT_MODULE = "StepBatch"
 INVARIANT = "SB_Accepted"
@@ -116,7 +121,7 @@ class StepReport:
 
     distinct: steps that differ. runs: how often TLC was started. seconds: wall time;
     cpu_seconds: of the JVMs together; peak_rss_mb: of the largest JVM, in MiB. warnings: what TLC
-    may have ignored in the frame's cfg text.
+    may have ignored in the frame's cfg text. as_text: why TLC was given text and no values, or "".
     """
 
     verdicts: list[StepVerdict]
@@ -126,6 +131,7 @@ class StepReport:
     cpu_seconds: float
     peak_rss_mb: float
     warnings: list[str]
+    as_text: str = ""
 
     def numbers(self, verdict: Judgement) -> list[int]:
         """The numbers (from 0) of the steps with this verdict."""
@@ -139,7 +145,8 @@ class CheckOptions:
     chunk: distinct steps per JVM. parallel: JVMs at a time, None for one per processor.
     heap_mb, timeout_s: per JVM. extra_runs: how many runs of TLC may be spent, in each chunk, on
     isolating steps that TLC cannot evaluate (about a second each). keep: a folder for the
-    generated modules and TLC's output, one sub-folder per run.
+    generated modules and TLC's output, one sub-folder per run. as_text: why TLC is given text in
+    any case, or "".
     """
 
     chunk: int = 10_000
@@ -148,6 +155,7 @@ class CheckOptions:
     timeout_s: float | None = 600.0
     extra_runs: int = 24
     keep: Path | None = None
+    as_text: str = ""
 
 
 DEFAULT_OPTIONS = CheckOptions()
@@ -155,7 +163,7 @@ DEFAULT_OPTIONS = CheckOptions()
 
 def check_steps(
     frame: StepFrame,
-    steps: StepTable | Iterable[Step],
+    steps: StepTable | EncodedSteps | Iterable[Step],
     options: CheckOptions = DEFAULT_OPTIONS,
     progress: Callable[[Progress], None] | None = None,
 ) -> StepReport:
@@ -166,7 +174,7 @@ def check_steps(
     when TLC's report does not add up.
     """
     begin = monotonic()
-    batch = Batch(steps if isinstance(steps, StepTable) else StepTable.from_steps(steps))
+    batch = Batch.of(steps)
     session = _Session(frame, batch, options)
     chunks = [
         batch.rows[start : start + options.chunk]
@@ -193,6 +201,7 @@ def check_steps(
         cpu_seconds=session.cpu_seconds,
         peak_rss_mb=session.peak_rss_mb,
         warnings=sorted(session.warnings),
+        as_text=session.as_text,
     )
 
 
@@ -207,7 +216,9 @@ def batch_module(
     # No more than what is needed: each module brings names that the frame then cannot define.
     # Sequences under a name of its own would spare the frame these, but TLC is slower then.
     tlc = ["TLC"] if needs_tlc(definitions) else []
-    needed = ["Integers", "Sequences", *extends, *tlc, *([] if frame.given else [frame.module])]
+    values = [MODULE] if "SB_Loaded(" in definitions else []
+    needed = ["Integers", "Sequences", *extends, *tlc, *values]
+    needed += [] if frame.given else [frame.module]
     head = f"---- MODULE {ROOT_MODULE} ----\nEXTENDS {', '.join(dict.fromkeys(needed))}\n"
     counter = f"SB_Init == SB_id \\in 0..{steps}\nSB_Next == FALSE /\\ UNCHANGED SB_id\n"
     own = f"{frame.definitions.rstrip()}\n" if frame.definitions else ""
@@ -235,9 +246,10 @@ def batch_cfg(frame: StepFrame, invariant: str) -> str:
     return f"{frame.constants.rstrip()}\nINIT SB_Init\nNEXT SB_Next\nINVARIANT {invariant}\n"
 
 
-def invariant_of(definitions: str) -> str:
-    """The name of the invariant of a batch with these steps."""
-    return f"{INVARIANT}_{blake2b(definitions.encode(), digest_size=8).hexdigest()}"
+def invariant_of(steps: str | bytes) -> str:
+    """The name of the invariant of a batch with these steps, as text or in a file."""
+    data = steps if isinstance(steps, bytes) else steps.encode()
+    return f"{INVARIANT}_{blake2b(data, digest_size=8).hexdigest()}"
 
 
 def rejected_ids(result: TlcResult, steps: int, invariant: str) -> set[int]:
@@ -286,10 +298,34 @@ def failed(said: str) -> StepVerdict:
     return StepVerdict("rejected", f"evaluation error: {said}")
 
 
+Row: TypeAlias = Any
+"""Of a Batch or an EncodedBatch: hashable."""
+
+_UNLINKED = re.compile(r"\w+(?:ClassDef|ClassVersion|Linkage|Method|Field)\w*Error\b.*")
+_cannot_load: dict[tuple[str, str], str] = {}
+"""Tools that were seen not to load the class for values, and what they said."""
+
+
+def not_values(result: TlcResult) -> str:
+    """Why this run judged no steps as values, where text may do better; "" if it judged them."""
+    if any(violation.kind == "assumption" for violation in result.violations):
+        return f"this TLC did not load the class {MODULE}"
+    said = complaint(result) if result.errors else ""
+    if unlinked := _UNLINKED.search(said):
+        return f"this TLC cannot load the class {MODULE} ({unlinked[0]})"
+    if UNDECODED in said:
+        return said[said.index(UNDECODED) :].splitlines()[0]
+    if said and not result.error_state and not any(limit in said for limit in JAVA_LIMITS):
+        return said.splitlines()[0]
+    return ""
+
+
 class _Session:
     """One check: runs TLC on lists of rows, and keeps the account of what that cost."""
 
-    def __init__(self, frame: StepFrame, batch: Batch, options: CheckOptions) -> None:
+    def __init__(
+        self, frame: StepFrame, batch: Batch | EncodedBatch, options: CheckOptions
+    ) -> None:
         self.frame = frame
         self.batch = batch
         self.options = options
@@ -297,6 +333,8 @@ class _Session:
         self.cpu_seconds = 0.0
         self.peak_rss_mb = 0.0
         self.warnings: dict[str, None] = {}
+        self._tools = (find_java().path, str(find_jar().path))
+        self.as_text = options.as_text or _cannot_load.get(self._tools, "")
         self._lock = threading.Lock()
 
     def judge(self, name: str, rows: list[Row]) -> dict[Row, StepVerdict]:
@@ -358,8 +396,30 @@ class _Session:
 
     def _run(self, name: str, rows: list[Row]) -> tuple[TlcResult, str]:
         """What TLC says, and the name of the invariant of which it says so."""
-        definitions = self.batch.definitions(rows)
-        invariant = invariant_of(definitions)
+        if self.as_text:
+            return self._started(name, rows, self.batch.definitions(rows))
+        why = ""
+        try:
+            data = self.batch.data(rows)
+            ran = self._started(name, rows, assumption(data, len(rows)), data)
+            why = not_values(ran[0])
+        except (ToolError, ValueError) as error:
+            # What is wrong with the frame or the values, the text form says in its own words.
+            why = str(error).splitlines()[0]
+        if not why:
+            return ran
+        ran = self._started(f"{name}-text", rows, self.batch.definitions(rows))
+        if not ran[0].errors:
+            self.as_text = why
+            if MODULE in why:
+                _cannot_load[self._tools] = why
+        return ran
+
+    def _started(
+        self, name: str, rows: list[Row], definitions: str, data: bytes = b""
+    ) -> tuple[TlcResult, str]:
+        """data: the file of values, where `definitions` are none."""
+        invariant = invariant_of(data or definitions)
         tail = f"{invariant} == SB_id # 0 /\\ Allowed(SB_step(SB_id))\n"
         job = TlcJob(
             module=batch_module(self.frame, definitions, len(rows), tail),
@@ -370,6 +430,9 @@ class _Session:
             deadlock=False,
             go_on=True,
             jvm_flags=JVM_FLAGS,
+            beside=module() if data else {},
+            files={FILE: data} if data else {},
+            classes=[JAR] if data else [],
         )
         keep = self.options.keep
         result = run_tlc(job, work_dir=keep / name if keep else None)

@@ -10,11 +10,13 @@ share a row exactly when TLA+ holds them to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from tla_utils.errors import ToolError
 from tla_utils.interning import Interner
 from tla_utils.stepmodule import step_definitions
+from tla_utils.stepvalues import Plain, Shape, file_of, plain
 from tla_utils.values import Value
 
 Step = Mapping[str, Value]
@@ -94,6 +96,14 @@ class Batch:
             ids.append([known[i] for i in table.index[column]])
         self.row_of_step: list[Row] = list(zip(*ids, strict=True))
         self.rows: list[Row] = list(dict.fromkeys(self.row_of_step))
+        self._encoded: dict[int, bytes] = {}
+
+    @classmethod
+    def of(cls, steps: StepTable | EncodedSteps | Iterable[Step]) -> Batch | EncodedBatch:
+        """The batch of steps in any of their forms."""
+        if isinstance(steps, EncodedSteps):
+            return EncodedBatch(steps)
+        return cls(steps if isinstance(steps, StepTable) else StepTable.from_steps(steps))
 
     def _id(self, column: str, value: Value) -> int:
         try:
@@ -101,8 +111,18 @@ class Batch:
         except (TypeError, ValueError) as error:
             raise ToolError(f"column {column} holds what TLA+ cannot: {error}") from error
 
-    def definitions(self, rows: list[Row]) -> str:
-        return step_definitions(self.interner, self.columns, rows)
+    def definitions(self, rows: Sequence[Row]) -> str:
+        """These rows as text."""
+        return step_definitions(self.interner, self.columns, list(rows))
+
+    def data(self, rows: Sequence[Row]) -> bytes:
+        """These rows as the file that the class StepValues reads."""
+        known, form = self._encoded, [Plain()] * len(self.columns)
+        steps = [
+            b"\0" + b"".join([plain(self.interner, number, known) for number in row])
+            for row in rows
+        ]
+        return file_of(self.columns, [form], steps)
 
     def shape(self, row: Row) -> tuple[object, ...]:
         """What rows that fail alike have in common: strings of the step (such as its action), the
@@ -112,3 +132,60 @@ class Batch:
             value, node = self.interner.values[number], self.interner.nodes[number]
             parts.append(value if isinstance(value, str) else (node.kind, node.names))
         return tuple(parts)
+
+
+class EncodedSteps:
+    """Steps whose values are encoded already: the quickest form for recorders that keep them so.
+
+    columns: names. forms: shapes of the values of each column (`stepvalues.py`). steps: the number
+    of its form, in one byte, and its values in the order of the columns. table: the same steps with
+    Python's values, for a TLC that does not take encoded ones.
+    Raises ToolError for more than 128 forms.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        forms: Sequence[Sequence[Shape]],
+        steps: Sequence[bytes],
+        table: Callable[[], StepTable],
+    ) -> None:
+        if len(forms) > 128:
+            raise ToolError(f"encoded steps have {len(forms)} forms, and at most 128 are possible")
+        self.columns = list(columns)
+        self.forms = forms
+        self.steps = steps
+        self.table = table
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+class EncodedBatch:
+    """What `Batch` is, of encoded steps: a row is the bytes of a step."""
+
+    def __init__(self, steps: EncodedSteps) -> None:
+        if not steps.steps:
+            raise ToolError("there are no steps to check: an empty recording is no evidence")
+        self.given = steps
+        self.row_of_step: Sequence[bytes] = steps.steps
+        self.rows: list[bytes] = list(dict.fromkeys(steps.steps))
+
+    def data(self, rows: Sequence[bytes]) -> bytes:
+        """These rows as the file that the class StepValues reads."""
+        return file_of(self.given.columns, self.given.forms, rows)
+
+    @cached_property
+    def _decoded(self) -> tuple[Batch, dict[bytes, Row]]:
+        batch = Batch(self.given.table())
+        return batch, dict(zip(self.row_of_step, batch.row_of_step, strict=True))
+
+    def definitions(self, rows: Sequence[bytes]) -> str:
+        """These rows as text."""
+        batch, row_of = self._decoded
+        return batch.definitions([row_of[row] for row in rows])
+
+    def shape(self, row: bytes) -> tuple[object, ...]:
+        """As that of `Batch`."""
+        batch, row_of = self._decoded
+        return batch.shape(row_of[row])

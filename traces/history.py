@@ -94,6 +94,12 @@ class HistoryError(Exception):
         return type(self), (self.path, self.line, self.reason)
 
 
+COMPARED: Final = "compared"
+"""A compare-and-set that failed was compared, and found another value [porcupine's etcd logs]."""
+NOT_COMPARED: Final = "unknown"
+"""It did not happen, for whatever reason [Jepsen, Knossos]."""
+
+
 class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One request of one client, with what it was told."""
 
@@ -174,6 +180,12 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     annotations: tuple[Annotation, ...] = ()
     model: str | None = None
     """The model that the format implies, where it does: partition-log, cas-register, kv, ..."""
+    failed_cas: str = NOT_COMPARED
+    """What the format means by a compare-and-set that failed without an error."""
+    real_time: bool = True
+    """Whether times say which of two clients was first; False: nothing is promised of that."""
+    note: str | None = None
+    """What whoever reads a verdict has to know of the file."""
     configuration: dict[str, Any] = {}
     """What the file itself says of clients: fields of Configuration in clients/promises.py."""
     omissions: Omissions = Omissions()

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import click
 import msgspec
@@ -34,6 +34,11 @@ from kraftcheck.api.found import Anomaly
 from kraftcheck.api.report import Report, Verdict
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kraftcheck.traces.jobs.tables import Tables
 
 __all__ = [
     "Anomaly",
@@ -46,6 +51,7 @@ __all__ = [
     "disk",
     "model",
     "simulate",
+    "tables",
 ]
 
 Backend: TypeAlias = Literal["auto", "pool", "spark"]
@@ -71,6 +77,8 @@ def check(
     min_insync_replicas: int | None = None,
     complete: bool | None = None,
     budget: float = 60.0,
+    failed_cas: Literal["compared", "unknown"] | None = None,
+    initial: str | None = None,
     run: int | None = None,
     html: PathLike | None = None,
     screen: Screen | None = None,
@@ -106,6 +114,7 @@ def check(
         **{"idempotent": idempotent, "transactional": transactional, "reads": reads},
         **{"late_requests": late_requests, "isolation": isolation, "compaction": compaction},
         **{"elr": elr, "min_insync_replicas": min_insync_replicas, "complete": complete},
+        **{"failed_cas": failed_cas, "initial": initial},
     }
 
     if is_path(history):
@@ -376,6 +385,22 @@ def _report(verb: str, screen: Screen | None, work: Callable[[Screen], int]) -> 
     silent = Screen(quiet=True, results=False)
     with _bad_input():
         return Report(verb, work(silent), tuple(silent.documents), tuple(silent.lines))
+
+
+def tables(session: SparkSession, folder: PathLike) -> Tables:
+    """The tables of recorded runs as frames of Spark (docs/tables.md).
+
+    Args:
+        session: any session of Spark, local or on a cluster that sees the folder.
+        folder: where `simulate` recorded runs, or a configuration of a campaign.
+
+    Raises:
+        BadInput: the folder holds no recorded runs, or their judgement is damaged.
+    """
+    from kraftcheck.traces.jobs import tables as work
+
+    with _bad_input():
+        return work.tables(session, Path(folder))
 
 
 @contextmanager

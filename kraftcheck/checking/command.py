@@ -29,6 +29,7 @@ from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Screen, coloured
 from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
+from kraftcheck.traces.formats import verifiable
 from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
@@ -71,10 +72,13 @@ def check_with(
     level: str | None,
     budget: float,
     run: int | None,
+    failed_cas: str | None,
+    initial: str | None,
     **configuration: Any,
 ) -> int:
     """As `check`, from the options of the command line."""
     options = Options(format, model, level, budget, run, configuration)
+    options = options._replace(failed_cas=failed_cas, initial=initial)
     if html is not None:
         options = options._replace(html=str(html))
     return check(paths, options=options, html=html, screen=screen)
@@ -129,6 +133,8 @@ def sources_of(path: Path) -> Iterator[Source]:
         yield Source(path, is_trace=False, named=True)
     elif is_trace(path):
         yield Source(path, is_trace=True, named=True)
+    elif verifiable.is_test(path):
+        yield Source(path, is_trace=False, named=True)
     else:
         yield from _below(path)
 
@@ -147,6 +153,8 @@ def _below(folder: Path) -> Iterator[Source]:
             yield Source(path, is_trace=False, named=False)
         elif is_trace(path):
             yield Source(path, is_trace=True, named=False)
+        elif verifiable.is_test(path):
+            yield Source(path, is_trace=False, named=False)
         else:
             yield from _below(path)
 
@@ -299,6 +307,7 @@ def _line(judged: Judged) -> str:
             if not each.allowed and each.name != judged.certificate.kind
         ]
         why += f"; also not allowed: {', '.join(others)}" if others else ""
+    why = "; ".join(each for each in (why, judged.note) if each)
     said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
     return f"{verdict}  {printable(said)}"
 

@@ -1,8 +1,8 @@
 """Judges one history by the checker of its model: a `Judged`.
 
 Here histories (traces/formats), checkers (traces/checkers) and the page (traces/report) meet; none
-of them knows the others. objects.py is about models that need a search, isolation.py about
-transactions over several objects, logs.py about partition logs.
+of them knows the others. objects.py is about models that need a search, properties.py about those
+that need none, isolation.py about transactions over several objects, logs.py about partition logs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import msgspec
 from kraftcheck.checking.logs import judge_log, judge_rows
 from kraftcheck.checking.objects import judge_objects
 from kraftcheck.checking.options import AUTO, Options, PageWriter, facts_of
+from kraftcheck.checking.properties import judge_property
 from kraftcheck.exits import BadInput
 from kraftcheck.traces.checkers.log import MODEL
+from kraftcheck.traces.checkers.properties import PROPERTIES
 from kraftcheck.traces.formats import detect
 from kraftcheck.traces.history import History
 from kraftcheck.traces.report.judged import Judged
@@ -55,9 +57,13 @@ def judge(history: History, options: Options) -> Judged:
     facts = facts_of(history, name, options)
     if name == MODEL:
         return judge_log(history, facts, options)
+    if name in PROPERTIES:
+        return judge_property(history, facts, options)
     # Late: few histories have transactions.
     from kraftcheck.checking import isolation
 
-    if isolation.applies(history, name):
+    if isolation.applies(history, name, options):
         return isolation.judge_isolation(history, facts, options)
+    if name == "register" and options.level == isolation.CAUSAL:
+        return isolation.judge_causal(history, facts, options)
     return judge_objects(history, facts, options)

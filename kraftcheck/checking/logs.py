@@ -16,7 +16,7 @@ from kraftcheck.checking.terms import Terms, terms_of, terms_of_rows
 from kraftcheck.exits import BadInput
 from kraftcheck.reference.clients.promises import Level, level_named
 from kraftcheck.traces import grouplog
-from kraftcheck.traces.checkers.assessment import Report
+from kraftcheck.traces.checkers.assessment import Report, name_of
 from kraftcheck.traces.checkers.check import check_log, check_rows
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN
 from kraftcheck.traces.grouplog import Entry
@@ -59,10 +59,24 @@ def judge_log(
     except ValueError as error:
         raise BadInput(str(error)) from None
     judged = _judged(found, facts, terms)
+    if not history.real_time:
+        judged = _without_real_time(judged)
     if history.omissions.dropped and judged.verdict == HOLDS:
         reason = f"not everything was recorded: {history.omissions.dropped}"
         return msgspec.structs.replace(judged, verdict=UNKNOWN, reason=reason)
     return judged
+
+
+def _without_real_time(judged: Judged) -> Judged:
+    """What was not looked at is not said to hold."""
+    most = Level.SEQUENTIAL
+    held = None if judged.level is None else min(most, level_named(judged.level))
+    wanted = None if judged.promised is None else min(most, level_named(judged.promised))
+    return msgspec.structs.replace(
+        judged,
+        level=None if held is None else name_of(held),
+        promised=None if wanted is None else name_of(wanted),
+    )
 
 
 def judge_rows(rows: Rows, options: Options) -> Judged | None:

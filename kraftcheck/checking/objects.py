@@ -7,19 +7,26 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
+
+import msgspec
 
 from kraftcheck.checking.options import Options
 from kraftcheck.exits import BadInput
 from kraftcheck.traces.checkers import models
+from kraftcheck.traces.checkers.models import MultiRegister, Register, as_transactions
+from kraftcheck.traces.checkers.properties import PROPERTIES
 from kraftcheck.traces.checkers.search import Limits, check
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
-from kraftcheck.traces.history import History
+from kraftcheck.traces.formats.keys import key_named
+from kraftcheck.traces.history import COMPARED, History
 from kraftcheck.traces.report.history_words import ends
 from kraftcheck.traces.report.judged import Judged, Object
 
 LINEARIZABLE = "linearizable"
+NOTHING_SEEN = "no answer says anything about what was done: nothing was looked at"
 
 
 def model_named(name: str) -> Model:
@@ -28,7 +35,10 @@ def model_named(name: str) -> Model:
         return models.model_named(name)
     module, colon, attribute = name.partition(":")
     if not colon:
-        known = ", ".join(models.MODELS)
+        near = get_close_matches(name, [*models.MODELS, *PROPERTIES], 1)
+        known = ", ".join([*models.MODELS, *PROPERTIES])
+        if near:
+            raise BadInput(f"no model {name!r}: did you mean {near[0]}? There are {known}")
         raise BadInput(f"no model {name!r}; there are {known}, and your own as module:Class")
     with _modules_here():
         try:
@@ -58,14 +68,36 @@ def one_line(error: Exception) -> str:
 
 def judge_objects(history: History, facts: dict[str, Any], options: Options) -> Judged:
     refuse_level(facts["model"], options)
-    model = model_named(facts["model"])
+    model = configured(model_named(facts["model"]), history, options)
+    if isinstance(model, MultiRegister):
+        history = as_transactions(history)
     try:
         verdicts = check(history, model, Limits(seconds=options.budget))
     except Exception as error:
         if type(model).__module__ == models.__name__:
             raise
         raise BadInput(f"the model {facts['model']} failed: {one_line(error)}") from error
-    return combined(history, facts, verdicts)
+    judged = combined(history, facts, verdicts)
+    if judged.verdict == HOLDS and not any(map(model.observes, history.operations)):
+        return msgspec.structs.replace(judged, verdict=UNKNOWN, level=None, reason=NOTHING_SEEN)
+    return judged
+
+
+def configured(model: Model, history: History, options: Options) -> Model:
+    """The model as the options, or else the history's format, have it. Raises BadInput."""
+    if isinstance(model, Register):
+        compared = (options.failed_cas or history.failed_cas) == COMPARED
+        return type(model)(initial_of(options), compared=compared)
+    if type(model) is MultiRegister:
+        return MultiRegister(initial_of(options))
+    if options.initial is not None:
+        raise BadInput(f"--initial is of registers; a {model.name} has a beginning of its own")
+    return model
+
+
+def initial_of(options: Options) -> Any:
+    """The value of a register that nobody wrote."""
+    return None if options.initial is None else key_named(options.initial)
 
 
 def refuse_level(model: str, options: Options) -> None:

@@ -32,6 +32,8 @@ class Options(NamedTuple):
     format, model: by name, or auto. level: to be held against, in place of the one that the
     configuration promises. budget: seconds for each object of a history that needs a search.
     configuration: what the promises depend on, as given. run: of a trace, this one alone.
+    failed_cas: what a compare-and-set that failed means, else what its format means. initial: the
+    value of registers that nobody wrote, as EDN.
     """
 
     format: str = AUTO
@@ -42,6 +44,8 @@ class Options(NamedTuple):
     configuration: Mapping[str, Any] = {}
     html: str = "pages"
     """The folder of pages, in the command that judges again."""
+    failed_cas: str | None = None
+    initial: str | None = None
 
 
 class PageWriter:
@@ -81,6 +85,7 @@ def facts_of(history: History, model: str, options: Options) -> dict[str, Any]:
         "failed": outcomes.count(FAIL),
         "processes": len({operation.process for operation in history.operations}),
         "unit": history.time_unit,
+        "note": history.note or "",
         "command": command(history.source, options),
     }
 
@@ -111,6 +116,7 @@ def command(source: str, options: Options) -> str:
     words = ["check", path]
     words += ["--run", run] if run else []
     given = {"format": options.format, "model": options.model, "level": options.level or AUTO}
+    given |= {"failed-cas": options.failed_cas or AUTO, "initial": options.initial or AUTO}
     for name, value in given.items():
         words += [f"--{name}", str(value)] if value != AUTO else []
     words += ["--budget", f"{options.budget:g}"] if options.budget != Options().budget else []

@@ -399,7 +399,7 @@ def _by_chance(driver: _Driver, search: int, screen: Screen) -> None:
 
 def _concluded(driver: _Driver, place: Path, screen: Screen) -> int:
     driven = driver.driven
-    judged = foreign.judge(place / STEPS, None, None, screen, driver.node)
+    judged = foreign.judge(place / STEPS, None, screen, driver.node)
     met = sum(map(is_decision, driven.features))
     missed = [each for each in driven.reachable if each not in driven.features]
     foreign.show(judged, screen)

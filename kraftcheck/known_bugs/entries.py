@@ -10,7 +10,8 @@ from kraftcheck.exits import BadInput
 from kraftcheck.osutil.commands import command
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE, bug, replayable
-from kraftcheck.reference.protocols import parts_of
+from kraftcheck.reference.clients.rules import ProducerRules
+from kraftcheck.reference.protocols import CLUSTER, parts_of
 from kraftcheck.reference.steered.scripts import MACHINES
 from kraftcheck.specs import SPECS
 from tla_utils import Manifest, Model, read_manifest
@@ -53,7 +54,10 @@ def models_of(manifest: Manifest, bug: str) -> list[Model]:
 
 
 def scenario_of(entry: Bug) -> str | None:
-    """The scenario of the bug's own protocol, or None where there is none yet."""
+    """The scenario of the bug's own protocol, or None where there is none yet. A producer's rules
+    are met where it has several partitions."""
+    if entry.base is ProducerRules:
+        return CLUSTER
     return entry.protocol if entry.protocol in MACHINES else None
 
 

@@ -19,6 +19,8 @@ NO_OVERLAY: Mapping[str, str] = MappingProxyType(
         "Z75": "a configuration, nothing is replaced",
         "Z124": "a configuration, nothing is replaced",
         "Z164": "a configuration, nothing is replaced",
+        "Z309": "in a producer, of which the specs know the requests only",
+        "Z310": "in a producer, of which the specs know the requests only",
     }
 )
 """By bug that is replayed without an overlay: why."""

@@ -38,6 +38,8 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z40": {"elr": False, "crashes": 5, "lossy": 1000, "reckless": True},
     "Z53": {"unclean": True, "crashes": 5, "elections": 3},
     "Z54": {"acks": "1", "crashes": 5, "elections": 3},
+    "Z309": {"idempotence": True, "acks": "all"},
+    "Z310": {"idempotence": True, "acks": "all"},
     "Z61": {"version": 2, "initialize": 300},
     "Z63": {"version": 1, "late": 200, "doubled": 200, "ask": 600, "abort": 100},
     "Z65": {"late": 200, "doubled": 200, "elect": 300},

@@ -24,8 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+import google_crc32c
+
 from kraftcheck.reference.storage.batches import (
     CONTROL,
+    CRC_BEGINS,
     HEADER,
     LENGTH_BEGINS,
     NOBODY,
@@ -57,7 +60,8 @@ _REFUSED: Final = frozenset(
 
 class Batch(NamedTuple):
     """As much as the wire says. name: equal only for batches that may be one; the producer's id,
-    epoch and sequence number and the checksum, or nobody's, checksum and length.
+    epoch and sequence number and the checksum, or nobody's, checksum and length. Of nobody's whose
+    bytes have another checksum, that one as well: no broker has it.
     """
 
     name: tuple[int, ...]
@@ -271,8 +275,11 @@ class WireHistory:
                 all_of_it = list(_batches(told.get("records") or b""))
                 aborted = told.get("aborted_transactions") or ()
                 left = _aborted(all_of_it, aborted) if committed else frozenset()
-                # A batch that begins before was asked for in its middle.
+                # A batch that begins before was asked for in its middle. Where the answer has
+                # room for nothing else, it says nothing of what follows.
                 read = [b for b in all_of_it if b.base >= start]
+                if not read and any(b.base < start < b.end for b in all_of_it):
+                    continue
                 held = stable < end
                 log.reads.append(
                     Read(invoked, self._now, start, read, stable, committed, held, left)
@@ -339,8 +346,11 @@ def _batches(records: bytes) -> Iterator[Batch]:
         fields = HEADER.unpack_from(records, at)
         base, length, _, _, crc, attributes, last, _, _, producer, epoch, sequence, _ = fields
         numbered = producer != NOBODY and sequence >= 0
-        name = (producer, epoch, sequence, crc) if numbered else (NOBODY, crc, length)
         size = max(length, 0) + LENGTH_BEGINS
+        name = (producer, epoch, sequence, crc) if numbered else (NOBODY, crc, length)
+        found = google_crc32c.value(records[at + CRC_BEGINS : at + size])
+        if not numbered and found != crc:
+            name = (*name, found)
         marker = marker_of(records[at : at + size]) if attributes & CONTROL else ""
         yield Batch(name, (producer, epoch), base, base + last + 1, attributes, marker)
         at += size

@@ -29,7 +29,7 @@ from kraftcheck.traces.checkers.groups import GROUPS
 from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.progress import committed
 from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
-from kraftcheck.traces.history import ISOLATIONS, OK, READ_UNCOMMITTED, History, Operation
+from kraftcheck.traces.history import FAIL, ISOLATIONS, OK, READ_UNCOMMITTED, History, Operation
 
 _ACKS: Final = {0: "0", 1: "1", -1: "all"}
 _READ_COMMITTED: Final = next(each for each in ISOLATIONS if each != READ_UNCOMMITTED)
@@ -257,9 +257,10 @@ class _Named:
         self._acked: dict[tuple[tuple[int, ...], int], str] = {}
         self._open: dict[tuple[int, ...], list[str]] = {}
         self._any: dict[tuple[int, ...], str] = {}
-        for append in log.appends:
+        # Of several with the same bytes, one that was refused is there only if no other can be.
+        for append in sorted(log.appends, key=lambda append: append.outcome == FAIL):
             name, value = append.batch.name, values[id(append)]
-            self._any[name] = value
+            self._any.setdefault(name, value)
             if append.offset is not None and append.offset >= 0:
                 self._acked[name, append.offset] = value
             else:

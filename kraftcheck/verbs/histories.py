@@ -13,8 +13,7 @@ from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
 
 FORMATS = (
     *("auto", "clients", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet"),
-    "porcupine",
-    "records",
+    *("porcupine", "records", "verifiable"),
 )
 FORMAT = click.option(
     "--format",
@@ -88,7 +87,9 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
     default="auto",
     show_default=True,
     help="What the history is of: register, cas-register, kv, counter, set, queue,"
-    " unordered-queue, list-append, mutex, partition-log, or your own as module:Class.",
+    " unordered-queue, list-append, mutex, multi-register, multi-list, partition-log, or your own"
+    " as module:Class; or a property: bank, bank-negative, set-full, unique-ids, total-queue,"
+    " comments.",
 )
 @click.option(
     "--level",
@@ -105,6 +106,17 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
     show_default=True,
     metavar="SECONDS",
     help="For each object that needs a search; then it is unknown.",
+)
+@click.option(
+    "--failed-cas",
+    type=click.Choice(["compared", "unknown"]),
+    help="What a compare-and-set that failed means: it found another value, or it did not happen."
+    " As the format has it: compared in log lines, unknown elsewhere.",
+)
+@click.option(
+    "--initial",
+    metavar="VALUE",
+    help="Of registers, before anybody wrote, or the total of a bank; as EDN.",
 )
 @RUN
 @click.option("--html", type=FOLDER, help="A folder for one page of each history.")

@@ -11,7 +11,7 @@ from kraftcheck import exits
 from kraftcheck.osutil.commands import protocol_folders
 from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
-from kraftcheck.verbs.options import FOLDER, RULES, RUNS, Real, judged, shown, tools
+from kraftcheck.verbs.options import FOLDER, PAGE, RULES, RUNS, Real, judged, shown, tools
 
 
 @click.group()
@@ -83,6 +83,25 @@ def spec_render(specs: Path, **options: Any) -> int:
     from kraftcheck import spec_files as work
 
     return work.render(specs, **options)
+
+
+@spec.command("explore")
+@click.argument("name", metavar="GRAPH")
+@click.option("--html", "page", type=PAGE, help="The page's file; default: GRAPH.html.")
+@SPECS_OPTION
+@tools
+@shown
+def spec_explore(name: str, **options: Any) -> int:
+    """Draw the state graph of a small model as a page: search states, and see a path to each.
+
+    GRAPH is one of the graphs of `cover` with up to 2,000 states. See docs/explore.md.
+
+    \b
+    Example: kraftcheck spec explore groups-join --html groups-join.html
+    """
+    from kraftcheck.explore import graph as work
+
+    return work.show(name, **options)
 
 
 @spec.command("export")

@@ -21,6 +21,7 @@ from kraftcheck.verbs.options import (
     THERE,
     judged,
     placed,
+    shown,
     tools,
 )
 
@@ -280,6 +281,42 @@ def shrink(
     return shrink_counterexample.counterexample(asked, screen)
 
 
+def _show_tables(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from kraftcheck import sql as work
+
+        work.describe_tables(Screen())
+        context.exit()
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=THERE)
+@click.argument("query", metavar="QUERY")
+@click.option(
+    "--tables",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_tables,
+    help="Only print the tables and their columns.",
+)
+@click.option("--limit", type=RUNS, default=100, show_default=True, help="Rows to print.")
+@click.option("--master", help="Spark's master, such as spark://HOST:7077; default: local[2].")
+@shown
+def sql(folder: Path, query: str, master: str | None, limit: int, screen: Screen) -> int:
+    """Ask recorded runs a question in SQL.
+
+    DIR is the folder of recorded runs. Tables are runs, steps, messages, operations, violations,
+    measures, histories, anomalies, and after `conform` classes and rejected (docs/tables.md).
+
+    \b
+    Example: kraftcheck sql runs/Z01 "select verdict, count(*) from runs group by verdict"
+    """
+    from kraftcheck import sql as work
+
+    return work.ask(folder, query, master, limit, screen)
+
+
 @click.command()
 @click.argument("folder", metavar="DIR", type=THERE)
 @judged
@@ -310,3 +347,61 @@ def verify(**options: Any) -> int:
 
     with exits.from_the_start():
         return work.verify(**options)
+
+
+@click.command()
+@click.argument("what", metavar="[PROTOCOL|FILE|BUG]", required=False)
+@BUG
+@click.option(
+    "--option",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="An option of the protocol, as in `simulate`; again for more.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8046,
+    show_default=True,
+    help="Of the page, on this machine; 0: any free.",
+)
+@shown
+def explore(
+    what: str | None, bug: str | None, option: tuple[str, ...], port: int, screen: Screen
+) -> int:
+    """Play a protocol in a browser: choose each move, and see what it leads to.
+
+    Begin with a protocol, with a schedule of moves (docs/chaos.md), or with a known bug, whose
+    stored schedule is opened. See docs/explore.md.
+
+    \b
+    Example: kraftcheck explore partition --bug Z28 --option acks=all
+    Example: kraftcheck explore Z28
+    """
+    from kraftcheck.explore import server
+
+    return server.explore(what, bug, option, port, screen)
+
+
+@click.command()
+@click.argument("path", metavar="FILE|DIR", type=THERE)
+@click.option("--run", "number", type=int, help="Of a campaign's folder: which run, by its number.")
+@click.option(
+    "--futures", type=RUNS, default=200, show_default=True, help="How many of each prefix."
+)
+@click.option("--html", "page", type=PAGE, help="A file for a page with the curve.")
+@shown
+def likelihood(
+    path: Path, number: int | None, futures: int, page: Path | None, screen: Screen
+) -> int:
+    """Say when a failure became inevitable: how many futures of each prefix still fail.
+
+    FILE is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
+
+    \b
+    Example: kraftcheck likelihood runs/Z28.moves --html runs/Z28.html
+    Example: kraftcheck likelihood runs/Z01 --run 7
+    """
+    from kraftcheck.explore import likelihood as work
+
+    return work.show(path, number, futures, page, screen)

@@ -126,7 +126,7 @@ def _timers(*kinds: type[Timer]) -> Callable[[KafkaSchedule, Stream], bool]:
 
 
 def _crashes(schedule: KafkaSchedule) -> list[tuple[int, Input]]:
-    return [(node, Crash(len(schedule.rows[node].log))) for node in schedule.nodes()]
+    return [(node, Crash(len(schedule.row(node).log))) for node in schedule.nodes()]
 
 
 MOVES: Final[dict[Callable[[KafkaSchedule, Stream], bool], tuple[int, ...]]] = {

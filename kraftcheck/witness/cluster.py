@@ -30,9 +30,10 @@ from kraftcheck.reference.partition.messages import (
     ControlledShutdown,
     DeleteRecordsRequest,
 )
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE
-from kraftcheck.reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout, Input
+from kraftcheck.reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout
 from kraftcheck.reference.quorum.sim import faults
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.types import Row
@@ -44,7 +45,7 @@ from kraftcheck.witness.chance import a_move, drawn_move, walk
 from kraftcheck.witness.driving import Part
 from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA, Kafka
-from kraftcheck.witness.partition import BROKERS, KafkaMemo, is_unsent
+from kraftcheck.witness.partition import BROKERS, is_unsent
 from kraftcheck.witness.partition_graphs import is_cleared
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.schedule import KafkaSchedule
@@ -64,16 +65,9 @@ class _Voters(Watched, KafkaSchedule):
     """Kafka's, of a cluster."""
 
     def __init__(self, cluster: KafkaCluster, host: Host) -> None:
-        self._watcher = cluster
-        quorum = cluster.constants.voters
-        super().__init__(quorum, host, cluster.options.watched, cluster.compares, VOTERS_OF)
+        quorum, watched = cluster.constants.voters, cluster.options.watched
+        super().__init__(cluster, quorum, host, watched, cluster.compares, VOTERS_OF)
         self.taken = cluster.taken
-
-    def give(self, node: int, input: Input) -> str:
-        first = len(self.taken)
-        self._alive.clear()
-        self._step(node, self.rows[node], input)
-        return self.taken[first].ignored if len(self.taken) > first else "disabled"
 
 
 class _Partition(SteeredPartition):
@@ -127,7 +121,7 @@ class KafkaCluster(Hosted, ClusterSchedule):
         self.stands: Step | None = None
         """What a controller has decided and is committed now."""
         self._speech = Speech(constants_of(options).partitions[0])
-        memo = ClusterMemo(QuorumMemo(TIMEOUTS, None), KafkaMemo(self._taken))
+        memo = ClusterMemo(QuorumMemo(TIMEOUTS, None), PartitionMemo(None).asked(self._taken))
         super().__init__(options, memo=memo)
         self.thrown = self.voters.thrown
 
@@ -233,7 +227,7 @@ class KafkaCluster(Hosted, ClusterSchedule):
     def voter_crashes(self, lossy: bool = True) -> list[Move]:
         """Kafka has flushed all that it appended."""
         return [
-            self.of_voter(node, Crash(len(self.voters.rows[node].log)))
+            self.of_voter(node, Crash(len(self.voters.row(node).log)))
             for node in self.voters.nodes()
         ]
 
@@ -253,7 +247,7 @@ def with_kafkas_quorum(constants: ClusterConstants, rules: Protocol) -> ClusterC
 
 def _calm(cluster: KafkaCluster, stream: Stream) -> bool:
     """Where nobody leads or stands, voters ask each other for a leader for ever."""
-    roles = {row.role for row in cluster.voters.rows.values()}
+    roles = {state.row.role for state in cluster.voters.at.states}
     alone = not roles & {"Leader", "Prospective", "Candidate"}
     return (alone and chance(stream, 200) and _elect(cluster, stream)) or cluster.calm()
 

@@ -33,6 +33,8 @@ from kraftcheck.reference.quorum.sim.words import move_words
 from kraftcheck.reference.quorum.types import NOBODY
 from kraftcheck.reference.steered.moves import NodeStep
 
+PROTOCOLS: Final = ("quorum", "quorum41")
+"""Those whose schedules can be written as tests of Kafka's."""
 LICENSE: Final = """\
 /*
  * Licensed to the Apache Software Foundation (ASF) under one or more

@@ -28,7 +28,7 @@ from kraftcheck.reference.partition.messages import (
     SessionTimeout,
 )
 from kraftcheck.reference.partition.protocol import PARTITION
-from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo
+from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions, constants_of
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
@@ -78,30 +78,6 @@ METHODS: Final = {
 }
 
 
-class _Machine(PartitionMachine):
-    """Nodes whose steps are asked for elsewhere."""
-
-    def __init__(
-        self, memo: PartitionMemo, constants: PartitionConstants, taken: Callable[..., Any]
-    ) -> None:
-        super().__init__(memo, constants)
-        self._taken = taken
-
-    def outcome(self, node: int, row: Any, input: Any) -> Any:
-        return self._taken(node, row, input, super().outcome)
-
-
-class KafkaMemo(PartitionMemo):
-    """Of one run: what Kafka does depends on more than the row, so nothing is remembered."""
-
-    def __init__(self, taken: Callable[..., Any]) -> None:
-        super().__init__(None, enabled=False)
-        self._taken = taken
-
-    def new_machine(self, constants: PartitionConstants) -> PartitionMachine:
-        return _Machine(self, constants, self._taken)
-
-
 class KafkaPartition(Hosted, PartitionSchedule):
     """As PartitionSchedule, with a witness in place of the reference's brokers and controller."""
 
@@ -109,7 +85,7 @@ class KafkaPartition(Hosted, PartitionSchedule):
         self.be_hosted(host, compares)
         self.moves = []
         self._speech = Speech(constants_of(options))
-        super().__init__(options, memo=KafkaMemo(self._taken))
+        super().__init__(options, memo=PartitionMemo(None).asked(self._taken))
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
         steps = self.asked(node, self._speech.text(input), f"broker {node}")

@@ -7,7 +7,7 @@ there are, and its named invariants are checked after each step as they are in i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -23,17 +23,16 @@ from kraftcheck.reference.quorum.messages import (
     Restart,
     Timer,
 )
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.words import move_words
-from kraftcheck.reference.quorum.steered.schedule import Schedule
+from kraftcheck.reference.quorum.steered.schedule import TIMEOUTS, Schedule
 from kraftcheck.reference.quorum.types import Constants, Outcome, Row
 from kraftcheck.reference.quorum41.handlers import Quorum41Handlers, outcomes
-from kraftcheck.reference.quorum41.types import (
-    Constants as Constants41,
-    initial_row as initial_row_41,
-)
+from kraftcheck.reference.quorum41.types import Constants as Constants41
+from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.moves import Names, NodeStep
 from kraftcheck.witness.hosted import Hosted
-from kraftcheck.witness.speech import Speech, Taken
+from kraftcheck.witness.speech import Outcome as Said, Speech, Taken
 
 WHOLE = -1
 """In place of a number: no log is torn."""
@@ -73,20 +72,20 @@ class KafkaSchedule(Hosted, Schedule):
         among: str = "",
     ) -> None:
         """among: in a composition, which has begun its run, what voters' names begin with."""
-        super().__init__(constants, watched=watched)
+        super().__init__(
+            constants, memo=QuorumMemo(TIMEOUTS, None).asked(self._of_kafka), watched=watched
+        )
         self.be_hosted(host, compares, anew=not among)
         if isinstance(constants, Constants41):
-            self.handlers = Quorum41Handlers(constants)
-            self.rows = dict.fromkeys(constants.voters, initial_row_41(constants))
             self._names = Names(partial(_words, constants))
+        self.taken: list[NodeStep] = []
         self._among = among
         self._speech = Speech(constants)
         self._follows: list[Taken] = []
         self._lost: list[Any] = []
         self._tear = WHOLE
-        for node, row in self.rows.items():
-            if row.role == "Down":
-                self._step(node, row, Restart())
+        for node in self.nodes("Down"):
+            self._step(node, Restart())
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """A flush is a part of Kafka's step; where the schedule has a crash in its place, Kafka is
@@ -100,7 +99,7 @@ class KafkaSchedule(Hosted, Schedule):
             if not self.made(move):
                 return 0
         crash = _CRASH.fullmatch(later[0]) if later else None
-        return 2 if crash and self.rows[int(crash[1])].role == "Down" else 1
+        return 2 if crash and self.row(int(crash[1])).role == "Down" else 1
 
     def _torn_by(self, words: str, later: Sequence[str]) -> tuple[int, str]:
         """How a move is to tear the log, and the move."""
@@ -109,7 +108,7 @@ class KafkaSchedule(Hosted, Schedule):
         mover = _NODE.match(words)
         crash = _CRASH.fullmatch(later[0]) if later else None
         if mover and crash and crash[1] == mover[1]:
-            row = self.rows[int(mover[1])]
+            row = self.row(int(mover[1]))
             kept = int(crash[2]) - row.flushed
             leads = row.role in ("Leader", "Candidate")
             if leads and kept >= 0:
@@ -143,17 +142,17 @@ class KafkaSchedule(Hosted, Schedule):
     def timers(self) -> list[tuple[int, Timer]]:
         """As in the reference's; and a parked fetch of Kafka may wait at who leads no longer."""
         armed = super().timers()
-        parked = [(n, FetchMaxWait(m)) for n in self.nodes() for m in self.rows[n].parked]
+        parked = [(n, FetchMaxWait(m)) for n in self.nodes() for m in self.row(n).parked]
         return [*armed, *(each for each in parked if each not in self.due)]
 
     def lives(self, m: Message) -> bool:
         """As in the reference's, but an answer may come when its request has timed out."""
         if isinstance(m, Request):
             return super().lives(m)
-        row = self.rows[m.destination]
-        return m.request == self.handlers.request_in_flight(m.destination, row, m.source)
+        row, handlers = self.row(m.destination), self._machine.handlers
+        return m.request == handlers.request_in_flight(m.destination, row, m.source)
 
-    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
+    def _of_kafka(self, node: int, _: Row, input: Input, __: Callable[..., Any]) -> Said | None:
         if not self._follows:
             self._follows = self._asked(node, input)
             if not self._follows:
@@ -166,13 +165,17 @@ class KafkaSchedule(Hosted, Schedule):
             reference = self.reference(node, step.before, step.input)
             self.compare(len(self.lines), step.input, step.outcome, reference)
         self.taken.append(NodeStep(self.constants, node, action, *made))
-        return Outcome(*step.outcome)
+        return step.outcome
+
+    def steps(self) -> Iterator[NodeStep]:
+        yield from self.taken
 
     def reference(self, node: int, before: Row, input: Input) -> Sequence[Outcome]:
         """All that the reference may do in the row that Kafka was in."""
-        if isinstance(self.handlers, Quorum41Handlers):
-            return outcomes(self.handlers, node, before, input)
-        outcome = self.handlers.step(node, before, input)
+        handlers = self._machine.handlers
+        if isinstance(handlers, Quorum41Handlers):
+            return outcomes(handlers, node, before, input)
+        outcome = handlers.step(node, before, input)
         return [] if outcome is None else [outcome]
 
     def _asked(self, node: int, input: Input) -> list[Taken]:
@@ -185,12 +188,12 @@ class KafkaSchedule(Hosted, Schedule):
         self._lost += [self._speech.input(each) for each in unsent]
         return [self._speech.taken(each) for each in parts if not each.startswith(UNSENT)]
 
-    def _step(self, node: int, before: Row, input: Input) -> None:
+    def _step(self, node: int, input: Input) -> Step | None:
         self._lost = []
-        super()._step(node, before, input)
+        step = super()._step(node, input)
         while self._follows:
-            follows = self._follows[0]
-            super()._step(node, self.rows[node], follows.input)
+            super()._step(node, self._follows[0].input)
         for message in self._lost:
             self.sent.pop(message, None)
             self.waiting.pop(message, None)
+        return step

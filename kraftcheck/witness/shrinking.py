@@ -39,8 +39,6 @@ from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import header
 from tla_utils import ToolError
 
-QUORUMS = ("quorum", "quorum41")
-"""The protocols whose schedules can be written as tests of Kafka's."""
 ANYWHERE = '"start":"any","order":"by node"'
 """In the header of steps that are no run."""
 
@@ -238,7 +236,7 @@ def shrink(
         BadInput: Kafka does nothing wrong on it, or it cannot be said as a test; or as
             replaying.played.
     """
-    if junit_test is not None and component.protocol.name not in QUORUMS:
+    if junit_test is not None and component.protocol.name not in junit.PROTOCOLS:
         raise BadInput(f"--junit-test is for a quorum, not for {component.protocol.name}")
     driving.use_jar(jar)
     profile = kafka.allowed(*(part.protocol.name for part in component.parts))

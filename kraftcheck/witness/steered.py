@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from kraftcheck.live.witness.host import Host, WitnessError
-from kraftcheck.reference.core.system import Move as SystemMove, NodeMachine, NodeMemo
+from kraftcheck.reference.core.system import Move as SystemMove, NodeMemo
 from kraftcheck.reference.drivers.script import LOST, ScriptedRun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.sim.interning import KnownInput
@@ -26,28 +26,6 @@ from kraftcheck.witness.speech import Outcome, Speech, Taken
 
 _NODE: Final = re.compile(r"(-?\d+) \w")
 """At the beginning of a move that is a node's own."""
-
-
-class _Machine(NodeMachine):
-    """Nodes of which some have their steps asked for elsewhere."""
-
-    def __init__(self, memo: _Memo, constants: Any) -> None:
-        super().__init__(memo, constants)
-        self._taken = memo.taken
-
-    def outcome(self, node: int, row: Any, input: Any) -> Any:
-        return self._taken(node, row, input, super().outcome)
-
-
-class _Memo(NodeMemo):
-    """Of one run: what Kafka does depends on more than the row, so nothing is remembered."""
-
-    def __init__(self, protocol: Protocol, taken: Callable[..., Any]) -> None:
-        super().__init__(protocol, None, enabled=False)
-        self.taken = taken
-
-    def new_machine(self, constants: Any) -> NodeMachine:
-        return _Machine(self, constants)
 
 
 class KafkaSteered(Hosted, ScriptedRun):
@@ -73,7 +51,7 @@ class KafkaSteered(Hosted, ScriptedRun):
         self.be_hosted(host, compares)
         self._more: list[Taken] = []
         self._kafkas, self._quiet, self._unkept = kafkas, quiet, unkept
-        super().__init__(protocol, options, None, _Memo(protocol, self._taken))
+        super().__init__(protocol, options, None, NodeMemo(protocol, None).asked(self._taken))
         self._speech = Speech(self.constants)
 
     def row(self, node: int) -> Any:

@@ -10,7 +10,7 @@ are lost (`loses`) and the nodes that hear nothing (`hears`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from kraftcheck.reference.core.system import (
@@ -21,7 +21,7 @@ from kraftcheck.reference.core.system import (
     System,
     world_of,
 )
-from kraftcheck.reference.kit.properties import Due
+from kraftcheck.reference.kit.properties import Due, Property
 from kraftcheck.reference.kit.protocol import HISTORY, Answered, ClientPromise, Outcome, Protocol
 from kraftcheck.reference.protocols import ProtocolError
 from kraftcheck.reference.sim.family import Circular
@@ -197,20 +197,27 @@ class Run(Circular):
     def holds_after(self, step: Step) -> bool:
         """Whether all properties hold that are asked; the rows are those after the step."""
         before = self.rows
-        after = self.rows = {**before, step.before.node: step.after.row}
+        after = self.rows = {**before, step.before.node: step.after.known.row}
         if not self._options.watched:
             return True
-        if self._history is not None:
-            after[HISTORY] = self._history(self.constants, before, after)
-        if self._judge is not None:
-            found = self._judge(step.before.node, before, after)
-        else:
-            found = next(self._due.wrong(self.constants, before, after), None)
+        found = self.wrong(step.before.node, before, after)
         if found is not None:
             wrong, explanation = found
             self.violations.append(Violation(wrong.name, self.handler_calls - 1, explanation))
             self.verdict = STOPPED
         return found is None
+
+    def wrong(
+        self, node: int, before: Mapping[int, Any], after: dict[int, Any]
+    ) -> tuple[Property, str] | None:
+        """The first property that a step of the node breaks, and what is wrong; the past is
+        entered in the rows after it.
+        """
+        if self._history is not None:
+            after[HISTORY] = self._history(self.constants, before, after)
+        if self._judge is not None:
+            return self._judge(node, before, after)
+        return next(self._due.wrong(self.constants, before, after), None)
 
     # --- The end
 

@@ -247,11 +247,12 @@ class System:
         """The inputs of a node's own, in this state."""
         local = state.local
         if local is None:
-            local = state.local = tuple(self.world.local(self.constants, state.node, state.row))
+            there = self.world.local(self.constants, state.node, state.known.row)
+            local = state.local = tuple(there)
         return local
 
     def rows(self, at: Configuration) -> dict[int, Any]:
-        return {state.node: state.row for state in at.states}
+        return {state.node: state.known.row for state in at.states}
 
     def own(
         self, at: Configuration, rows: Mapping[int, Any], quiet: Sequence[str] = ()

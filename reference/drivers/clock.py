@@ -16,13 +16,12 @@ up in one place (`take`). Nothing here knows of a protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from heapq import heappop
 from typing import Any, Final
 
 from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.core.system import Configuration, NodeMemo
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
-from kraftcheck.reference.sim.events import CALL, DELIVER, TIMER, Queue
+from kraftcheck.reference.sim.events import TIMER, EventLoop, Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Instruction, Step
 from kraftcheck.reference.sim.network import Network
@@ -126,7 +125,7 @@ class Timers:
         return True
 
 
-class TimedRun(Run):
+class TimedRun(EventLoop, Run):
     """One run in virtual time.
 
     Args:
@@ -152,10 +151,7 @@ class TimedRun(Run):
         self._machine: Any = self.system.machine
         self._intern = self._machine.interner.input
         self._places = {node: place for place, node in enumerate(self.nodes)}
-        self.queue = Queue()
-        self.now = 0
-        self.over = False
-        self.verdict = ""
+        self.queue, self.verdict = Queue(), ""
         self._undelivered = 0
         self._network = Network(self.nodes, options, chooser.stream("network"), self.queue)
         self._clock = Timers(
@@ -205,10 +201,6 @@ class TimedRun(Run):
         """Has a node take a step that no message or timer causes."""
         return self.take(node, self._intern(input))
 
-    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
-        """Calls `what(argument)` after `delay` microseconds."""
-        self.queue.push(self.now + delay, CALL, argument, what)
-
     # --- The loop
 
     def execute(self) -> None:
@@ -216,28 +208,18 @@ class TimedRun(Run):
         self.begin()
         faulty = pick(self._chooser.stream("faults"), self._phases.faulty_ms)
         self.call(1000 * faulty * self._stretch, self._heal, 0)
-        events, most = 0, self._phases.max_events * self._stretch
-        while not self.over:
-            events += 1
-            if events > most:
-                self.end(f"{events - 1} events without an end")
-                break
-            self.advance()
+        self.run_events(self._phases.max_events * self._stretch)
         self.clients.finish()
 
-    def advance(self) -> None:
-        """The next event of the queue, which is due now."""
-        self.now, _, kind, node, what = heappop(self.queue.heap)
-        if kind == DELIVER:
-            if self.is_running(node):
-                self.take(node, what)
-            else:
-                self._undelivered += 1
-        elif kind == TIMER:
-            if self._clock.is_due(self.now, node, what) and self.take(node, what) is None:
-                self.expired_in_vain(node, what)
+    def deliver(self, node: int, message: KnownInput) -> None:
+        if self.is_running(node):
+            self.take(node, message)
         else:
-            what(node)
+            self._undelivered += 1
+
+    def ring(self, node: int, timer: KnownInput) -> None:
+        if self._clock.is_due(self.now, node, timer) and self.take(node, timer) is None:
+            self.expired_in_vain(node, timer)
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         """One step: taken, recorded, checked, followed up. None if the input is disabled."""
@@ -276,8 +258,7 @@ class TimedRun(Run):
 
     def check(self, node: int, step: Step, rows_before: Mapping[int, Any]) -> None:
         """Asks what must hold after this step, which led to the rows that there are now."""
-        assert self._judge is not None, "a protocol that is run in time has one"
-        if (found := self._judge(node, rows_before, self.rows)) is not None:
+        if (found := self.wrong(node, rows_before, self.rows)) is not None:
             self.violated(found[0].name, found[1])
 
     # --- The second phase, and the end
@@ -293,14 +274,6 @@ class TimedRun(Run):
     def steps_taken(self) -> int:
         """In the run, so far."""
         return self.handler_calls
-
-    def end(self, verdict: str) -> None:
-        if not self.over:
-            self.over = True
-            self.verdict = verdict
-
-    def queues(self) -> tuple[Queue]:
-        return (self.queue,)
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted; the recorder adds what can be read off the steps."""

@@ -32,10 +32,47 @@ memos = Memos()
 """By protocol and bug."""
 
 
-class ScriptedRun(Run):
-    """A run of the protocol, and the moves so far. options: those of its runs; of those that say
-    how often something happens only `late` counts, which is 0 or not. memo: in which another takes
-    steps of nodes, if it is not the reference.
+class ToldRun(Run):
+    """A run whose moves are told one by one, and the moves so far.
+
+    Args:
+        memo: the steps of its nodes.
+        recorder: of a whole of which this is a part; None: the run is recorded by itself.
+    """
+
+    def __init__(self, options: Any, memo: NodeMemo, recorder: Recorder | None = None) -> None:
+        self.options, self.recorder = options, recorder or Recorder(0)
+        super().__init__(options, memo, self.recorder)
+        self._sentences = {each.name: each for each in self._world.properties}
+        self.moves: list[str] = []
+        self.sound = True
+
+    def now_us(self) -> int:
+        """Virtual microseconds."""
+        return len(self.moves) * MOVE_US
+
+    def perform(self, step: Step) -> None:
+        """A node takes a step. Raises Violation."""
+        self.sound = False
+        self.make(self.now_us(), step)
+        for each in self.violations:
+            raise Violation(self._sentences[each.invariant], each.explanation, self.moves)
+        self.sound = True
+
+    def steps(self) -> Iterator[NodeStep]:
+        return recorded_steps(self.recorder)
+
+    def named_rows(self) -> dict[str, Any]:
+        kind_of = self.system.protocol.kind_of
+        return {
+            f"{kind_of(self.constants, s.node).name} {s.node}": s.known.row for s in self.at.states
+        }
+
+
+class ScriptedRun(ToldRun):
+    """A run of the protocol. options: those of its runs; of those that say how often something
+    happens only `late` counts, which is 0 or not. memo: in which another takes steps of nodes, if
+    it is not the reference.
 
     Raises UnknownBug; ProtocolError: no such constants.
     """
@@ -43,14 +80,10 @@ class ScriptedRun(Run):
     def __init__(
         self, protocol: Protocol, options: Any, bug: str | None, memo: NodeMemo | None = None
     ) -> None:
-        self.options, self.recorder = options, Recorder(0)
         memo = memo or memos.of((protocol.name, bug), lambda: NodeMemo(protocol, bug))
-        super().__init__(options, memo, self.recorder)
-        self._sentences = {each.name: each for each in self._world.properties}
+        super().__init__(options, memo)
         self._unheard = False
         """Whether all is lost that the step sends."""
-        self.moves: list[str] = []
-        self.sound = True
 
     def loses(self, message: KnownInput) -> bool:
         return self._unheard
@@ -93,14 +126,9 @@ class ScriptedRun(Run):
         self._make(step)
 
     def _make(self, step: Step | None, lost: bool = False) -> None:
-        if step is None:
-            return
-        self.sound = False
-        self._unheard = lost
-        self.make(len(self.moves) * MOVE_US, step)
-        for each in self.violations:
-            raise Violation(self._sentences[each.invariant], each.explanation, self.moves)
-        self.sound = True
+        if step is not None:
+            self._unheard = lost
+            self.perform(step)
 
     # --- As steered runs are (reference/steered/moves.py)
 
@@ -132,13 +160,6 @@ class ScriptedRun(Run):
     def take_turn(self, node: int, input: KnownInput) -> bool:
         self.act(node, input)
         return True
-
-    def steps(self) -> Iterator[NodeStep]:
-        return recorded_steps(self.recorder)
-
-    def named_rows(self) -> dict[str, Any]:
-        kind_of = self.system.protocol.kind_of
-        return {f"{kind_of(self.constants, s.node).name} {s.node}": s.row for s in self.at.states}
 
     def setting(self) -> dict[str, Any]:
         names = [*self._world.constants, *([LATE] if hasattr(self.options, LATE) else ())]

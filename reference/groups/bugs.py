@@ -261,3 +261,10 @@ class Z246OffsetOfOldTopic(GroupRules):
 
     def is_of_topic(self, row: GroupOffsets, each: CommittedOffset) -> bool:
         return True
+
+
+class Z250ChangeReverted(GroupRules):
+    __slots__ = ()
+
+    def keeps_changed(self) -> bool:
+        return False

@@ -280,7 +280,7 @@ class EndTransaction(Input, frozen=True, omit_defaults=True):
 
 
 class TransactionMarker(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
-    """transaction: which one it ends."""
+    """transaction: which one it ends. commits: or it aborts it."""
 
     transaction: int
     commits: bool

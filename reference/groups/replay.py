@@ -154,7 +154,9 @@ class LoaderHandlers:
         )
 
     def handle_replace_member(self, row: GroupLoader, input: ReplaceMember) -> Outcome | None:
-        """G13. A static member is back with another id, which replaces the first."""
+        """G13. A static member is back with another id, which replaces the first. The operation
+        changes memory by itself, and its record is not replayed (G51).
+        """
         member = row.members[self._place[input.member]]
         if not row.leads or row.state != "Active" or row.events or not member.known:
             return None
@@ -163,8 +165,9 @@ class LoaderHandlers:
         replaced = self._with(row, entry, replace(member, id=id))
         if not self.rules.records_replacement():
             return Outcome(replaced)
+        memory = replaced if self.rules.keeps_changed() else row
         entries = (*row.entries, entry)
-        return Outcome(replace(replaced, entries=entries, end_offset=at + 1, position=at + 1))
+        return Outcome(replace(memory, entries=entries, end_offset=at + 1, position=at + 1))
 
     def handle_restate_member(self, row: GroupLoader, input: RestateMember) -> Outcome | None:
         """G19. It leaves for a while, or is back."""

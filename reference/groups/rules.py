@@ -216,6 +216,13 @@ class GroupRules:
         """G13. The id of a static member that replaces another is for all coordinators to come."""
         return True
 
+    def keeps_changed(self) -> bool:
+        """G51. What an operation has changed in memory by itself stays when its records are
+        appended, also where these get a batch of their own. Kafka 4.3.1 flushes the empty one
+        before it, and so reverts its memory (KAFKA-20845).
+        """
+        return True
+
     # --- Members of both protocols ---
 
     def migrates_back(self, row: GroupMigration) -> bool:

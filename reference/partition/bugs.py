@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from kraftcheck.reference.clients.rules import ProducerRules
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.log import (
     NO_DIVERGENCE,
@@ -303,3 +304,13 @@ class Z194HearsDeposed(PartitionRules):
 class Z308DeletionToldEarly(PartitionRules):
     def deletion_awaits(self, row: BrokerRow, r: int) -> bool:
         return False
+
+
+class Z309RenumbersBatches(ProducerRules):
+    def renumbers(self, batch_epoch: int, epoch: int) -> bool:
+        return batch_epoch != epoch
+
+
+class Z310KeepsSequence(ProducerRules):
+    def first_sequence(self, next_sequence: int) -> int:
+        return next_sequence

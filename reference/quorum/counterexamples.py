@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kraftcheck.reference.bugs.catalog import rules_for
-from kraftcheck.reference.kit.fields import put
+from kraftcheck.reference.core.system import Configuration, NodeMemo, System
 from kraftcheck.reference.kit.log import Entry, end_offset
-from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.messages import (
     Append,
     BeginQuorumEpochTimeout,
@@ -24,21 +22,20 @@ from kraftcheck.reference.quorum.messages import (
     FetchTimeout,
     Flush,
     Input,
-    Message,
     RequestTimeout,
     Resign,
     Restart,
 )
 from kraftcheck.reference.quorum.properties import Ballot, QuorumHistory
-from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.types import (
     NOBODY,
     UNDEFINED,
     Constants,
     Row,
-    initial_row,
     is_running,
 )
+from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.traces.counterexamples.rows import Rows, Texts, Values
 from kraftcheck.traces.counterexamples.search import ANY, Allowed, Beginning, Essence, Made, Way
 from tla_utils import State
@@ -56,50 +53,36 @@ _TIMERS: Final[tuple[Input, ...]] = (
 
 
 class QuorumWorld:
-    """Rows by position of the voter, every message that was ever sent, in order, and how many
-    records and crashes there were.
+    """A configuration whose mail is every message that was ever sent, and how many records and
+    crashes there were.
     """
 
-    __slots__ = ("_essence", "_key", "handlers", "rows", "sent", "spent")
+    __slots__ = ("_essence", "_hash", "_key", "at", "spent", "system")
 
-    def __init__(
-        self,
-        handlers: QuorumHandlers,
-        rows: tuple[Row, ...],
-        sent: tuple[Message, ...],
-        spent: tuple[int, int],
-    ) -> None:
-        self.handlers = handlers
-        self.rows = rows
-        self.sent = sent
-        self.spent = spent
-        self._key = hash((rows, frozenset(sent), spent))
+    def __init__(self, system: System, at: Configuration, spent: tuple[int, int] = (0, 0)) -> None:
+        self.system, self.at, self.spent = system, at, spent
+        self._key = at.states, frozenset(at.mail), spent
+        self._hash = hash(self._key)
         self._essence: Essence | None = None
 
     def __hash__(self) -> int:
-        return self._key
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, QuorumWorld)
-            and self._key == other._key
-            and (self.rows, self.spent) == (other.rows, other.spent)
-            and set(self.sent) == set(other.sent)
-        )
+        return isinstance(other, QuorumWorld) and self._key == other._key
 
     def essence(self) -> Essence:
         if self._essence is None:
-            self._essence = (*map(essence_of, self.rows), self.spent)
+            self._essence = (*[essence_of(state.row) for state in self.at.states], self.spent)
         return self._essence
 
     def moves(self, allowed: Allowed) -> Iterator[tuple[Made, QuorumWorld]]:
-        voters = self.handlers.constants.voters
-        for m in self.sent[::-1]:
-            if is_running(self.rows[voters.index(m.destination)]):
-                yield from self._make(m.destination, m)
-        for node, row in zip(voters, self.rows, strict=True):
-            for input in self._own(node, row, allowed):
-                yield from self._make(node, input)
+        for node, message in self.at.mail[::-1]:
+            if self.system.state(self.at, node).running:
+                yield from self._make(node, message)
+        for state in self.at.states:
+            for input in self._own(state.node, state.row, allowed):
+                yield from self._make(state.node, self.system.machine.interner.input(input))
 
     def _own(self, node: int, row: Row, allowed: Allowed) -> Iterator[Input]:
         """Inputs that are no messages."""
@@ -108,29 +91,22 @@ class QuorumWorld:
         yield from _TIMERS
         for m in row.parked:
             yield FetchMaxWait(m)
-        for peer in self.handlers.constants.others(node):
+        for peer in self.system.constants.others(node):
             yield RequestTimeout(peer)
         if allowed.crash and is_running(row):
             for keep in range(row.flushed, end_offset(row.log) + 1):
                 yield Crash(keep)
 
-    def _make(self, node: int, input: Input) -> Iterator[tuple[Made, QuorumWorld]]:
-        at = self.handlers.constants.voters.index(node)
-        outcome = self.handlers.step(node, self.rows[at], input)
-        if outcome is None or (outcome.row == self.rows[at] and not outcome.sent):
+    def _make(self, node: int, input: KnownInput) -> Iterator[tuple[Made, QuorumWorld]]:
+        step = self.system.step(self.at, node, input)
+        if step is None or (step.inert and not step.sent):
             return
-        rows = put(self.rows, at, outcome.row)
-        fresh = tuple([m for m in outcome.sent if m not in self.sent])
+        after = self.system.after(self.at, step)
+        at = after._replace(mail=tuple(dict.fromkeys(after.mail)))
         records, crashes = self.spent
-        spent = records + isinstance(input, Append), crashes + isinstance(input, Crash)
-        yield Made(node, input), QuorumWorld(self.handlers, rows, self.sent + fresh, spent)
-
-
-def first_world(handlers: QuorumHandlers) -> QuorumWorld:
-    """What every behaviour of the models begins with."""
-    constants = handlers.constants
-    rows = tuple([initial_row(constants) for _ in constants.voters])
-    return QuorumWorld(handlers, rows, (), (0, 0))
+        made = input.value
+        spent = records + isinstance(made, Append), crashes + isinstance(made, Crash)
+        yield Made(node, made), QuorumWorld(self.system, at, spent)
 
 
 # -- What TLC shows
@@ -211,11 +187,11 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
     """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
     nodes = numbers_of(states[0].values["rows"])
     constants = Constants(tuple(sorted(nodes.values())), int(values["FetchMaxRecords"]))
-    handlers = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants))
+    system = System(NodeMemo(QUORUM, bug).machine(constants))
     return Beginning(
         "quorum",
         {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
-        Way(first_world(handlers), ()),
+        Way(QuorumWorld(system, system.initial()), ()),
         lambda state, _: wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
         1,

@@ -84,19 +84,19 @@ class Incremental:
     """The properties, asked only where a step may have broken one (invariants.py)."""
 
     def __init__(self, constants: Any) -> None:
-        self._constants, self._history = constants, history_init(constants)
+        self._constants, self.history = constants, history_init(constants)
 
     @property
     def settled(self) -> bool:
-        return self._history.committed_before is self._history.committed
+        return self.history.committed_before is self.history.committed
 
     def __call__(
         self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
     ) -> tuple[Property, str] | None:
-        broken = check_step(self._constants, before, after, node, self._history)
+        broken = check_step(self._constants, before, after, node, self.history)
         if broken is None:
             return None
-        return _BY_NAME[broken.name], str(broken.check(before, after, self._history))
+        return _BY_NAME[broken.name], str(broken.check(before, after, self.history))
 
 
 def world(wait: type[Any] = FetchMaxWait, simulated: bool = False) -> World:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -16,14 +16,12 @@ from kraftcheck.reference.cluster.sim.options import ClusterOptions
 from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.drivers.script import ScriptedRun, begun
-from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.sim.options import OPTIONS, PartitionOptions
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import Steering
-from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of
+from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of, protocol_of
 from kraftcheck.reference.quorum.sim import faults
-from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
-from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.quorum.steered.schedule import Schedule
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.run import Run, taken
 from kraftcheck.reference.sim.recorder import Recorder, RunResult, Violation
@@ -37,7 +35,7 @@ from kraftcheck.reference.steered.moves import Log
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
 
-AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule | ScriptedRun
+AnySchedule: TypeAlias = Schedule | PartitionSchedule | ClusterSchedule | ScriptedRun
 Judge: TypeAlias = Callable[[Sequence[Log]], str]
 """Whether clients of partitions, or of a quorum, saw what was promised: empty, or what is missing.
 """
@@ -94,8 +92,8 @@ def begin(script: Script) -> AnySchedule:
     except msgspec.ValidationError as error:
         raise ValueError(f"line 5: options: {error}") from None
     constants = Constants(setting.voters, setting.fetch_max_records)
-    memo = QuorumMemo(Timeouts(), script.bug and bug(script.bug, "quorum").id)
-    return RecordedSchedule(constants, memo, Recorder(0), setting.watched)
+    own = script.bug and bug(script.bug, "quorum").id
+    return Schedule(constants, own, watched=setting.watched)
 
 
 def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:
@@ -131,14 +129,14 @@ def in_the_end(schedule: AnySchedule, judge: Judge) -> Failure | None:
             return NoProgress(reason, schedule.moves)
     except Failure as failure:
         return failure
-    quorum = [schedule] if isinstance(schedule, RecordedSchedule) else []
+    quorum = [schedule] if isinstance(schedule, Schedule) else []
     if reason := judge(quorum or partitions_of(schedule)):
         return PromiseBroken(reason, schedule.moves)
     return None
 
 
 def partitions_of(schedule: AnySchedule) -> list[Steering]:
-    if isinstance(schedule, RecordedSchedule | ScriptedRun):
+    if isinstance(schedule, Schedule | ScriptedRun):
         return []
     return [schedule] if isinstance(schedule, PartitionSchedule) else [*schedule.partitions]
 
@@ -161,7 +159,7 @@ def recorded(replayed: Replayed, number: int = 0) -> tuple[Run, Recorder]:
             run=number,
             seed=0,
             constants=schedule.constants,
-            options=_options(schedule),
+            options=schedule.options,
             handler_calls=steps,
             verdict=verdict,
             violations=violations,
@@ -172,18 +170,9 @@ def recorded(replayed: Replayed, number: int = 0) -> tuple[Run, Recorder]:
     return Run(recorder.results[0], taken(recorder)), recorder
 
 
-def _options(schedule: AnySchedule) -> msgspec.Struct:
-    if not isinstance(schedule, RecordedSchedule):
-        return schedule.options
-    constants = schedule.constants
-    return faults.Options(
-        voters=len(constants.voters), fetch_max_records=constants.fetch_max_records
-    )
-
-
 def _history(schedule: AnySchedule) -> list[Any]:
     """All operations; each is of a process of its own, in whatever partition."""
-    if isinstance(schedule, RecordedSchedule):
+    if isinstance(schedule, Schedule):
         return schedule.close_history()
     history: list[Any] = [*schedule.clients.history] if isinstance(schedule, ScriptedRun) else []
     for number, partition in enumerate(partitions_of(schedule)):
@@ -203,3 +192,58 @@ def _statistics(schedule: AnySchedule) -> dict[str, int]:
             worst[name] = max(worst.get(name, 0), count)
         worst["zombies"] = max(worst["zombies"], int(envelope.zombie))
     return worst
+
+
+# --- What the machines have in common, for those who know none of them
+
+MOST_VOTERS: Final = 7
+
+
+def usual_options(machine: str) -> dict[str, Any]:
+    """The options that a machine must be told."""
+    return {"voters": [1, 2, 3], "fetch_max_records": 1} if machine == "quorum" else {}
+
+
+def option_of(machine: str, name: str, text: str) -> Any:
+    """The value of an option that is written as NAME=text, as `simulate` reads it."""
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    if (machine, name) == ("quorum", "voters") and isinstance(value, int):
+        return [*range(1, value + 1)] if 0 < value <= MOST_VOTERS else [value] * (MOST_VOTERS + 1)
+    # Some are words that look like numbers.
+    return text if (machine, name) == ("partition", "acks") else value
+
+
+def problem(schedule: AnySchedule) -> str:
+    """Why `simulate` would refuse the options of a schedule; empty if it would not."""
+    if isinstance(schedule, PartitionSchedule):
+        return OPTIONS.problem(schedule.options)
+    if isinstance(schedule, Schedule) and len(schedule.constants.nodes) > MOST_VOTERS:
+        return f"more than {MOST_VOTERS} voters"
+    return ""
+
+
+def settle(schedule: AnySchedule) -> None:
+    """Assigns the steps that were recorded last to their component, where there are several."""
+    if isinstance(schedule, ClusterSchedule):
+        schedule.enter(0)
+
+
+def script_under(constants: Any) -> Script | None:
+    """The schedule without moves under these constants; None: there is none."""
+    protocol = protocol_of(constants)
+    fields = msgspec.to_builtins(msgspec.structs.asdict(constants))
+    if protocol.name == "quorum":
+        options = {name: fields[name] for name in ("voters", "fetch_max_records")}
+    elif protocol.name == "partition":
+        kept = {name: fields[name] for name in ("min_insync_replicas", "fetch_max_records")}
+        options = {**kept, "replicas": len(fields["replicas"]), "idempotence": False}
+        options |= {"elr": fields["elr_enabled"], "unclean": fields["unclean_election"]}
+    elif protocol.by_chance:
+        assert protocol.world is not None, "it could not run by chance"
+        options = {name: fields[name] for name in protocol.world.constants}
+    else:
+        return None
+    return Script(machine=protocol.name, moves=(), options=options)

@@ -6,7 +6,8 @@ of them than anything else in a run. `order` is unique, so no comparison reaches
 
 from __future__ import annotations
 
-from heapq import heappush
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
 DELIVER, TIMER, CALL = 0, 1, 2
@@ -25,3 +26,57 @@ class Queue:
     def push(self, time: int, kind: int, node: int, what: Any) -> None:
         self.order += 1
         heappush(self.heap, (time, self.order, kind, node, what))
+
+
+class EventLoop:
+    """One event after the other, until somebody ends it. Time is in virtual microseconds."""
+
+    queue: Queue
+    now = 0
+    over = False
+    verdict = ""
+
+    def deliver(self, node: int, message: Any) -> None:
+        """A message reaches a node."""
+        raise NotImplementedError
+
+    def ring(self, node: int, timer: Any) -> None:
+        """A timer of a node may be due."""
+        raise NotImplementedError
+
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
+        """Calls `what(argument)` after `delay` microseconds."""
+        self.queue.push(self.now + delay, CALL, argument, what)
+
+    def advance(self) -> None:
+        """The next event of the queue."""
+        due, _, kind, node, what = heappop(self.queue.heap)
+        self.happen(due, kind, node, what)
+
+    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
+        """An event, which is due now."""
+        self.now = due
+        if kind == DELIVER:
+            self.deliver(node, what)
+        elif kind == TIMER:
+            self.ring(node, what)
+        else:
+            what(node)
+
+    def run_events(self, most: int) -> None:
+        """All of them; so many, and nobody has ended it: that is the verdict."""
+        events = 0
+        while not self.over:
+            events += 1
+            if events > most:
+                self.end(f"{most} events without an end")
+                break
+            self.advance()
+
+    def end(self, verdict: str) -> None:
+        if not self.over:
+            self.over = True
+            self.verdict = verdict
+
+    def queues(self) -> Sequence[Queue]:
+        return (self.queue,)

@@ -52,29 +52,31 @@ class KnownInput(msgspec.Struct, eq=False, gc=False):
 
 
 class Interner:
-    """Rows and inputs by content."""
+    """Rows and inputs by type and content: two protocols may say something else in one word."""
 
     def __init__(self) -> None:
-        self._rows: dict[bytes, KnownRow] = {}
-        self._inputs: dict[bytes, KnownInput] = {}
+        self._rows: dict[tuple[type[Any], bytes], KnownRow] = {}
+        self._inputs: dict[tuple[type[Any], bytes], KnownInput] = {}
         self._logs: dict[Any, Any] = {}
 
     def row(self, row: Any) -> KnownRow:
         """The one object for this row. Rows with equal logs have the same log."""
         body = _encode(row)
-        known = self._rows.get(body)
+        key = type(row), body
+        known = self._rows.get(key)
         if known is None:
             shared = row
             log = getattr(row, "log", None)
             if log is not None:
                 same = self._logs.setdefault(log, log)
                 shared = row if same is log else replace(row, log=same)
-            known = self._rows[body] = KnownRow(shared, body)
+            known = self._rows[key] = KnownRow(shared, body)
         return known
 
     def input(self, value: Any) -> KnownInput:
         body = _encode(value)
-        known = self._inputs.get(body)
+        key = type(value), body
+        known = self._inputs.get(key)
         if known is None:
-            known = self._inputs[body] = KnownInput(value, body, type(value).__name__)
+            known = self._inputs[key] = KnownInput(value, body, type(value).__name__)
         return known

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -128,7 +128,11 @@ class Machine(ABC):
         told = self._memo.told
         if told is not None:
             told.clear()
-        outcome = self.outcome(state.node, state.known.row, input.value)
+        row, elsewhere = state.known.row, self._memo.elsewhere
+        if elsewhere is None:
+            outcome = self.outcome(state.node, row, input.value)
+        else:
+            outcome = elsewhere(state.node, row, input.value, self.outcome)
         if outcome is None:
             if self._memo.enabled:
                 state.steps[input] = None
@@ -187,7 +191,18 @@ class Memo(ABC, Generic[M]):
         """How many steps were worked out."""
         self.told: set[str] | None = None
         """Where rules tell their answers while they are watched; of a step they go with it."""
+        self.elsewhere: Callable[[int, Any, Any, Callable[..., Any]], Any] | None = None
         self._machines: dict[Any, M] = {}
+
+    def asked(self, elsewhere: Callable[[int, Any, Any, Callable[..., Any]], Any]) -> Self:
+        """From now on steps are taken elsewhere, and none is remembered: what comes of one may
+        depend on more than the row.
+
+        Args:
+            elsewhere: is given the node, its row, the input, and what takes the step here.
+        """
+        self.elsewhere, self.enabled = elsewhere, False
+        return self
 
     @abstractmethod
     def new_machine(self, constants: Any) -> M: ...

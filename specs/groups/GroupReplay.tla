@@ -147,16 +147,19 @@ Step_HandleGroupWrite(n, row, input) ==
                  ELSE written)
 
 (* G13.  A static member is back with another id, which replaces the first. *)
+(* The operation changes memory by itself, and its record is not replayed   *)
+(* (G51).                                                                   *)
 Step_HandleReplaceMember(n, row, input) ==
   LET id == NextEpoch(row.entries)
       entry == [offset |-> row.endOffset, kind |-> "Member", member |-> input.member,
                 exists |-> TRUE, epoch |-> id, assigned |-> {}, away |-> FALSE]
       replaced == [row EXCEPT !.members[input.member].id = id]
+      memory == IF KeepsChanged THEN replaced ELSE row
   IN IF ~row.leads \/ row.state # "Active" \/ row.events # {} \/ ~row.members[input.member].known
      THEN {}
      ELSE Taking(IF ~RecordsReplacement THEN replaced
-                 ELSE [replaced EXCEPT !.entries = Append(@, entry), !.endOffset = @ + 1,
-                                       !.position = row.endOffset + 1])
+                 ELSE [memory EXCEPT !.entries = Append(@, entry), !.endOffset = @ + 1,
+                                     !.position = row.endOffset + 1])
 
 (* G19.  What a member has is written anew, as it leaves for a while or is  *)
 (* back.                                                                    *)

@@ -142,6 +142,12 @@ IgnoresOrphan == TRUE
 (* coordinators to come.                                                    *)
 RecordsReplacement == TRUE
 
+(* G51.  What an operation has changed in memory by itself stays when its   *)
+(* records are appended, also where these get a batch of their own.  Kafka  *)
+(* 4.3.1 flushes the empty one before it, and so reverts its memory         *)
+(* (KAFKA-20845, Z250).                                                     *)
+KeepsChanged == TRUE
+
 -----------------------------------------------------------------------------
 (* Members of both protocols.                                               *)
 

@@ -136,6 +136,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield from (
         ("IgnoresOrphan", ()),
         ("RecordsReplacement", ()),
+        ("KeepsChanged", ()),
         ("ForgetsWhenLoaded", ()),
     )
     for epoch in (1, 2):

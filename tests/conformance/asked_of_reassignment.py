@@ -70,7 +70,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield "DirectoryOfNew", (registration,)
             yield from (("IsUncleanRestart", (registration, clean)) for clean in (True, False))
             yield from (("DirectoryOnline", (registration, each)) for each in (0, 1, 2))
-    for taken, b in itertools.product(([1], [1, 2], [1, 3]), (2, 3)):
+    for taken, b in itertools.product(([1], [1, 2], [1, 3], [3, 1]), (2, 3)):
         yield from (("TakesTurns", (of, (1, 2, 3), taken, b)) for of in ((1,), (1, 2, 3)))
     for ends, epoch in itertools.product(((1, -1, 0), (1, 1, -1)), (0, 1)):
         known = LeaderNotes(1, epoch, 0, 1, ends)

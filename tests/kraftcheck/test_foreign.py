@@ -6,16 +6,25 @@ TLC judges each trace once; what is done with its verdict is asked of these few 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from kraftcheck import foreign
 from kraftcheck.cli import cli
 from kraftcheck.decisions import Asked, asked_of, deciding, decisions_of
 from kraftcheck.foreign import traces_in
+from kraftcheck.screen import Screen
 from kraftcheck.traces.foreign.provenance import Senders, chained, never_taken, provenanced
 from kraftcheck.traces.foreign.reading import read_foreign
+from kraftcheck.traces.jobs.backends import Pool, Spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREIGN = ROOT / "examples/foreign"
@@ -143,3 +152,55 @@ def test_a_sender_that_sent_nothing_like_it_lacks_a_line(tmp_path: Path) -> None
     kept.insert(1, next(line for line in lines[1:] if json.loads(line)["node"] == 1))
     path.write_text("\n".join(kept))
     assert any("a line of node 1 is missing, or has not all of it" in each for each in told(path))
+
+
+def several(folder: Path, files: int, wrong: Sequence[int]) -> Path:
+    """A folder of traces; those with these numbers have a step that is not allowed."""
+    folder.mkdir()
+    lines = (FOREIGN / "voter.jsonl").read_bytes().splitlines(keepends=True)
+    for number in range(files):
+        own = lines[:40]
+        if number in wrong:
+            own[20] = re.sub(rb'"ignored": ?"[^"]*"', b'"ignored":"Nonsense"', own[20])
+        (folder / f"{number:04}.jsonl").write_bytes(b"".join(own))
+    return folder
+
+
+def documents(done: Result) -> list[dict[str, Any]]:
+    """Without what TLC took."""
+    found: list[dict[str, Any]] = json.loads(done.stdout)["traces"]
+    return [{**each, "cpu_seconds": 0} for each in found]
+
+
+@pytest.mark.tlc
+@pytest.mark.slow
+def test_workers_find_planted_steps_with_file_and_line(tmp_path: Path) -> None:
+    folder = several(tmp_path / "steps", 5, (1, 3))
+    done = asked("conform", folder, "--backend", "pool", "--json", "--quiet")
+    found = documents(done)
+    wrong = [Path(each["file"]).stem for each in found if each["verdict"] == "violated"]
+    assert wrong == ["0001", "0003"] and done.exit_code == 1
+    assert {r["line"] for each in found for r in each["rejections"]} == {21}
+    single = json.loads(asked("conform", folder / "0003.jsonl", "--json", "--quiet").stdout)
+    assert {**single, "cpu_seconds": 0} == found[3]
+
+
+@pytest.mark.tlc
+@pytest.mark.slow
+def test_spark_says_of_files_what_the_pool_says(spark: SparkSession, tmp_path: Path) -> None:
+    paths = sorted(several(tmp_path / "steps", 3, (2,)).glob("*.jsonl"))
+    screen = Screen(quiet=True, results=False)
+    by_spark = foreign._judged_by(Spark(spark), paths, None, screen)
+    by_pool = foreign._judged_by(Pool(processes=1), paths, None, screen)
+    plain = [[{**foreign.document(e), "cpu_seconds": 0} for e in by] for by in (by_spark, by_pool)]
+    assert plain[0] == plain[1] and plain[0][2]["rejections"][0]["line"] == 21
+
+
+@pytest.mark.tlc
+@pytest.mark.slow
+def test_a_damaged_file_among_many_is_named(tmp_path: Path) -> None:
+    folder = several(tmp_path / "steps", 3, ())
+    with open(folder / "0001.jsonl", "ab") as file:
+        file.write(b'{"run": 0}\n')
+    done = asked("conform", folder, "--backend", "pool", "--quiet")
+    assert done.exit_code == 3 and "0001.jsonl:41: " in done.stderr

@@ -21,10 +21,7 @@ def unanswered() -> Iterator[None]:
 MERGED = "new guards changed what these runs draw: to be drawn or recorded again"
 UNSETTLED = (
     "test_by_classes.py::test_a_broker_is_not_elected_where_its_disk_has_failed",
-    "test_by_classes.py::test_a_group_comes_to_no_harm_with_its_change[Z221-outlived]",
     "test_by_classes.py::test_controllers_of_releases_move_replicas",
-    "test_by_classes.py::test_they_do_the_same_in_kafka_4_4[groups]",
-    "test_by_classes.py::test_what_is_new_in_kafka_4_3",
     "test_witness_releases.py::test_a_release_does_what_was_recorded_of_it",
     "test_witness_transactions.py::test_a_fault_is_refused_at_its_step",
     "test_witness_transactions.py::test_a_fault_where_producers_go_on_is_refused",

@@ -203,8 +203,10 @@ def test_what_is_new_in_kafka_4_4() -> None:
 
 
 def test_what_is_new_in_kafka_4_3() -> None:
-    """Z107 (KAFKA-20272), and a clock that is asked."""
-    assert not_shown("4.2.2") == ["orphaned", "clock", "tied", "relabelled"]
+    """Z107 (KAFKA-20272), a clock that is asked, and the guard of Z245: before, the deletion of a
+    topic went by its name.
+    """
+    assert not_shown("4.2.2") == ["new-topic", "orphaned", "clock", "tied", "relabelled"]
 
 
 def nobody_leads(jars: Path | None = None) -> set[str]:

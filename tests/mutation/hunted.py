@@ -21,9 +21,9 @@ from kraftcheck.reference.protocols import parts_of
 from tests.mutation.mutants import chosen, mutants
 
 
-def mutants_of(scenario: str, count: int) -> Iterator[Bug]:
+def mutants_of(scenario: str, count: int, seed: int | None = None) -> Iterator[Bug]:
     """So many mutants of a scenario's rules, which nobody chose: as tests/mutation spreads them
-    over functions, by a hash of their names. Some may change nothing."""
+    over functions, by a hash of their names. Some may change nothing. seed: others than without."""
     rules = parts_of(scenario)[0].rules[0]
     source = Path(inspect.getfile(rules)).read_text("utf-8")
     own = [
@@ -31,7 +31,8 @@ def mutants_of(scenario: str, count: int) -> Iterator[Bug]:
         for each in mutants(rules.__module__, source)
         if each.function.rpartition(".")[0] == rules.__name__
     ]
-    for number, mutant in enumerate(chosen(own, count), 1):
+    path = "" if seed is None else f"{rules.__module__}#{seed}"
+    for number, mutant in enumerate(chosen(own, count, path), 1):
         module: dict[str, Any] = {"__name__": rules.__module__}
         exec(compile(mutant.put_into(source.encode()), rules.__module__, "exec"), module)
         name = mutant.function.rpartition(".")[2]

@@ -3,9 +3,9 @@
     python -m tests.mutation.search [--jobs N] [--minutes M] [--each N] [--seed S] [--again]
                                     [MUTANT ...]
 
-MUTANT: a path, or the beginning of a mutant's name; default: all of targets.toml. --each: so many
-mutants of each module instead of those of the table. --seed: other mutants than without. --again:
-also those that are known.
+MUTANT: a path, or the beginning of a mutant's name (of a function: all of its mutants); default:
+all of targets.toml. --each: so many mutants of each module instead of those of the table. --seed:
+other mutants than without. --again: also those that are known.
 
 Each mutant stands in a copy of the tree, where the tests that cover it run (covering.py) until one
 fails or the time is up. What was found is kept in build/mutation and not asked again while the
@@ -136,8 +136,9 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
         for mutant in there:
             names = [name for name in settings.named if mutant.id.startswith(name)]
             met.update(dict.fromkeys(names, True))
-            # Whoever names a mutant in full wants it, chosen or not.
-            if mutant.id in names or (mutant.id in taken and (names or not settings.named)):
+            # Whoever names a function, or a mutant in full, wants it, chosen or not.
+            wanted = any("::" in name for name in names)
+            if wanted or (mutant.id in taken and (names or not settings.named)):
                 yield Asked(mutant, target, tests, settings.root)
     if strange := [name for name, found in met.items() if not found]:
         raise BadInput(f"{strange[0]} is no mutant, and no module of {settings.table}")

@@ -40,8 +40,8 @@ PROTOCOLS = (
     *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
     "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
-    *("reference.moving", "reference.directories", "reference.compaction", "reference.cluster"),
-    "reference.protocols",
+    *("reference.moving", "reference.directories", "reference.compaction", "reference.shares"),
+    *("reference.cluster", "reference.protocols"),
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
@@ -76,7 +76,7 @@ RULES = {
     "osutil.*": Rule(),
     # The specifications as files of a package: where they lie, and nothing else.
     "specs": Rule(),
-    "tla_utils.*": Rule(ours=("osutil",), third_party=("networkx",)),
+    "tla_utils.*": Rule(ours=("osutil",), third_party=("msgspec", "networkx")),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
@@ -98,6 +98,7 @@ RULES = {
         "reference.hosting",
     ),
     "reference.compaction.*": _pure(),
+    "reference.shares.*": _pure(),
     "reference.cluster.*": _pure(
         *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
         *("reference.moving", "reference.reassignment", "reference.directories"),
@@ -115,7 +116,7 @@ RULES = {
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
             *("reference.quorum41", "reference.hosting", "reference.moving"),
             "reference.directories",
-            *("reference.compaction", "reference.cluster", "osutil"),
+            *("reference.compaction", "reference.shares", "reference.cluster", "osutil"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -137,6 +138,7 @@ RULES = {
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),
     "reference.compaction.bugs.*": _pure("reference.compaction", "reference.bugs"),
+    "reference.shares.bugs.*": _pure("reference.shares", "reference.bugs"),
     # They find the modules and data of protocols by their names.
     "reference.bugs.reading.*": Rule(
         ours=("reference.bugs.bug",),
@@ -232,7 +234,9 @@ RULES = {
         ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
         third_party=("msgspec",),
     ),
-    "reference.quorum.counterexamples.*": _pure("reference.quorum", *TOLD),
+    "reference.quorum.counterexamples.*": _pure(
+        *("reference.quorum", "reference.core", "reference.sim", *TOLD)
+    ),
     "reference.partition.counterexamples.*": _pure(
         *("reference.partition", "reference.partition.sim", "reference.partition.steered", *TOLD)
     ),

@@ -16,7 +16,7 @@ from tests.quality.ladder import find_modules, imports_of, within
 # that the text alone says nothing.
 NAMES = (
     *("quorum", "quorum41", "cluster", "commits", "classic", "snapshots", "reassignment"),
-    *("hosting", "moving"),
+    *("hosting", "moving", "shares"),
 )
 TOPS = ("reference", "traces", "kraftcheck", "tla_utils")
 
@@ -26,7 +26,7 @@ FOLDERS = (
     *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
     *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
     *("reference.hosting", "reference.moving", "reference.directories", "reference.compaction"),
-    "reference.cluster",
+    *("reference.shares", "reference.cluster"),
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
@@ -37,6 +37,8 @@ OWN = (
     "kraftcheck.drive.peers",
     # Of which protocols Kafka's classes are driven, and whose schedules show a find.
     "kraftcheck.witness.releases",
+    # Which protocol's schedules become tests of Kafka's.
+    "kraftcheck.witness.junit",
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (

@@ -263,6 +263,7 @@ TABLES = (
             Forced("MayHandOut", "row, p", "FALSE", G_TIME),
             Forced("ToReset", "row, rest", "{}", G_TIME),
             Forced("RecordsReplacement", "", "FALSE", G_REPLAY),
+            Forced("KeepsChanged", "", "FALSE", G_REPLAY),
             Forced("MigratesBack", "row", "FALSE", G_BOTH),
             Forced("DowngradedGeneration", "row", "row.epoch", G_BOTH),
             Forced("AssignmentAfterDowngrade", "member", "{}", G_BOTH),

@@ -56,6 +56,7 @@ _ROOTS = {
     "MovingProperties": ("MCMoving", "MCMovingLife"),
     "DirectoryProperties": ("MCDirectories",),
     "CompactionProperties": ("MCCompaction",),
+    "ShareProperties": ("MCShares",),
     "StorageProperties": ("MCStorage", "MCStorageDeletes"),
 }
 
@@ -115,6 +116,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("MovingProperties")) == 2
     assert len(properties("DirectoryProperties")) == 3
     assert len(properties("CompactionProperties")) == 4
+    assert len(properties("ShareProperties")) == 22
     assert len(properties("StorageProperties")) == 7
     assert complaints(SPECS) == []
 

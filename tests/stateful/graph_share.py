@@ -19,9 +19,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.quorum.steered.schedule import Schedule
-from kraftcheck.reference.quorum.types import Constants, Outcome
-from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.steered.moves import Steered
 from kraftcheck.traces.cover.charts import Chart, ChartStore, Namer, coverage_of
 from kraftcheck.traces.cover.models import of_scenario, read_covers, select
@@ -38,8 +36,6 @@ _keys: dict[tuple[Any, Step], bytes] = {}
 MEMO: Final = 200_000
 _entered: dict[str, set[bytes]] = {}
 """By machine, the classes that it has taken."""
-_taken: list[tuple[Any, Step]] = []
-"""Steps of the quorum in the example that runs now, under which constants."""
 
 
 def asked() -> bool:
@@ -51,7 +47,6 @@ def watch() -> None:
     # Put around what is there, so that the machines know nothing of graphs; a checker of types
     # allows no function or method to be replaced.
     reached.note_run = _noting(reached.note_run)  # type: ignore[assignment]
-    Schedule.outcome_of = _observed(Schedule.outcome_of)  # type: ignore[method-assign]
 
 
 def _noting(note_run: Callable[[str, Steered], None]) -> Callable[[str, Steered], None]:
@@ -59,23 +54,8 @@ def _noting(note_run: Callable[[str, Steered], None]) -> Callable[[str, Steered]
         note_run(machine, schedule)
         if reached.judging() == machine:
             note_steps(reached.of(machine), _entered.setdefault(machine, set()), schedule)
-        _taken.clear()
 
     return note
-
-
-def _observed(outcome_of: Callable[..., Outcome | None]) -> Callable[..., Outcome | None]:
-    """As it is; steps of the correct quorum are kept until the example ends."""
-
-    def outcome(schedule: Schedule, node: int, before: Any, input: Any) -> Outcome | None:
-        found = outcome_of(schedule, node, before, input)
-        if found is not None and reached.judging():
-            action = f"Handle{type(input).__name__}"
-            step = Step(action, node, before, input, found.row, found.sent, found.ignored)
-            _taken.append((schedule.constants, step))
-        return found
-
-    return outcome
 
 
 def note_steps(found: Counter[str], entered: set[bytes], schedule: Steered) -> None:
@@ -88,22 +68,8 @@ def note_steps(found: Counter[str], entered: set[bytes], schedule: Steered) -> N
 
 def steps_of(schedule: Steered) -> Iterator[tuple[Any, Step]]:
     """The distinct steps of an example, with their constants."""
-    recorder = getattr(schedule, "recorder", None)
-    if not isinstance(recorder, Recorder):
-        yield from _taken
-        return
-    for step in recorder.distinct:
-        state = step.before
-        taken = Step(
-            f"Handle{step.input.kind}",
-            state.node,
-            state.known.row,
-            step.input.value,
-            step.after.known.row,
-            tuple([message.value for _, message in step.sent]),
-            step.ignored,
-        )
-        yield state.machine.constants, taken
+    for each in schedule.steps():
+        yield each.constants, Step(each.action, each.node, *each[3:])
 
 
 def key_of(constants: Any, step: Step) -> bytes:

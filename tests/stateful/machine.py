@@ -37,7 +37,7 @@ from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.jobs.steered import broken_promise
 from tests.stateful import beginnings, reached
 from tests.stateful.gifts import SteeredMachine
-from tests.stateful.schedule import RATES, Schedule
+from tests.stateful.schedule import RATES, Schedule, schedule_by
 
 Fault: TypeAlias = Literal[
     "crash", "loss", "again", "delay", "request-timeout", "partition", "resign", "clock", "disk"
@@ -165,7 +165,7 @@ class QuorumMachine(SteeredMachine):
     def __init__(self) -> None:
         super().__init__()
         reached.begin(self.name, self.decisions is QuorumRules)
-        self.schedule = Schedule(Constants((1, 2, 3), 2), self.decisions)
+        self.schedule = schedule_by(self.decisions, Constants((1, 2, 3), 2))
         self.off: frozenset[str] = frozenset()
 
     @initialize(
@@ -192,7 +192,7 @@ class QuorumMachine(SteeredMachine):
         if begins is not None:
             setting = begins.options
             constants = Constants(tuple(setting["voters"]), setting["fetch_max_records"])
-        self.schedule = Schedule(constants, self.decisions)
+        self.schedule = schedule_by(self.decisions, constants)
         self.off = off
         if begins is not None:
             beginnings.follow(self.schedule, begins, left_out)

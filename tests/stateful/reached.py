@@ -37,7 +37,6 @@ from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.messages import Error
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.types import ROLES
-from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.messages import INPUTS as SNAPSHOT_INPUTS
 from kraftcheck.reference.snapshots.rules import SnapshotRules
 from kraftcheck.reference.steered.moves import Steered
@@ -211,22 +210,13 @@ def note_run(machine: str, schedule: Steered) -> None:
     found = of(machine)
     found["moves"] += len(schedule.moves)
     note_rules(machine)
-    recorder = getattr(schedule, "recorder", None)
-    if isinstance(recorder, Recorder):
-        _note_steps(found, recorder)
-    else:
-        found.update(getattr(schedule, "met", {}))
-
-
-def _note_steps(found: Counter[str], recorder: Recorder) -> None:
-    for step in recorder.distinct:
-        kind = step.input.kind
-        found[f"action Handle{kind}"] += 1
-        row = quorum_row(step.after.known.row)
+    for step in schedule.steps():
+        found[f"action {step.action}"] += 1
+        row = quorum_row(step.after)
         for field in ("role", "status"):
             if value := getattr(row, field, ""):
                 found[f"role {value}"] += 1
-        for _, message in step.sent:
-            error = getattr(message.value, "error", "NONE")
+        for message in step.sent:
+            error = getattr(message, "error", "NONE")
             if error != "NONE":
                 found[f"error {error}"] += 1

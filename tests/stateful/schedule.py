@@ -2,7 +2,40 @@
 
 from __future__ import annotations
 
-from kraftcheck.reference.quorum.steered.schedule import RATES, Link, Schedule
+from typing import Any
+
+from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.steered.schedule import RATES, TIMEOUTS, Link, Schedule, memos
+from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.steered.failures import NoProgress, PromiseBroken, Violation, script
 
-__all__ = ["RATES", "Link", "NoProgress", "PromiseBroken", "Schedule", "Violation", "script"]
+
+class _Memo(QuorumMemo):
+    def __init__(self, rules: type[QuorumRules]) -> None:
+        super().__init__(TIMEOUTS, None)
+        self._rules = rules
+
+    def new_machine(self, constants: Any) -> Any:
+        machine: Any = super().new_machine(constants)
+        machine.handlers = QuorumHandlers(constants, self._rules(constants))
+        return machine
+
+
+def schedule_by(rules: type[QuorumRules], constants: Constants) -> Schedule:
+    """A quorum that decides so."""
+    key: Any = rules
+    return Schedule(constants, memo=memos.of(key, lambda: _Memo(rules)))
+
+
+__all__ = [
+    "RATES",
+    "Link",
+    "NoProgress",
+    "PromiseBroken",
+    "Schedule",
+    "Violation",
+    "schedule_by",
+    "script",
+]

@@ -33,11 +33,11 @@ from kraftcheck.traces.checkers.groups import Rebalancing, judged as rebalanced
 from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
-from kraftcheck.traces.checkers.settled import ended_once, settled, told_in_steps
+from kraftcheck.traces.checkers.settled import ended_once, proven, settled, told_in_steps
 from kraftcheck.traces.checkers.transactions import transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import CALLBACKS, History
+from kraftcheck.traces.history import CALLBACKS, COMPARED, History
 from kraftcheck.traces.rows import Rows
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
@@ -81,6 +81,8 @@ def check_history(
             gaps = log.gaps_in(history, configuration)
         return check_log(history, promise, configuration, level=level, gaps=gaps, complete=complete)
     chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
+    if type(chosen) is models.CasRegister and history.failed_cas == COMPARED:
+        chosen = models.CasRegister(chosen.first, compared=True)
     return _searched(history, chosen, budget_s)
 
 
@@ -98,7 +100,7 @@ def check_log(
     groups' coordinators, where there is one. Raises ValueError: no operations, or
     as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
-    once = ended_once(history)
+    once = proven(ended_once(history))
     unit = SECOND.get(history.time_unit)
     transactions = transactions_of(once, uncommitted="read-uncommitted" in promise.rows)
     batch = from_history(settled(once), compaction=configuration.compaction)

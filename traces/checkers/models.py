@@ -13,18 +13,25 @@ import msgspec
 
 from kraftcheck.traces.checkers.partition_log import PartitionLog
 from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model, answer
-from kraftcheck.traces.history import FAIL, INDETERMINATE, Operation
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 from kraftcheck.traces.values import Real, typed
 
 
 class Register(Model):
-    """A variable: `read`, `write`. Nil (None) until it is written."""
+    """A variable: `read`, `write`. Nil (None) until it is written, or the value that is given.
+
+    compared: whether a compare-and-set that failed without an error was compared, and found another
+    value. Otherwise it did not happen, and nobody knows why.
+    """
 
     name = "register"
     verbs: ClassVar[tuple[str, ...]] = ("read", "write")
 
+    def __init__(self, initial: Any = None, *, compared: bool = False) -> None:
+        self.first, self.compared = initial, compared
+
     def initial(self) -> Any:
-        return None
+        return self.first
 
     def step(self, state: Any, operation: Operation) -> Any:
         return operation.argument if operation.f == "write" else answer(state, operation)
@@ -37,10 +44,7 @@ class Register(Model):
 
 
 class CasRegister(Register):
-    """A register with compare-and-set: `cas` of (expected, new).
-
-    One that failed without an error was compared, and found something else than `expected`.
-    """
+    """A register with compare-and-set: `cas` of (expected, new)."""
 
     name = "cas-register"
     verbs = ("read", "write", "cas")
@@ -54,7 +58,7 @@ class CasRegister(Register):
         return new if state == expected else REFUSED
 
     def judges(self, operation: Operation) -> bool:
-        compared = operation.f == "cas" and operation.error is None
+        compared = self.compared and operation.f == "cas" and operation.error is None
         return (operation.outcome == FAIL and compared) or super().judges(operation)
 
     def effect(self, operation: Operation) -> Effect:
@@ -395,11 +399,83 @@ class Mutex(Model):
         return wanted if state != wanted else REFUSED
 
 
+class MultiRegister(Model):
+    """Registers that transactions read and write: `txn` of (f, key, value). [Knossos]
+
+    Linearizability of the whole is strict serializability of its transactions. That takes a search,
+    and needs no unique values, as dependency graphs do (isolation/).
+    """
+
+    name = "multi-register"
+    verbs = ("txn",)
+
+    def __init__(self, initial: Any = None) -> None:
+        self.first = initial
+
+    def initial(self) -> frozenset[tuple[Any, Any]]:
+        return frozenset()
+
+    def step(self, state: frozenset[tuple[Any, Any]], operation: Operation) -> Any:
+        objects = dict(state)
+        for f, key, value in operation.argument:
+            if f != "read":
+                objects[key] = self.written(objects.get(key, self.first), value)
+            elif operation.outcome == OK and not self.shows(objects.get(key, self.first), value):
+                return REFUSED
+        return frozenset(objects.items())
+
+    def written(self, before: Any, value: Any) -> Any:
+        return value
+
+    def shows(self, content: Any, answer: Any) -> bool:
+        return bool(content == answer)
+
+    def effect(self, operation: Operation) -> Effect:
+        read = sum(f == "read" for f, _, _ in operation.argument)
+        if read == len(operation.argument):
+            return Effect.READ
+        return Effect.ANY if read and operation.outcome == OK else Effect.TOTAL
+
+
+class MultiList(MultiRegister):
+    """Lists that transactions append to and read."""
+
+    name = "multi-list"
+
+    def written(self, before: Any, value: Any) -> Any:
+        return (*(before or ()), value)
+
+    def shows(self, content: Any, answer: Any) -> bool:
+        return (content or ()) == (answer or ())
+
+
+def as_transactions(history: History) -> History:
+    """The history with one operation, `txn`, for all that a client asked at once."""
+    groups: dict[int, list[Operation]] = {}
+    for each in history.operations:
+        groups.setdefault(each.group, []).append(each)
+    replace = msgspec.structs.replace
+    whole = tuple(
+        replace(
+            parts[0],
+            f="txn",
+            key=None,
+            argument=tuple(
+                (each.f, each.key, each.result if each.f == "read" else each.argument)
+                for each in parts
+            ),
+            result=None,
+        )
+        for parts in groups.values()
+    )
+    return replace(history, operations=whole)
+
+
 MODELS: Final[dict[str, Callable[[], Model]]] = {
     model.name: model
     for model in (
         *(Register, CasRegister, KeyValue, Counter, SetModel, Queue, UnorderedQueue),
-        *(ListAppend, Mutex, PartitionLog),
+        *(ListAppend, Mutex, MultiRegister, MultiList, PartitionLog),
     )
 }
 """Every model by name. A model of your own: `MODELS[Toggle.name] = Toggle`, or pass an instance."""

@@ -23,9 +23,9 @@ must be true; `tests/traces/checkers/test_models.py` holds each to what it says.
 How outcomes are read, by every model unless it says otherwise (`judges`):
 
     ok             took effect between invocation and completion, and answered `result`
-    fail           had no effect: left out. A compare-and-set that failed without an error was
-                   compared and found another value [Jepsen's etcd histories, as porcupine reads
-                   them]; with an error it is left out like any other.
+    fail           had no effect: left out. Where the format means that a compare-and-set which
+                   failed without an error was compared and found another value
+                   (`History.failed_cas`), it says so much.
     indeterminate  takes effect at any time after its invocation, or never. A read of unknown
                    outcome says nothing and is left out.
 
@@ -96,6 +96,11 @@ class Model:
     def effect(self, operation: Operation) -> Effect:
         """What is known of it in every state. Only the search's speed depends on it."""
         return Effect.ANY
+
+    def observes(self, operation: Operation) -> bool:
+        """Whether its answer could contradict others': no state would refuse any other one."""
+        total = self.effect(operation) in (Effect.TOTAL, Effect.OVERWRITE)
+        return self.judges(operation) and not total
 
     def can_lead(self, state: Any, operation: Operation) -> bool:
         """False if no operations but overwrites lead from `state` to where `operation` is legal."""

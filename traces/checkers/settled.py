@@ -1,10 +1,13 @@
 """A history for who knows of no transactions (log.py), and one whose ends are told once.
 
+proven(history)       the same history, what must have been written as written
 settled(history)      the same history, as seen by who reads only what is committed
 ended_once(history)   the same history, ends that were asked for again as one
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
@@ -63,6 +66,38 @@ def _as_one(before: Operation, after: Operation) -> Operation | None:
     if after.argument == ABORT and before.outcome == FAIL:
         outcome = FAIL
     return msgspec.structs.replace(one, argument=COMMIT, outcome=outcome)
+
+
+def proven(history: History) -> History:
+    """The history, in which a record whose append was not answered is there, if it must be.
+
+    A client that gives up knows the offsets which it was told before (`:info` completions of
+    jepsen.tests.kafka). They count once a consumer was shown a record of the same operation: its
+    transaction was committed, and a record with an offset was acknowledged. Values are told apart
+    by key; one that was appended twice proves nothing.
+    """
+    appends = [each for each in history.operations if each.f == "append"]
+    told = {e.group for e in appends if e.outcome == INDETERMINATE and e.result is not None}
+    if not told:
+        return history
+    writers: dict[tuple[str | None, Any], set[int]] = {}
+    for each in appends:
+        writers.setdefault((each.key, each.argument), set()).add(each.group)
+    sure: set[int] = set()
+    for each in history.operations:
+        if each.f == "fetch" and each.outcome == OK:
+            for _, value in each.result or ():
+                found = writers.get((each.key, value), set())
+                sure |= found if len(found) == 1 else set()
+    sure &= told
+    replace = msgspec.structs.replace
+    operations = tuple(
+        replace(each, outcome=OK, completed=None)
+        if each.f == "append" and each.group in sure and each.result is not None
+        else each
+        for each in history.operations
+    )
+    return replace(history, operations=operations)
 
 
 def settled(history: History) -> History:

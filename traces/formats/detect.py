@@ -6,16 +6,15 @@ claims any of its first lines; of none, it is no history; of several, whoever kn
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 import msgspec
 
+from kraftcheck.osutil.collection import no_collection
 from kraftcheck.traces.formats import (
     clients,
     columns,
@@ -27,6 +26,7 @@ from kraftcheck.traces.formats import (
     parquet,
     porcupine,
     records,
+    verifiable,
 )
 from kraftcheck.traces.formats.text import HEAD, head_lines, read_head, shown
 from kraftcheck.traces.history import History, HistoryError
@@ -35,15 +35,8 @@ from kraftcheck.traces.rows import Rows
 READERS: Final[dict[str, ModuleType]] = {
     module.NAME: module
     for module in (
-        clients,
-        columns,
-        jepsen,
-        jsonlines,
-        knossos,
-        loglines,
-        parquet,
-        porcupine,
-        records,
+        *(clients, columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records),
+        verifiable,
     )
 }
 FORMATS: Final = (*READERS, "trace")
@@ -73,7 +66,7 @@ def read(path: Path, format: str = "auto") -> History:
     format: one of READERS, or auto.
     """
     name = detect(path) if format == "auto" else format
-    with _no_collection():
+    with no_collection():
         history: History = READERS[name].read(path)
     return history
 
@@ -86,24 +79,17 @@ def rows_of(path: Path, name: str) -> Rows | None:
     """
     if name not in _IN_COLUMNS:
         return None
-    with _no_collection():
+    with no_collection():
         return _IN_COLUMNS[name](path)
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """What is read holds no cycles, and looking for them again and again takes a third longer."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def detect(path: Path) -> str:
-    """The name of the file's format. Raises Unrecognised, or HistoryError when several claim it."""
+    """The name of the file's format. Raises Unrecognised, or HistoryError when several claim it.
+
+    A folder is one of a test (verifiable.py).
+    """
+    if path.is_dir():
+        return verifiable.NAME
     head = read_head(path)
     if not head.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
@@ -117,6 +103,8 @@ def detect(path: Path) -> str:
     for magic, what in BINARY.items():
         if head.startswith(magic):
             raise Unrecognised(str(path), 0, what)
+    if verifiable.claims(head):
+        return verifiable.NAME
     if clients.claims(head):
         return clients.NAME
     if records.claims(head):

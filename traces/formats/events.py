@@ -9,13 +9,18 @@ A member of a consumer group has callbacks, which its library runs while the cli
 they may be within an operation that is open, and hold others; whoever commits and times out stays
 the member that it is.
 
-The order of lines is the order of events. Times must not go back; where they are equal, they are
-told apart by one unit, so that the order of lines stays; where one is missing, none is believed
-and the position in the file takes its place.
+The order of lines is the order of events, as for Jepsen's own checkers. Where times are equal or go
+back (loggers of several threads), a time is one unit after the one before, so that the order of
+lines stays; where one is missing, the position in the file takes the place of all of them.
+
+Elle's and Knossos' histories leave out what their checkers do not need. An operation without a
+process has one of its own. In a file of completions alone each operation was invoked when its
+process had completed the one before.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -41,11 +46,16 @@ VERB_MAX: Final = 100
 TYPES: Final = {"invoke": "invoke", "ok": OK, "fail": FAIL, "info": INDETERMINATE}
 
 
+NAMELESS: Final = 1 << 64
+"""In the place of a process that the file does not name."""
+
+
 class Event(NamedTuple):
     """One line of a history. `process` is None for the nemesis; `kind` is one of TYPES."""
 
     line: int
     process: int | None
+    """NAMELESS: nobody says."""
     kind: str
     f: str
     value: Any
@@ -77,11 +87,15 @@ class Call(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """The calls in order of invocation, what the nemesis did, and the unit of all times."""
+    """The calls in order of invocation, what the nemesis did, and the unit of all times.
+
+    note: how the file differs from what Jepsen writes, where that matters to who reads a verdict.
+    """
 
     calls: list[Call]
     annotations: tuple[Annotation, ...]
     time_unit: str
+    note: str | None = None
 
 
 # -- One map as one event
@@ -96,6 +110,7 @@ class Fields:
     def __init__(self, path: str, *, colon: bool) -> None:
         self._path = path
         self._keys = tuple(keyword(f":{name}") if colon else name for name in FIELDS)
+        self._client = keyword(":client") if colon else "client"
         self._words: dict[str, str] = {}
         self._extra = {keyword(f":{name}") if colon else name: name for name in EXTRA}
 
@@ -106,10 +121,14 @@ class Fields:
         if type(form) is not dict:
             raise HistoryError(self._path, line, f"{shown(form)} is no operation")
         process, kind, f, value, time, index, error, key = map(form.get, self._keys)
+        if process is None:
+            process = form.get(self._client, NAMELESS)
         known = _KINDS.get(kind) if isinstance(kind, str) else None
         if known is None:
             what = "is missing" if kind is None else f"is {shown(kind)}, not one of {_LISTED}"
             raise HistoryError(self._path, line, f"type {what}")
+        if f is None and type(process) is int and type(value) is tuple:
+            f = "txn"  # Elle's histories hold nothing else.
         if not isinstance(f, str) or not f:
             # The nemesis may be told to do nothing in particular.
             if f is not None or type(process) is int:
@@ -122,7 +141,7 @@ class Fields:
                 what = "is missing" if process is None else f"is {shown(process)}, not an integer"
                 raise HistoryError(self._path, line, f"process {what}")
             process = None
-        elif process not in INT64:
+        elif process not in INT64 and process != NAMELESS:
             raise HistoryError(self._path, line, f"process {shown(process)} is beyond 64 bits")
         for name, number in (("time", time), ("index", index)):
             if number is not None and (type(number) is not int or number not in INT64):
@@ -142,7 +161,12 @@ class Fields:
 
 
 _NOTHING: Final[Mapping[str, Any]] = {}
-_KINDS: Final = {spelt: kind for kind in TYPES for spelt in (kind, f":{kind}", keyword(f":{kind}"))}
+_KINDS: Final = {
+    spelt: kind
+    for kind in TYPES
+    for word_ in (kind, kind.upper())
+    for spelt in (word_, f":{word_}", keyword(f":{word_}"))
+}
 _LISTED: Final = ", ".join(TYPES)
 
 
@@ -158,10 +182,10 @@ def record(path: str, events: Iterable[Event]) -> Recording:
     """Pairs the events of one file.
 
     Raises HistoryError: operations of a process overlap, a completion has no invocation or another
-    verb, times or indices go back, or there is no operation at all.
+    verb, indices go back, or there is no operation at all.
     """
-    known = list(events)
-    times, unit = _times(path, known)
+    known = _invoked(_each_named(path, list(events)))
+    times, unit, note = _times(path, known)
     _check_indices(path, known)
     open_calls: dict[int, list[tuple[Event, int]]] = {}
     ends: dict[int, tuple[Event, int]] = {}
@@ -200,7 +224,59 @@ def record(path: str, events: Iterable[Event]) -> Recording:
         (event, time) for event, time in zip(known, times, strict=True) if event.process is None
     ]
     noted = annotations_of([event for event, _ in told], [time for _, time in told], times[-1])
-    return Recording(calls, noted, unit)
+    return Recording(calls, noted, unit, note)
+
+
+def _each_named(path: str, events: list[Event]) -> list[Event]:
+    """Gives each operation that nobody is known to have asked a process of its own.
+
+    Raises HistoryError: it is not clear which invocation a completion belongs to.
+    """
+    if all(event.process != NAMELESS for event in events):
+        return events
+    free = max((e.process for e in events if e.process not in (None, NAMELESS)), default=-1) + 1
+    waiting: dict[str, list[Event]] = {}
+    named = []
+    for event in events:
+        if event.process == NAMELESS:
+            candidates = waiting.setdefault(event.f, [])
+            if event.kind == "invoke" or not candidates:
+                event, free = event._replace(process=free), free + 1
+                candidates += [event] if event.kind == "invoke" else []
+            else:
+                found = [each for each in candidates if each.value == event.value]
+                found = found if len(candidates) > 1 else candidates[:]
+                if len(found) != 1:
+                    lines = " and ".join(str(each.line) for each in candidates[:2])
+                    what = f"process is missing, and {shown(event.f)} of lines {lines} are open"
+                    raise HistoryError(path, event.line, what)
+                candidates.remove(found[0])
+                event = event._replace(process=found[0].process)
+        named.append(event)
+    return named
+
+
+def _invoked(events: list[Event]) -> list[Event]:
+    """Of completions alone, those with an invocation each: as early as their process was free."""
+    if any(event.kind == "invoke" for event in events if event.process is not None):
+        return events
+    waiting: dict[int, deque[Event]] = {}
+    for event in events:
+        if event.process is not None:
+            waiting.setdefault(event.process, deque()).append(event)
+
+    def begin(process: int, time: int | None) -> list[Event]:
+        left = waiting[process]
+        return [left.popleft()._replace(kind="invoke", time=time, number=None)] if left else []
+
+    if not waiting:
+        return events
+    found = [each for process in list(waiting) for each in begin(process, events[0].time)]
+    for event in events:
+        found.append(event)
+        if event.process is not None:
+            found += begin(event.process, event.time)
+    return found
 
 
 def _within(event: Event, outer: Event) -> bool:
@@ -226,24 +302,24 @@ class _Renamed:
         self._names[process] = None
 
 
-def _times(path: str, events: list[Event]) -> tuple[list[int], str]:
-    """Strictly increasing times, and their unit."""
+def _times(path: str, events: list[Event]) -> tuple[list[int], str, str | None]:
+    """Strictly increasing times, their unit, and whether the file's own go back."""
     if any(event.time is None for event in events):
-        return list(range(len(events))), "event"
+        return list(range(len(events))), "event", None
     times = []
-    said, line, last = -(2**63), 0, -(2**63)
+    said, last, back, furthest = -(2**63), -(2**63), 0, 0
     for event in events:
         assert event.time is not None
-        if event.time < said:
-            what = f"time goes back to {event.time} from {said} of line {line}"
-            raise HistoryError(path, event.line, what)
-        said, line = event.time, event.line
+        back += event.time < said
+        furthest = max(furthest, said - event.time)
+        said = max(said, event.time)
         last = max(said, last + 1)
         if last not in TIMES:
             what = f"time is {last}, beyond {TIMES.stop - 1}, the farthest that is read"
             raise HistoryError(path, event.line, what)
         times.append(last)
-    return times, "ns"
+    note = f"times go back in {back:,} lines, by {furthest / 1e6:,.3f} ms at most: lines count"
+    return times, "ns", note if back else None
 
 
 def _check_indices(path: str, events: list[Event]) -> None:

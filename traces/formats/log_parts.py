@@ -256,12 +256,12 @@ def _fetches(
     ends: Positions,
     tos: Positions,
 ) -> Iterator[Part]:
-    """`[:poll]`, completed with `[:poll {k [[offset v] ...]}]`: a fetch for each key."""
+    """`[:poll]`, completed with `[:poll {k [[offset v] ...]}]`: a fetch for each key. One that is
+    completed as it was asked returned nothing.
+    """
     answered = poll[1] if len(poll) == 2 else None
     if len(poll) > 2 or not (answered is None or type(answered) is dict):
         raise refuse(path, call, f"{shown(poll)} is no [:poll map]", told=True)
-    if answered is None and call.outcome == OK:
-        raise refuse(path, call, "poll without an answer completes as ok", told=True)
     results = {key_of(k): _records(path, call, each) for k, each in (answered or {}).items()}
     for key in dict.fromkeys((*froms, *results, *tos)):
         ended = ends.get(key), tos.get(key)

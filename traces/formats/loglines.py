@@ -7,8 +7,7 @@ damage.
 
     process (or :nemesis), type, f, value, and at times an error; separated by tabs or blanks
 
-A compare-and-set that fails has been compared, and found the register otherwise: it is told as
-`fail`, by which the contract means no more than that it had no effect.
+A compare-and-set that fails has been compared, and found the register otherwise (`COMPARED`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from kraftcheck.traces.formats.edn import Keyword, read_forms
 from kraftcheck.traces.formats.events import Event, Fields, record
 from kraftcheck.traces.formats.text import lines_of, read_text, shown
 from kraftcheck.traces.formats.workloads import history_of
-from kraftcheck.traces.history import History, HistoryError
+from kraftcheck.traces.history import COMPARED, History, HistoryError
 
 NAME = "loglines"
 
@@ -38,7 +37,7 @@ PREFIX = "INFO  jepsen.util - "
 def read(path: Path) -> History:
     """Raises HistoryError."""
     source = str(path)
-    return history_of(source, NAME, record(source, _events(source, read_text(path))))
+    return history_of(source, NAME, record(source, _events(source, read_text(path))), COMPARED)
 
 
 def _events(path: str, text: str) -> Iterator[Event]:

@@ -91,20 +91,28 @@ def queue_parts(enqueued: Counter[str | None], path: str, call: Call) -> Iterato
         yield _part(path, call, key_of(call.invocation.key), asked, told)
         return
     key = key_of(call.invocation.key)
-    # A drain is all the dequeues that it did. One that was not answered did as many as there may
-    # have been elements, each or none of them.
+    # A drain is all the dequeues that it did, the last of which found nothing. One that was not
+    # answered did as many as there may have been elements, each or none of them.
     values = told if call.outcome == OK else ()
     if type(values) is not tuple:
         raise refuse(path, call, f"drain answered with {shown(told)}, not a list", told=True)
     if call.outcome == INDETERMINATE:
         values = (None,) * enqueued[key]
+    elif call.outcome == OK:
+        values = (*values, None)
     for value in values:
         yield Part("dequeue", key, None, value)
 
 
 # -- Transactions of lists and registers
 
-_TXN: Final = {"r": "read", "w": "write", "append": "append"}
+MICRO: Final = {"r": "read", "read": "read", "w": "write", "write": "write", "append": "append"}
+"""By the words that a transaction has for them."""
+
+
+def is_micro(verb: Any) -> bool:
+    """Whether it is what a transaction does to a list or a register."""
+    return isinstance(verb, str) and word(verb) in MICRO
 
 
 def transaction_parts(path: str, call: Call) -> Iterator[Part]:
@@ -121,8 +129,8 @@ def transaction_parts(path: str, call: Call) -> Iterator[Part]:
         if type(micro) is not tuple or len(micro) != 3 or not isinstance(micro[0], str):
             raise refuse(path, call, f"{shown(micro)} is no [f key value]")
         f, key, value = word(micro[0]), micro[1], micro[2]
-        if f not in _TXN:
-            raise refuse(path, call, f"{shown(f)} is none of {', '.join(_TXN)}")
+        if f not in MICRO:
+            raise refuse(path, call, f"{shown(f)} is none of {', '.join(MICRO)}")
         if answered:
             done = told[at]
             if (
@@ -132,9 +140,9 @@ def transaction_parts(path: str, call: Call) -> Iterator[Part]:
                 or done[1] != key
             ):
                 raise refuse(path, call, f"{shown(micro)} answered {shown(done)}", told=True)
-            if f != "r" and done[2] != value:
+            if MICRO[f] != "read" and done[2] != value:
                 raise refuse(path, call, f"{shown(micro)} answered {shown(done)}", told=True)
-        if f == "r":
+        if MICRO[f] == "read":
             yield Part("read", key_of(key), None, told[at][2] if answered else None)
         else:
-            yield Part(_TXN[f], key_of(key), value, None)
+            yield Part(MICRO[f], key_of(key), value, None)

@@ -7,8 +7,12 @@ The workloads are told by their verbs, over the whole history:
     add read                   counter if what is read are numbers, else set
     enqueue dequeue (drain)    queue
     acquire release            mutex
+    read transfer              bank; also where reads alone are maps [jepsen.tests.bank]
+    read write, reads of sets  comments [jepsen.tests.causal-reverse]
+    generate                   unique-ids
     txn of [:append k v] [:r k [...]]    list-append
-    txn of [:w k v] [:r k v]             register, one for each key
+    txn of [:w k v] [:r k v]             register, one for each key; also where read and write have
+                                         such values [jepsen.tests.long-fork]
     send poll txn of [:send k v] [:poll] partition-log [jepsen.tests.kafka]
 
 Transactions of logs are one operation, `txn`, as Jepsen has them, or told step by step: `init`,
@@ -40,9 +44,11 @@ from kraftcheck.traces.formats.log_parts import (
     transaction_of,
 )
 from kraftcheck.traces.formats.parts import (
+    MICRO,
     Reader,
     enqueued,
     independent_parts,
+    is_micro,
     keyed_parts,
     queue_parts,
     transaction_parts,
@@ -50,6 +56,7 @@ from kraftcheck.traces.formats.parts import (
 from kraftcheck.traces.history import (
     CALLBACKS,
     CLIENT_OPERATIONS,
+    NOT_COMPARED,
     OK,
     TRANSACTION_OPERATIONS,
     History,
@@ -59,8 +66,10 @@ from kraftcheck.traces.history import (
 from kraftcheck.traces.values import Real
 
 
-def history_of(path: str, format: str, recording: Recording) -> History:
-    """The history that a recording is.
+def history_of(
+    path: str, format: str, recording: Recording, failed_cas: str = NOT_COMPARED
+) -> History:
+    """The history that a recording is. failed_cas: see `History`.
 
     Raises HistoryError: a value is of a type that its verb does not take.
     """
@@ -106,6 +115,8 @@ def history_of(path: str, format: str, recording: Recording) -> History:
         operations=tuple(operations),
         annotations=recording.annotations,
         model=model,
+        failed_cas=failed_cas,
+        note=recording.note,
     )
 
 
@@ -128,8 +139,9 @@ def _decide_keys(path: str, operations: list[Operation]) -> None:
 
 
 def _as_set(operation: Operation) -> Operation:
-    """What was read of a set, in whatever order it was listed."""
-    if operation.f == "read" and type(operation.result) is tuple:
+    """What was read of a set, in whatever order it was listed; not, if it is none."""
+    result = operation.result
+    if operation.f == "read" and type(result) is tuple and len({*result}) == len(result):
         return msgspec.structs.replace(operation, result=frozenset(operation.result))
     return operation
 
@@ -141,10 +153,8 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
         return "partition-log", partial(log_parts, has_places(calls))
     if verbs & set(TRANSACTION_OPERATIONS) and verbs <= OF_LOGS:
         return "partition-log", partial(log_parts, False)  # cut off before anything was sent
-    if "txn" in verbs:
-        if micro and micro <= {"append", "r"}:
-            return "list-append", transaction_parts
-        return ("register" if micro and micro <= {"w", "r"} else None), transaction_parts
+    if "txn" in verbs or (verbs <= {"read", "write"} and all(map(_is_transaction, calls))):
+        return _objects(calls), transaction_parts
     if verbs & {"get", "put"} or ("append" in verbs and "read" not in verbs):
         return "kv" if verbs <= {"get", "put", "append"} else None, keyed_parts
     if verbs & {"enqueue", "dequeue", "drain"}:
@@ -154,6 +164,10 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
         return "mutex" if verbs <= {"acquire", "release"} else None, keyed_parts
     if "append" in verbs:
         return "list-append" if verbs <= {"append", "read"} else None, keyed_parts
+    if verbs == {"generate"}:
+        return "unique-ids", keyed_parts
+    if verbs <= {"read", "write", "transfer"} and (whole := _of_wholes(calls, verbs)):
+        return whole, keyed_parts
     independent = _independent(calls)
     reader = independent_parts if independent else keyed_parts
     if verbs & {"add", "remove", "contains", "inc", "increment", "dec", "decrement"}:
@@ -161,6 +175,17 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
     if verbs <= {"read", "write", "cas"}:
         return ("cas-register" if "cas" in verbs else "register"), reader
     return None, reader
+
+
+def _of_wholes(calls: list[Call], verbs: set[str]) -> str | None:
+    """Whether reads show all accounts, or all that was written, and not a register."""
+    told = [each.completion for each in calls if each.invocation.f == "read"]
+    kinds = {type(each.value) for each in told if each is not None and each.kind == "ok"}
+    if "transfer" in verbs:
+        return "bank" if "write" not in verbs else None
+    if kinds == {dict} and "write" not in verbs:
+        return "bank"
+    return "comments" if kinds == {frozenset} else None
 
 
 def _adder(calls: list[Call], verbs: set[str], independent: bool) -> str | None:
@@ -184,6 +209,33 @@ def _micro_verbs(calls: list[Call]) -> Iterator[str]:
             for micro in value:
                 if type(micro) is tuple and micro and isinstance(micro[0], str):
                     yield word(micro[0])
+
+
+def _is_transaction(call: Call) -> bool:
+    """Whether what is asked is a list of reads and writes."""
+    value = call.invocation.value
+    return (
+        type(value) is tuple
+        and bool(value)
+        and all(type(each) is tuple and len(each) == 3 and is_micro(each[0]) for each in value)
+    )
+
+
+def _objects(calls: list[Call]) -> str | None:
+    """What transactions read and write: lists or registers. A read is nil, or a list, of lists."""
+    verbs, lists = set[str](), True
+    for call in calls:
+        for value in (call.invocation.value, call.completion and call.completion.value):
+            for micro in value if type(value) is tuple else ():
+                if type(micro) is tuple and len(micro) == 3 and is_micro(micro[0]):
+                    verbs.add(MICRO[word(micro[0])])
+                    is_read = MICRO[word(micro[0])] == "read"
+                    lists = lists and (not is_read or type(micro[2]) in (tuple, type(None)))
+    if "append" in verbs:
+        return None if "write" in verbs else "list-append"
+    if "write" in verbs:
+        return "register"
+    return ("list-append" if lists else "register") if verbs else None
 
 
 def _independent(calls: list[Call]) -> bool:

@@ -182,7 +182,7 @@ class Spark:
             with watch:
                 table = frame.toArrow()
         except Exception as error:
-            raise _own_error(error) from None
+            raise own_error(error) from None
         return table.select(schema.names).cast(schema)
 
 
@@ -239,7 +239,7 @@ _LOST = re.compile(r"most recent failure: (?:Lost task [^:]*: )?(.+)")
 """What the last of several attempts ended with, of a task that Spark gave up."""
 
 
-def _own_error(error: Exception) -> Exception:
+def own_error(error: Exception) -> Exception:
     """The error that a worker raised, which Spark wraps in tracebacks of two languages."""
     text = str(error)
     found = _OWN.search(text)

@@ -54,7 +54,7 @@ from kraftcheck.traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
 from kraftcheck.traces.jobs.relevance import action_of
 from kraftcheck.traces.jobs.simulate import Range
 from kraftcheck.traces.jobs.so_far import SoFar
-from kraftcheck.traces.jobs.summary import Evidence, replay_command, summarise
+from kraftcheck.traces.jobs.summary import AS_TEXT, Evidence, replay_command, summarise
 from kraftcheck.traces.jobs.verdict_store import VerdictStore, stamp
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.store import (
@@ -329,6 +329,9 @@ class _Run:
                 )
             finally:
                 scratch.unlink(missing_ok=True)
+        if asked.as_text:
+            note = f"given as text, which is slower: {asked.as_text}"
+            self.told.progress("TLC", len(fresh), len(fresh), "steps", note)
         self.tlc.append(
             {
                 "configuration": configuration.name,
@@ -435,7 +438,8 @@ def _as_verb(summary: dict[str, Any]) -> dict[str, Any]:
     """The summary as `conform` would leave it, for `report` and `replay`; without what was spent,
     which depends on what was judged before."""
     part = {"verdict": summary["verdict"], "reasons": summary["reasons"]}
-    spent = {name: None for name in summary["tlc"]} | {"judged": summary["tlc"]["judged"]}
+    spent = {name: None for name in summary["tlc"] if name != AS_TEXT}
+    spent |= {"judged": summary["tlc"]["judged"]}
     versions = {name: text for name, text in summary["versions"].items() if name != "backend"}
     own = {"tlc": spent, "versions": versions, "seconds": {}}
     return {**summary, **own, "parts": {"conform": {**part, "seconds": None, "stages": {}}}}

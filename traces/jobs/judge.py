@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -34,7 +34,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kraftcheck.reference.kit.protocol import NodeKind
-from kraftcheck.reference.protocols import kind_named, kind_of
+from kraftcheck.reference.protocols import kind_named, kind_of, peers_of
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.abstraction import Abstraction
 from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
@@ -43,28 +43,54 @@ from kraftcheck.traces.jobs.canonical import Step
 from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.distinct import CLASSES, PartFiles
 from kraftcheck.traces.jobs.handed import ON_DRIVER, reports_of
-from kraftcheck.traces.jobs.protocols import decode_step_constants, decoder_of, decoder_of_inputs
+from kraftcheck.traces.jobs.protocols import (
+    decode_step_constants,
+    decoder_of,
+    decoder_of_inputs,
+    types_of_inputs,
+)
 from kraftcheck.traces.jobs.relevance import action_of
+from kraftcheck.traces.jobs.shapes import INIT_INPUT, shape_of_inputs, shape_of_row
 from kraftcheck.traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
 from kraftcheck.traces.schema import ipc_bytes
 from kraftcheck.traces.store import PartEntry, read_part
-from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
+from tla_utils import (
+    CheckOptions,
+    EncodedSteps,
+    StepFrame,
+    StepReport,
+    StepTable,
+    Value,
+    check_steps,
+    diagnose,
+)
 from tla_utils.errors import ToolError
 from tla_utils.steps import Progress
+from tla_utils.stepvalues import Scalar, SetOf, Shape, array
 
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
 them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
 
-FEW: Final = 10_000
-"""Classes that are not worth a second JVM, if one stands idle."""
+FEW: Final = 20_000
+"""Classes that are not worth a second JVM, if one stands idle: it takes 0.7 CPU-seconds to start
+and to compile, and 0.04 ms for a step."""
 
-HERE: Final = 20_000
-"""So many classes have their tables made in this process: at 0.06 ms each that takes as long as it
-takes processes to begin."""
+ON_DRIVER_OF_MANY: Final = 10_000
+"""So many classes are judged on the driver where executors are on other machines and would wait."""
+
+HERE: Final = 200_000
+"""So many classes are encoded in this process: at 0.01 ms each that takes as long as it takes
+processes to begin."""
+
+ROW_GROUP: Final = 10_000
+"""Rows that a reader of judged steps takes at a time."""
 
 WAITING: Final = 200_000
 """Classes that wait for others of their kind and constants, each in some 1,300 bytes."""
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+NONE_SENT: Final = array([])
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
 _CODES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "unknown": UNKNOWN}
@@ -95,6 +121,7 @@ class Judgement:
 
     verdicts: one code for each row of the merged table. reasons, kinds: for those not accepted, why
     and (bench, action). jvms: how often TLC ran; cpu_seconds of all of them together.
+    as_text: why TLC was given text in place of values, or "".
     """
 
     verdicts: npt.NDArray[np.int8]
@@ -103,6 +130,7 @@ class Judgement:
     jvms: int = 0
     cpu_seconds: float = 0.0
     peak_rss_mb: float = 0.0
+    as_text: str = ""
 
     def numbers(self, code: int) -> list[int]:
         numbers: list[int] = np.flatnonzero(self.verdicts == code).tolist()
@@ -130,16 +158,19 @@ def judge(
     """
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
-    with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
-        groups = groups_of(files, merged, _size(len(merged), options))
-        if isinstance(workers, Spark) and len(merged) > ON_DRIVER:
+    on_spark = isinstance(workers, Spark) and len(merged) > _left_to_driver(workers)
+    slots = workers.slots if on_spark and isinstance(workers, Spark) else _parallel(options)
+    with _written(into) as write:
+        groups = groups_of(files, merged, _size(len(merged), options, slots))
+        if on_spark:
+            assert isinstance(workers, Spark)
             folder = into.with_name(f"{into.name}.groups")
             reports = _reports_of_workers(groups, folder, workers, options, specs, under)
         else:
             reports = _reports(groups, len(merged), workers, options, specs, under)
         for group, report in reports:
             judged = _enter(judgement, group, report)
-            writer.write_table(judged)
+            write(judged)
             if keep:
                 keep(group.kind, judged)
             done += len(judged)
@@ -163,9 +194,34 @@ def _parallel(options: CheckOptions) -> int:
     return options.parallel or os.cpu_count() or 1
 
 
-def _size(steps: int, options: CheckOptions) -> int:
+def _left_to_driver(workers: Spark) -> int:
+    """Classes that the driver judges alone."""
+    return ON_DRIVER_OF_MANY if workers.is_remote else ON_DRIVER
+
+
+def _size(steps: int, options: CheckOptions, slots: int) -> int:
     """Of a group: each JVM that runs at a time has two, if these are not FEW and not too many."""
-    return min(options.chunk, max(FEW, steps // (2 * _parallel(options))))
+    return min(options.chunk, max(FEW, steps // (2 * slots)))
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[Callable[[pa.Table], None]]:
+    """Writes judged steps in groups of ROW_GROUP rows, however many are judged together: the bytes
+    of the file depend on neither processors nor executors."""
+    waiting: list[pa.Table] = []
+    with pq.ParquetWriter(path, JUDGED, compression="zstd") as writer:
+
+        def write(judged: pa.Table) -> None:
+            waiting.append(judged)
+            if sum(map(len, waiting)) >= ROW_GROUP:
+                whole = pa.concat_tables(waiting)
+                end = len(whole) - len(whole) % ROW_GROUP
+                writer.write_table(whole.slice(0, end).combine_chunks(), ROW_GROUP)
+                waiting[:] = [whole.slice(end)]
+
+        yield write
+        last = pa.concat_tables([JUDGED.empty_table(), *waiting])
+        writer.write_table(last.combine_chunks(), ROW_GROUP)
 
 
 def groups_of(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[Group]:
@@ -300,12 +356,12 @@ def report_of(
     asked, canary = planted(steps, of)
     whole = replace(options, parallel=1, chunk=len(asked))
     frame = shared_frame(of, [decode_step_constants(text) for text in texts], specs)
-    return report_among(under(frame), step_table(asked, texts, of), canary, whole)
+    return report_among(under(frame), encoded_steps(asked, texts, of), canary, whole)
 
 
 def report_among(
     frame: StepFrame,
-    table: StepTable,
+    table: StepTable | EncodedSteps,
     canary: npt.NDArray[np.bool_],
     options: CheckOptions,
     progress: Callable[[Progress], None] | None = None,
@@ -325,6 +381,7 @@ def _enter(judgement: Judgement, group: Group, report: StepReport) -> pa.Table:
     judgement.jvms += report.runs
     judgement.cpu_seconds += report.cpu_seconds
     judgement.peak_rss_mb = max(judgement.peak_rss_mb, report.peak_rss_mb)
+    judgement.as_text = judgement.as_text or report.as_text
     classes = group.classes
     numbers = classes["number"].to_numpy()
     verdicts = [each.verdict for each in report.verdicts]
@@ -350,11 +407,59 @@ def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:
     return found
 
 
-def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTable:
-    """The steps of a block as values of the spec, each distinct part converted once.
+COLUMNS: Final = ("given", "action", "node", "before", "input", "after", "sent", "ignored")
+
+
+def encoded_steps(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> EncodedSteps:
+    """The steps of a block in the bytes of the trace, with the shapes of what these stand for.
 
     texts: the constants that its steps were taken under, each once; the column `given` numbers
     them.
+    """
+    several = [decode_step_constants(text) for text in texts]
+    inputs = types_of_inputs(several[0])
+    scalar, forms, form_of = Scalar(), list[tuple[Shape, ...]](), dict[str, int]()
+    for text, constants in zip(texts, several, strict=True):
+        nodes = peers_of(constants)
+        row, taken = shape_of_row(kind.row, nodes), shape_of_inputs(inputs, nodes)
+        form = (scalar, scalar, scalar, row, taken, row, SetOf(taken), scalar)
+        if form not in forms:
+            forms.append(form)
+        form_of[text] = forms.index(form)
+    given = {text: bytes([form_of[text]]) + _encode(n) for n, text in enumerate(texts, 1)}
+    scalars: dict[Any, bytes] = _Encoded()
+    columns = [block[name].to_pylist() for name in ("constants", *COLUMNS[1:])]
+    steps = [
+        b"".join(
+            (
+                given[text],
+                scalars[action],
+                scalars[node],
+                before,
+                input or INIT_INPUT,
+                after,
+                array([*dict.fromkeys(sent)]) if sent else NONE_SENT,
+                scalars[ignored],
+            )
+        )
+        for text, action, node, before, input, after, sent, ignored in zip(*columns, strict=True)
+    ]
+    return EncodedSteps(COLUMNS, forms, steps, partial(step_table, block, texts, kind))
+
+
+class _Encoded(dict[Any, bytes]):
+    """Numbers and strings, each encoded once."""
+
+    def __missing__(self, value: Any) -> bytes:
+        self[value] = encoded = _encode(value)
+        return encoded
+
+
+def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTable:
+    """The steps of a block as values of the spec, each distinct part converted once: for a TLC that
+    does not take encoded ones.
+
+    texts: as of `encoded_steps`.
     """
     several = [decode_step_constants(text) for text in texts]
     given = {text: number for number, text in enumerate(texts)}
@@ -386,7 +491,7 @@ def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTab
     }
     values: dict[str, list[Value]] = {"given": [number + 1 for number in range(len(texts))]}
     index: dict[str, list[int]] = {"given": under}
-    for name in ("action", "node", "before", "input", "after", "sent", "ignored"):
+    for name in COLUMNS[1:]:
         items = block[name].to_pylist()
         if name == "sent":
             items = [tuple(bodies) for bodies in items]

@@ -12,9 +12,12 @@ path.
 from __future__ import annotations
 
 import os
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kraftcheck.osutil.files import read_text
 from kraftcheck.traces.jobs.shipping import ship
 from tla_utils.errors import ToolError
 from tla_utils.jar import find_java
@@ -37,6 +40,7 @@ def spark_session(
     """
     name_java()
     local = master.startswith("local")
+    master = with_attempts(master)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if local:
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -49,6 +53,26 @@ def spark_session(
     # Late: importing Spark takes a second, which the pool need not spend.
     from pyspark.sql import SparkSession
 
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings_of(local, here, driver_memory).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    if not local:
+        ship(session)
+    return session
+
+
+def with_attempts(master: str) -> str:
+    """The address of an embedded Spark that tries a task four times, as a cluster does.
+
+    By default it gives up at once if a worker is killed.
+    """
+    return re.sub(r"^local\[(\d+|\*)\]$", r"local[\1,4]", master)
+
+
+def settings_of(local: bool, here: bool, driver_memory: str) -> dict[str, str]:
+    """Our settings, without those that the user's spark-defaults.conf names."""
     settings = {
         "spark.ui.enabled": "false",
         # Its progress bar writes over ours.
@@ -61,14 +85,23 @@ def spark_session(
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     if local:
         settings |= {"spark.sql.shuffle.partitions": "8"}
-    builder = SparkSession.builder.master(master).appName(name)
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    if not local:
-        ship(session)
-    return session
+    return {key: value for key, value in settings.items() if key not in _chosen() - _NEEDED}
+
+
+_NEEDED = {"spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled"}
+"""Settings on which what is computed depends."""
+
+
+def _chosen() -> set[str]:
+    """The settings that the user's spark-defaults.conf names, which come before ours."""
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(
+        os.environ.get("SPARK_HOME", ""), "conf"
+    )
+    try:
+        lines = read_text(Path(folder) / "spark-defaults.conf").splitlines()
+    except OSError:
+        return set()
+    return {found[0] for line in lines if (found := re.match(r"spark\.[\w.]+", line.strip()))}
 
 
 def name_java() -> None:

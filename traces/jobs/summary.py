@@ -40,6 +40,8 @@ SUMMARY_VERSION: Final = 1
 LISTED: Final = 100
 """How many findings of one kind are listed; all are counted."""
 CURVE_POINTS: Final = 60
+AS_TEXT: Final = "steps_as_text"
+"""In what is said of TLC, where it did not take values: why."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +325,7 @@ def _tlc(evidence: Evidence) -> dict[str, Any]:
         "cpu_seconds": round(judgement.cpu_seconds, 2),
         "steps_per_cpu_second": round(judged / max(judgement.cpu_seconds, 0.01)),
         "peak_rss_mb": round(judgement.peak_rss_mb),
+        **({AS_TEXT: judgement.as_text} if judgement.as_text else {}),
     }
 
 

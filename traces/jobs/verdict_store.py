@@ -55,7 +55,14 @@ KNOWN: Final = STORED.set(
 )
 """The same in memory: millions of steps have few constants between them, of 200 bytes and more."""
 
-TRANSLATION: Final = ("abstraction.py", "canaries.py", "canonical.py", "judge.py", "step_frames.py")
+TRANSLATION: Final = (
+    "abstraction.py",
+    "canaries.py",
+    "canonical.py",
+    "judge.py",
+    "shapes.py",
+    "step_frames.py",
+)
 """Our modules that say what value of the spec a recorded value is and what is made of TLC's answer,
 beside those in which rows and inputs are declared."""
 
@@ -66,7 +73,8 @@ def stamp(specs: Path) -> str:
     digest.update(find_jar().version.encode())
     sources = [Path(__file__).with_name(name) for name in TRANSLATION]
     sources += _declarations()
-    sources += sorted(Path(tla_utils.__file__).parent.glob("*.py"))
+    ours = Path(tla_utils.__file__).parent
+    sources += [*sorted(ours.glob("*.py")), *sorted(ours.glob("java/*"))]
     for path in sources:
         digest.update(path.name.encode() + read_bytes(path))
     return digest.hexdigest()[:32]

@@ -59,6 +59,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     staleness: tuple[Staleness, ...] = ()
     transactions: int = 0
     configuration: dict[str, str] = {}
+    note: str = ""
+    """What has to be known of the file."""
     command: str = ""
 
 

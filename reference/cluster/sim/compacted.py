@@ -16,7 +16,6 @@ of the component alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop
 from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
@@ -39,7 +38,7 @@ from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.core.system import NodeMemo
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
-from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.events import CALL, EventLoop, Queue
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.traces.schema import STOPPED
 
@@ -60,10 +59,10 @@ class World(Protocol):
     now: int
 
     def enter(self, component: int) -> None: ...
-    def stopped(self, verdict: str) -> None: ...
+    def end(self, verdict: str) -> None: ...
 
 
-class CompactedReplicas(Run):
+class CompactedReplicas(EventLoop, Run):
     """All replicas of the log, with a queue of their own."""
 
     def __init__(
@@ -88,7 +87,6 @@ class CompactedReplicas(Run):
         self._cluster, self._partition, self._component = world, partition, component
         self._clock = chooser.stream(stream_of_option("cleaned"))
         self.queue = Queue()
-        self.now = 0
         self.closed = self._looking = False
         self._followed: dict[int, Any] = dict.fromkeys(partition.brokers)
         """By broker, its log as the replica has it."""
@@ -97,10 +95,9 @@ class CompactedReplicas(Run):
         for broker in partition.brokers:
             self._later(CLEANING_MS, self._clean, broker)
 
-    def advance(self) -> None:
-        self.now, _, _, broker, what = heappop(self.queue.heap)
+    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
         if not self.closed:
-            what(broker)
+            super().happen(due, kind, node, what)
 
     def _later(self, ms: tuple[int, ...], what: Callable[[int], None], broker: int) -> None:
         self.queue.push(self._cluster.now + 1000 * pick(self._clock, ms), CALL, broker, what)
@@ -125,7 +122,7 @@ class CompactedReplicas(Run):
         self.closed = True
         self._partition.judge_promise()
         if self._partition.is_promised:
-            self._cluster.stopped(STOPPED)
+            self._cluster.end(STOPPED)
         else:
             self.violations.clear()
 

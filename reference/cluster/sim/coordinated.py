@@ -27,7 +27,6 @@ a protocol over the log.
 
 from __future__ import annotations
 
-from heapq import heappop
 from typing import Any, Final
 
 from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
@@ -43,7 +42,7 @@ from kraftcheck.reference.partition.messages import CLIENTS, ProduceRequest, Pro
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.sim.choices import Chooser, pick
-from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.events import CALL, EventLoop, Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.operations import Operation
@@ -70,29 +69,11 @@ class CoordinatedMemo(ClusterMemo):
         coordinator: NodeMemo,
         replicas: NodeMemo,
     ) -> None:
-        super().__init__(quorum, partition)
+        super().__init__(quorum, partition, coordinator, replicas)
         self.coordinator, self.replicas = coordinator, replicas
 
-    @property
-    def steps(self) -> int:
-        return super().steps + self.coordinator.steps + self.replicas.steps
 
-    @property
-    def told(self) -> set[str] | None:
-        return super().told
-
-    @told.setter
-    def told(self, told: set[str] | None) -> None:
-        self.quorum.told = self.partition.told = told
-        self.coordinator.told = self.replicas.told = told
-
-    def forget(self) -> None:
-        super().forget()
-        self.coordinator.forget()
-        self.replicas.forget()
-
-
-class Coordinators(RandomRun):
+class Coordinators(EventLoop, RandomRun):
     """The coordinator and those that ask it, with a queue of their own."""
 
     def __init__(
@@ -110,7 +91,6 @@ class Coordinators(RandomRun):
         self._partition = cluster.partitions[LOG]
         self._between = chooser.stream("workload")
         self.queue = Queue()
-        self.now = 0
         self.closed = self._looking = False
         self._broker, self._epoch = UNDEFINED, 0
         self._watermark = 0
@@ -137,10 +117,6 @@ class Coordinators(RandomRun):
 
     # --- The loop
 
-    def advance(self) -> None:
-        self.now, _, _, node, what = heappop(self.queue.heap)
-        what(node)
-
     def _move(self, _: int) -> None:
         if self.closed or self._moves >= self._options.moves * self._options.stretch:
             return
@@ -151,7 +127,7 @@ class Coordinators(RandomRun):
         self._moves += 1
         if step is not None and not self.make(self._cluster.now, step):
             self.closed = True
-            self._cluster.stopped(STOPPED)
+            self._cluster.end(STOPPED)
 
     # --- What its log does
 

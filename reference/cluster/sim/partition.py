@@ -85,7 +85,7 @@ class Cluster(Protocol):
         ...
 
     def stepped(self) -> None: ...
-    def stopped(self, verdict: str) -> None:
+    def end(self, verdict: str) -> None:
         """The run is over."""
         ...
 
@@ -250,4 +250,4 @@ class ClusterPartition(PartitionWorld):
 
     def end(self, verdict: str) -> None:
         super().end(verdict)
-        self._cluster.stopped(verdict)
+        self._cluster.end(verdict)

@@ -9,10 +9,9 @@ of the components alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from heapq import heappop
-from typing import Protocol
+from typing import Any
 
 from msgspec import UNSET
 
@@ -38,10 +37,10 @@ from kraftcheck.reference.quorum.sim.scenario import Load, Scenario
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
-from kraftcheck.reference.sim.events import CALL, Queue
+from kraftcheck.reference.sim.events import EventLoop, Queue
 from kraftcheck.reference.sim.family import Circular
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.memo import Memo, Step
 from kraftcheck.reference.sim.recorder import Recorder, Violation
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
@@ -55,13 +54,13 @@ _NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
 class ClusterMemo:
     """What is known of the steps of all components."""
 
-    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo) -> None:
-        self.quorum = quorum
-        self.partition = partition
+    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo, *others: Memo[Any]) -> None:
+        self.quorum, self.partition = quorum, partition
+        self._all: tuple[Memo[Any], ...] = (quorum, partition, *others)
 
     @property
     def steps(self) -> int:
-        return self.quorum.steps + self.partition.steps
+        return sum(each.steps for each in self._all)
 
     @property
     def told(self) -> set[str] | None:
@@ -70,20 +69,12 @@ class ClusterMemo:
 
     @told.setter
     def told(self, told: set[str] | None) -> None:
-        self.quorum.told = self.partition.told = told
+        for each in self._all:
+            each.told = told
 
     def forget(self) -> None:
-        self.quorum.forget()
-        self.partition.forget()
-
-
-class _Lane(Protocol):
-    """A component, or what lies between: a queue, and what its next event does."""
-
-    queue: Queue
-    now: int
-
-    def advance(self) -> None: ...
+        for each in self._all:
+            each.forget()
 
 
 class _OfCluster(Simulation):
@@ -116,7 +107,7 @@ class _OfCluster(Simulation):
 
     def end(self, verdict: str) -> None:
         super().end(verdict)
-        self._cluster.stopped(verdict)
+        self._cluster.end(verdict)
 
 
 class _Quorum(_OfCluster):
@@ -127,19 +118,7 @@ class _ChangingQuorum(_OfCluster, ChangingSimulation):
     """Voters, observers and snapshots come and go."""
 
 
-class _Between:
-    """What lies between the components: requests on their way, sessions, trouble."""
-
-    def __init__(self) -> None:
-        self.queue = Queue()
-        self.now = 0
-
-    def advance(self) -> None:
-        self.now, _, _, node, what = heappop(self.queue.heap)
-        what(node)
-
-
-class ClusterSimulation(Joints, Circular):
+class ClusterSimulation(EventLoop, Joints, Circular):
     """One run of a cluster."""
 
     def __init__(
@@ -154,25 +133,22 @@ class ClusterSimulation(Joints, Circular):
         self._options = options
         self._chooser = chooser
         super().__init__(options, recorder)
-        self.over = False
-        self.verdict = ""
-        self._between = _Between()
+        self.queue = Queue()
+        """Of what lies between the components: requests on their way, sessions, trouble."""
         self._more_violations: list[Violation] = []
         network, clock = chooser.stream("network"), chooser.stream("clock")
         data, brokers = options.data, self.constants.brokers
         load = scenario.partition.load
-        of_partitions = memo.partition.under(self.constants.partitions[0])
         self.partitions = self.partitions_of(
-            ClusterPartition, self, options, scenario, of_partitions, (network, clock)
+            ClusterPartition, self, options, scenario, memo.partition, (network, clock)
         )
-        self._link = Link(brokers, data, network, self._between.queue)
-        queue = self._between.queue
-        of_brokers = Brokers(self.partitions, data, clock, self._link, queue, self)
+        self._link = Link(brokers, data, network, self.queue)
+        of_brokers = Brokers(self.partitions, data, clock, self._link, self.queue, self)
         session = 1000 * scenario.partition.paces.session
         controllers = Controllers(
             self.partitions,
             of_brokers,
-            of_partitions.interner,
+            memo.partition.interner,
             session,
             self,
             options.shape.stale_answers,
@@ -201,7 +177,7 @@ class ClusterSimulation(Joints, Circular):
         workload, of = chooser.stream("workload"), self.catalog.of
         rules = producer_rules(memo.partition.bug)
         self.clients = Clients(load, data, workload, self.partitions, topics, written, of, rules)
-        self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
+        self._lanes: list[EventLoop] = [self.quorum, self, *self.partitions]
         self._progress: list[Progress] = []
 
     # --- The loop
@@ -219,26 +195,22 @@ class ClusterSimulation(Joints, Circular):
         for administrator in self._administrators:
             administrator.start(lasts)
         self.call(lasts, self._heal, 0)
-        lanes, events = self._lanes, 0
-        while not self.over:
-            events += 1
-            if events > self._scenario.max_events * self._options.data.stretch:
-                self.stopped(f"{events - 1} events without an end")
-                break
-            due, lane = _NEVER, lanes[0]
-            for each in lanes:
-                heap = each.queue.heap
-                if heap and heap[0][0] < due:
-                    due, lane = heap[0][0], each
-            self.now = due
-            for each in lanes:
-                each.now = due
-            lane.advance()
+        self.run_events(self._scenario.max_events * self._options.data.stretch)
         self.enter(QUORUM)
         self.clients.finish()
 
-    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
-        self._between.queue.push(self.now + delay, CALL, argument, what)
+    def advance(self) -> None:
+        due, lane = _NEVER, self._lanes[0]
+        for each in self._lanes:
+            heap = each.queue.heap
+            if heap and heap[0][0] < due:
+                due, lane = heap[0][0], each
+        for each in self._lanes:
+            each.now = due
+        if lane is self:
+            super().advance()
+        else:
+            lane.advance()
 
     @property
     def handler_calls(self) -> int:
@@ -254,14 +226,12 @@ class ClusterSimulation(Joints, Circular):
 
     def stepped(self) -> None:
         if self._progress and all(each.is_complete() for each in self._progress):
-            self.stopped(PROGRESSED)
+            self.end(PROGRESSED)
 
-    def stopped(self, verdict: str) -> None:
-        if not self.over:
-            self.over = True
-            self.verdict = verdict
-            for partition in self.partitions:
-                partition.over = True
+    def end(self, verdict: str) -> None:
+        super().end(verdict)
+        for partition in self.partitions:
+            partition.over = True
 
     # --- What brokers and controllers ask for
 
@@ -303,7 +273,7 @@ class ClusterSimulation(Joints, Circular):
 
     def violated(self, name: str, explanation: str) -> None:
         self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))
-        self.stopped(STOPPED)
+        self.end(STOPPED)
 
     # --- The second phase, and the end
 
@@ -325,7 +295,7 @@ class ClusterSimulation(Joints, Circular):
         missing = [each.verdict() for each in self._progress]
         wrong = [text for text in missing if text != PROGRESSED]
         where = missing.index(wrong[0]) if wrong else 0
-        self.stopped(f"partition {where}: {wrong[0]}" if wrong else PROGRESSED)
+        self.end(f"partition {where}: {wrong[0]}" if wrong else PROGRESSED)
 
     @property
     def violations(self) -> list[Violation]:

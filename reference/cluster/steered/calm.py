@@ -58,8 +58,8 @@ def _is_settled(cluster: ClusterMoves) -> bool:
     active = cluster.controllers.active()
     if active is None:
         return False
-    row = cluster.voters.rows[active]
-    latest = max(other.epoch for other in cluster.voters.rows.values())
+    row = cluster.voters.row(active)
+    latest = max(other.row.epoch for other in cluster.voters.at.states)
     return row.epoch == latest and row.high_watermark == len(row.log)
 
 

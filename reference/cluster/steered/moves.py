@@ -26,7 +26,6 @@ from kraftcheck.reference.cluster.steered.parts import (
     Parcels,
     SteeredBrokers,
     SteeredPartition,
-    Voters,
     Watched,
 )
 from kraftcheck.reference.directories.properties import PROPERTIES
@@ -117,9 +116,8 @@ class ClusterMoves(Joints):
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
         memo, stream = memo or _memos.of(bug, lambda: _new_memo(bug)), NoChoice()
-        of_partitions = memo.partition.under(self.constants.partitions[0])
         self.partitions = self.partitions_of(
-            self.kind_of_partition, self, options, CLUSTER, of_partitions, (stream, stream)
+            self.kind_of_partition, self, options, CLUSTER, memo.partition, (stream, stream)
         )
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
@@ -131,7 +129,7 @@ class ClusterMoves(Joints):
         controllers = self.kind_of_controllers(
             self.partitions,
             of_brokers,
-            of_partitions.interner,
+            memo.partition.interner,
             0,
             self,
             options.shape.stale_answers,
@@ -146,8 +144,8 @@ class ClusterMoves(Joints):
         of = self.options.quorum
         if changes(of):
             able = may_vote(of)
-            return ChangingVoters(self.constants.quorum, memo, self.recorder, able, self)
-        return Voters(self.constants.voters, memo, self.recorder, self)
+            return ChangingVoters(self, self.constants.quorum, memo, self.recorder, able)
+        return Watched(self, self.constants.voters, memo=memo, recorder=self.recorder)
 
     # --- One move
 
@@ -185,11 +183,11 @@ class ClusterMoves(Joints):
     def stepped(self) -> None:
         """Nothing follows."""
 
-    def stopped(self, verdict: str) -> None:
+    def end(self, verdict: str) -> None:
         """A violation is raised when the move is over."""
 
     def voter(self, node: int) -> Row:
-        return self.voters.rows[node]
+        return self.voters.row(node)
 
     def give_voter(self, node: int, input: Append) -> str:
         return self.voters.give(node, input)
@@ -425,7 +423,7 @@ class ClusterMoves(Joints):
     def voter_crashes(self, lossy: bool = True) -> list[Move]:
         found = []
         for node in self.voters.nodes():
-            row = self.voters.rows[node]
+            row = self.voters.row(node)
             first = self.voters.least_kept(node) if lossy else len(row.log)
             found += [
                 self.of_voter(node, Crash(keep)) for keep in range(len(row.log), first - 1, -1)

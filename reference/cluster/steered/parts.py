@@ -8,7 +8,7 @@ remembered and recorded as the simulator's are.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from kraftcheck.reference.cluster.sim.brokers import Brokers
@@ -18,12 +18,10 @@ from kraftcheck.reference.cluster.types import QUORUM
 from kraftcheck.reference.partition.messages import CONTROLLER
 from kraftcheck.reference.partition.steered.world import Steering, name_of
 from kraftcheck.reference.quorum.messages import Input
-from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.steered.recorded import RecordedSchedule
 from kraftcheck.reference.quorum.steered.schedule import Schedule
-from kraftcheck.reference.quorum.types import Constants, Outcome, Row
+from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.snapshots.steered.schedule import ChangingSchedule
 from kraftcheck.reference.steered.moves import Names
 
@@ -45,54 +43,35 @@ class Watcher(Protocol):
 class Watched(Schedule):
     """A controller quorum, whoever takes its steps. Its moves are noted by the cluster."""
 
-    _watcher: Watcher
+    def __init__(self, watcher: Watcher, *about: Any, **how: Any) -> None:
+        self._watcher = watcher
+        super().__init__(*about, **how)
 
     def now_us(self) -> int:
         return self._watcher.now
 
-    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
+    def record(self, time: int, step: Step) -> None:
         self._watcher.enter(QUORUM)
-        return super().outcome_of(node, before, input)
+        super().record(time, step)
 
-    def stepped(self, node: int, before: Row) -> None:
-        row = self.rows[node]
+    def stepped(self, step: Step) -> None:
+        before, row = step.before.row, step.after.row
         led = before.role == "Leader" and (row.role != "Leader" or row.epoch != before.epoch)
         if led or row.high_watermark != before.high_watermark:
-            self._watcher.look(node, row)
+            self._watcher.look(step.before.node, row)
 
     def give(self, node: int, input: Input) -> str:
         """A step that somebody else's move causes. Why it was ignored, or empty."""
         self._alive.clear()
-        outcome = self._step(node, self.rows[node], input)
-        return "disabled" if outcome is None else outcome.ignored
+        step = self._step(node, input)
+        return "disabled" if step is None else step.ignored
 
     def _note(self, move: str) -> None:
         self._alive.clear()
 
 
-class Voters(Watched, RecordedSchedule):
-    """That of the reference."""
-
-    def __init__(
-        self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watcher: Watcher
-    ) -> None:
-        super().__init__(constants, memo, recorder)
-        self._watcher = watcher
-
-
 class ChangingVoters(Watched, ChangingSchedule):
-    """That of the reference, whose voters change. may_vote: who may be asked to be one."""
-
-    def __init__(
-        self,
-        constants: Any,
-        memo: QuorumMemo,
-        recorder: Recorder,
-        may_vote: Container[int],
-        watcher: Watcher,
-    ) -> None:
-        super().__init__(constants, memo, recorder, may_vote)
-        self._watcher = watcher
+    """Those of the reference, which change."""
 
 
 class SteeredPartition(Steering, ClusterPartition):

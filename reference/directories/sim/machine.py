@@ -30,12 +30,8 @@ from kraftcheck.reference.directories.types import (
     initial_directory_row,
     is_offline,
 )
-from kraftcheck.reference.moving.sim.machine import (
-    MovingChecker,
-    MovingMachine,
-    MovingMemo,
-    OfMoving,
-)
+from kraftcheck.reference.moving.sim.machine import MovingChecker, MovingMachine
+from kraftcheck.reference.moving.types import Constants as MovingConstants
 from kraftcheck.reference.partition.messages import (
     BrokerFlush,
     BrokerRecord,
@@ -108,23 +104,9 @@ class DirectoryMachine(MovingMachine):
         return replace(row, disks=tuple(disks))
 
 
-class _OfDirectories(OfMoving):
+class DirectoryMemo(PartitionMemo):
+    """Of partitions whose replicas are in directories, or move, and of others."""
+
     def new_machine(self, constants: Any) -> PartitionMachine:
-        return DirectoryMachine(self, constants)
-
-
-class DirectoryMemo(MovingMemo):
-    """Of partitions whose replicas are in directories, and of others."""
-
-    def __init__(self, bug: str | None, enabled: bool = True) -> None:
-        super().__init__(bug, enabled)
-        self._in_directories = _OfDirectories(self)
-
-    def under(self, constants: Any) -> PartitionMemo:
-        return (
-            self._in_directories if isinstance(constants, Constants) else super().under(constants)
-        )
-
-    def forget(self) -> None:
-        super().forget()
-        self._in_directories.forget()
+        kinds = {Constants: DirectoryMachine, MovingConstants: MovingMachine}
+        return kinds.get(type(constants), PartitionMachine)(self, constants)

@@ -58,6 +58,10 @@ class World(Protocol):
         """A client's request to a broker."""
         ...
 
+    def misnumbered(self, explanation: str) -> None:
+        """A producer does not begin an epoch as it should."""
+        ...
+
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
@@ -98,6 +102,8 @@ class Clients:
             load.producers + at: _Consuming(self, load.producers + at, load, options)
             for at in range(max(load.consumers, len(partitions)))
         }
+        self._epochs: set[tuple[int, int, int]] = set()
+        """By partition and producer, those in which batches were sent."""
         probing = PartitionOptions(idempotence=False)
         self._probes = [_Producing(self, PROBE, load, probing) for _ in partitions]
 
@@ -159,7 +165,21 @@ class Clients:
         partition: int,
         request: ProduceRequest | ConsumerFetchRequest | ListOffsetsRequest | DeleteRecordsRequest,
     ) -> None:
+        if isinstance(request, ProduceRequest) and request.producer != UNDEFINED:
+            self._note_epoch(partition, request)
         self._partitions[partition].send(request, request.destination)
+
+    def _note_epoch(self, partition: int, request: ProduceRequest) -> None:
+        """EpochBeginsAtZero: a producer's first batch of an epoch has number 0 in each partition
+        (KIP-360), since the broker expects that of an epoch that it does not know.
+        """
+        key = partition, request.producer, request.producer_epoch
+        if key not in self._epochs and request.sequence:
+            self._partitions[partition].misnumbered(
+                f"producer {request.producer} begins epoch {request.producer_epoch} with number "
+                f"{request.sequence}"
+            )
+        self._epochs.add(key)
 
     def call(self, milliseconds: int, what: Callable[[int], None], argument: int) -> None:
         self._world.call(1000 * milliseconds, what, argument)

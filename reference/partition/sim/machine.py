@@ -253,9 +253,5 @@ def _written(outcome: Any) -> int:
 
 
 class PartitionMemo(Memo[PartitionMachine]):
-    def under(self, constants: Any) -> PartitionMemo:
-        """Of partitions with such constants."""
-        return self
-
     def new_machine(self, constants: PartitionConstants) -> PartitionMachine:
         return PartitionMachine(self, constants)

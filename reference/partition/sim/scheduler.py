@@ -7,8 +7,6 @@ activities decide what comes next; nodes are changed only by world.py.
 
 from __future__ import annotations
 
-from heapq import heappop
-
 from kraftcheck.reference.bugs.catalog import producer_rules
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
@@ -28,7 +26,7 @@ from kraftcheck.reference.partition.sim.trouble import Trouble
 from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from kraftcheck.reference.sim.choices import Chooser, chance, pick
-from kraftcheck.reference.sim.events import CALL, DELIVER, TIMER, Queue
+from kraftcheck.reference.sim.events import CALL
 from kraftcheck.reference.sim.family import Circular
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
@@ -85,20 +83,7 @@ class PartitionSimulation(PartitionWorld, Circular):
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
         self.call(1000 * faulty * self._options.stretch, self.heal, 0)
-        events, most = 0, self._scenario.max_events * self._options.stretch
-        heap, deliver, ring = self.queue.heap, self.deliver, self.ring
-        while not self.over:
-            events += 1
-            if events > most:
-                self.end(f"{most} events without an end")
-                break
-            self.now, _, kind, node, what = heappop(heap)
-            if kind == DELIVER:
-                deliver(node, what)
-            elif kind == TIMER:
-                ring(node, what)
-            else:
-                what(node)
+        self.run_events(self._scenario.max_events * self._options.stretch)
         self.clients.finish()
 
     def clients_receive(self, message: object) -> None:
@@ -185,9 +170,6 @@ class PartitionSimulation(PartitionWorld, Circular):
     def _give_up(self, _: int) -> None:
         if self._progress is not None:
             self.end(self._progress.verdict())
-
-    def queues(self) -> tuple[Queue]:
-        return (self.queue,)
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted; the recorder adds what can be read off the steps."""

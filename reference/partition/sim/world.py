@@ -10,8 +10,6 @@ the invariants that speak of committed records are no longer judged, and the run
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heappop
 from typing import Any, Final
 
 from kraftcheck.reference.clients.promises import Envelope, promised
@@ -43,7 +41,7 @@ from kraftcheck.reference.partition.sim.pace import Pace
 from kraftcheck.reference.partition.sim.scenario import Paces
 from kraftcheck.reference.partition.types import BrokerRow, ControllerRow, PartitionConstants
 from kraftcheck.reference.sim.choices import Stream
-from kraftcheck.reference.sim.events import CALL, DELIVER, TIMER, Queue
+from kraftcheck.reference.sim.events import EventLoop, Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import State, Step
 from kraftcheck.reference.sim.recorder import Recorder, Violation
@@ -60,8 +58,11 @@ UNPROMISED: Final = frozenset(
 """Invariants that nobody promises when more was lost than the configuration bears. What remains is
 the controller's own business, and the form of rows."""
 
+EPOCH_BEGINS_AT_ZERO: Final = "EpochBeginsAtZero"
+"""Of producers, whose requests alone the rows show (clients.py)."""
 
-class PartitionWorld:
+
+class PartitionWorld(EventLoop):
     """One partition in a run. Who runs it says what clients, controller and metadata do."""
 
     def __init__(
@@ -86,9 +87,6 @@ class PartitionWorld:
         self._machine = memo.machine(constants)
         self._intern = memo.interner.input
         self.queue = self.make_queue()
-        self.now = 0
-        self.over = False
-        self.verdict = ""
         self.violations: list[Violation] = []
         self.handler_calls = 0
         nodes = (*self.brokers, CONTROLLER)
@@ -145,9 +143,6 @@ class PartitionWorld:
         """A client's request to a broker."""
         self.network.send(self.now, CLIENTS, ((node, self._intern(request)),))
 
-    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
-        self.queue.push(self.now + delay, CALL, argument, what)
-
     # --- What is decided elsewhere
 
     def clients_receive(self, message: object) -> None:
@@ -179,21 +174,6 @@ class PartitionWorld:
         return self._outlooks.of(self._states.values(), self._checker, self._promised, before)
 
     # --- Steps
-
-    def advance(self) -> None:
-        """The next event of the queue."""
-        due, _, kind, node, what = heappop(self.queue.heap)
-        self.happen(due, kind, node, what)
-
-    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
-        """An event, which is due now."""
-        self.now = due
-        if kind == DELIVER:
-            self.deliver(node, what)
-        elif kind == TIMER:
-            self.ring(node, what)
-        else:
-            what(node)
 
     def deliver(self, node: int, message: KnownInput) -> None:
         """A message reaches a node, or the clients."""
@@ -310,6 +290,12 @@ class PartitionWorld:
         if violated is None and not suspicious:
             self._outlooks.harmless(outlook, step, self._outlook)
 
+    def misnumbered(self, explanation: str) -> None:
+        if self._options.watched:
+            steps = max(self.steps_taken() - 1, 0)
+            self.violations.append(Violation(EPOCH_BEGINS_AT_ZERO, steps, explanation))
+            self.end(STOPPED)
+
     def _note_controller(self, old: ControllerRow, new: ControllerRow) -> None:
         """What of a controller's step is counted, and what it means for the promise: before the
         invariants are asked.
@@ -353,11 +339,6 @@ class PartitionWorld:
                 self.losses.two_leaders()
             if notable & (LOG | WATERMARK | LEADERSHIP):
                 self.pace.news(node)
-
-    def end(self, verdict: str) -> None:
-        if not self.over:
-            self.over = True
-            self.verdict = verdict
 
     def statistics(self) -> dict[str, int]:
         """What happened here, counted."""

@@ -11,7 +11,6 @@ from kraftcheck.reference.drivers.clock import BACKOFF, CANCEL, DRAW, FIXED, KEE
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.messages import ElectionTimeout, FetchTimeout, Input
 from kraftcheck.reference.quorum.protocol import QUORUM
-from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.timers import (
     Arm,
     Cancel,
@@ -112,11 +111,15 @@ class QuorumMachine(NodeMachine):
         super().__init__(memo, constants)
         self._instruction = memo.instruction
         of = substitution(memo.bug, constants)
-        self.handlers: QuorumHandlers = of(QuorumHandlers)(constants, of(QuorumRules)(constants))
+        [handlers, *_], [rules, *_] = self.protocol.handler_classes, self.protocol.rules
+        self.handlers: QuorumHandlers = of(handlers)(constants, of(rules)(constants))
+
+    def first_effects(self, node: int) -> tuple[TimerEffect, ...]:
+        """What a node's first state does to its timers."""
+        return initial_timer_effects(self.constants, node)
 
     def first_timers(self, node: int) -> tuple[Instruction, ...]:
-        effects = initial_timer_effects(self.constants, node)
-        return tuple([self._instruction(effect) for effect in effects])
+        return tuple([self._instruction(effect) for effect in self.first_effects(node)])
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
         return self.handlers.step(node, row, input)

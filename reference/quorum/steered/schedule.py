@@ -1,9 +1,8 @@
-"""A quorum under a schedule: what a move does, which moves there are, and whether time would heal.
+"""A quorum under a schedule: which moves there are besides steps, and whether time would heal.
 
-Law of this file: no choice is made here. The state machine draws every move and this class carries
-it out, checks the named invariants after the step, and writes the move down in words. A message
-stays in the network once it was sent, as in the spec, so it may come again and in any order; what
-waits is only what has not been delivered yet.
+Steps are those of the driver by script (reference/drivers/script.py). Law of this file: no choice
+is made here. A message stays in the network once it was sent, as in the spec, so it may come again
+and in any order; what waits is only what has not been delivered yet.
 
 Which timers are armed is what timers.py says. Any of them may go off at any time, as in the spec;
 only when nothing disturbs the quorum (`calm`) do they go off in the order of their deadlines.
@@ -11,15 +10,19 @@ only when nothing disturbs the quorum (`calm`) do they go off in the order of th
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from kraftcheck.reference.clients.promises import NOTHING, Configuration, Envelope
+from kraftcheck.reference.clients.promises import (
+    NOTHING,
+    Configuration as ClientConfiguration,
+    Envelope,
+)
+from kraftcheck.reference.core.system import Configuration
+from kraftcheck.reference.drivers.script import ToldRun
 from kraftcheck.reference.kit import log
-from kraftcheck.reference.quorum.handlers import QuorumHandlers, action_of
-from kraftcheck.reference.quorum.invariants import check_step, history_init
+from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.quorum.messages import (
     MESSAGES,
     TIMERS,
@@ -36,8 +39,9 @@ from kraftcheck.reference.quorum.messages import (
     Restart,
     Timer,
 )
-from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.sim.family import CONFIGURATION
+from kraftcheck.reference.quorum.sim.faults import Options
+from kraftcheck.reference.quorum.sim.machine import QuorumMachine, QuorumMemo
 from kraftcheck.reference.quorum.sim.words import move_words
 from kraftcheck.reference.quorum.timers import (
     Cancel,
@@ -46,15 +50,17 @@ from kraftcheck.reference.quorum.timers import (
     TimerEffect,
     bounds,
     end_quorum_epoch_backoff,
-    initial_timer_effects,
-    timer_effects,
 )
-from kraftcheck.reference.quorum.types import Constants, Outcome, Row, initial_row, is_running
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row, is_running
+from kraftcheck.reference.sim.memo import Memos, Step
 from kraftcheck.reference.sim.operations import Operation
-from kraftcheck.reference.steered.failures import Named, Violation
-from kraftcheck.reference.steered.moves import Move, Names, NodeStep
+from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.failures import Violation
+from kraftcheck.reference.steered.moves import Move, Names
 
 TIMEOUTS = Timeouts()
+memos = Memos()
+"""By bug."""
 SPREAD = 70
 TRUE_RATE = 4
 WELL = "disks and clocks are well"
@@ -91,8 +97,15 @@ ISOLATED_LEADER_RESIGNS = TimedProperty(
 """Protocol rules 6.2."""
 
 
-class Schedule:
-    """Rows, network, links that are cut, armed timers, and the moves so far."""
+class Schedule(ToldRun):
+    """Network, links that are cut, armed timers, and the moves so far.
+
+    Args:
+        memo: with the nodes, if they are not those of the reference with this bug.
+        recorder: of the cluster of which this is a part.
+        watched: a violated invariant ends the run; off, nobody looks, and what clients see judges
+            alone.
+    """
 
     has_control_records = True
     messages: ClassVar[tuple[type[Any], ...]] = MESSAGES
@@ -100,16 +113,18 @@ class Schedule:
     def __init__(
         self,
         constants: Constants,
-        rules: type[QuorumRules] = QuorumRules,
+        bug: str | None = None,
+        memo: QuorumMemo | None = None,
+        recorder: Recorder | None = None,
         watched: bool = True,
     ) -> None:
-        """watched: a violated invariant ends the run; off, nobody looks, and what clients see
-        judges alone.
-        """
-        self.constants = constants
-        self.watched = watched
-        self.handlers = self.handlers_of(rules)
-        self.rows: dict[int, Row] = {n: self.first_row(n) for n in constants.nodes}
+        self._given, self.watched = constants, watched
+        of = Options(voters=len(constants.nodes), fetch_max_records=constants.fetch_max_records)
+        memo = memo or memos.of(bug, lambda: QuorumMemo(TIMEOUTS, bug))
+        super().__init__(of, memo, recorder)
+        machine = self.system.machine
+        assert isinstance(machine, QuorumMachine), "its steps have effects on timers"
+        self._machine = machine
         self.sent: dict[Message, None] = {}
         """Every message ever sent, in order."""
         self.waiting: dict[Message, None] = {}
@@ -122,64 +137,44 @@ class Schedule:
         self.now = 0
         self.due: dict[tuple[int, Timer], int] = {}
         """The deadlines of armed timers, in milliseconds."""
-        self.history = history_init(constants)
         self.rates = dict.fromkeys(constants.nodes, TRUE_RATE)
         """By node, how long its clock takes for what truly takes TRUE_RATE."""
         self.stalled: set[int] = set()
         """Nodes whose disk does not get anything done."""
-        self.met: Counter[str] = Counter()
-        """Actions, roles and error codes, how often."""
-        self.moves: list[str] = []
         self._names = Names(lambda m: move_words(constants, m.destination, m))
-        self.taken: list[NodeStep] = []
-        self.sound = True
-        """False from the step that broke something on."""
         self.appended = 0
         self.operations: list[Operation] = []
         """What clients of the metadata log asked, each in a process of its own."""
         self._open: list[tuple[Operation, int]] = []
         """Appends of which nothing is known yet, each with the epoch of who took it."""
         for n in constants.nodes:
-            for effect in self.first_timers(n):
+            for effect in self._machine.first_effects(n):
                 self._apply(n, effect)
 
-    # --- Whose steps they are
+    def make_constants(self, protocol: Any, options: Any) -> Constants:
+        return self._given
 
-    def handlers_of(self, rules: type[QuorumRules]) -> QuorumHandlers:
-        return QuorumHandlers(self.constants, rules(self.constants))
+    # --- What there is
 
-    def first_row(self, node: int) -> Row:
-        return initial_row(self.constants)
-
-    def first_timers(self, node: int) -> tuple[TimerEffect, ...]:
-        return initial_timer_effects(self.constants, node)
-
-    def effects(
-        self, node: int, before: Row, input: Input, outcome: Outcome
-    ) -> tuple[TimerEffect, ...]:
-        """What a step does to the node's timers."""
-        return timer_effects(self.constants, node, before, input, outcome)
-
-    def wrong(self, before: Mapping[int, Row], node: int) -> tuple[Named, str] | None:
-        """What the step breaks that has just led to the rows there are; asked after each."""
-        found = check_step(self.constants, before, self.rows, node, self.history)
-        if found is None:
-            return None
-        return found, found.check(before, self.rows, self.history) or ""
+    def row(self, node: int) -> Row:
+        """The node's part that is the quorum's."""
+        row: Row = self.state(node).row
+        return row
 
     def committed(self) -> log.Log:
         """What was ever committed."""
-        return self.history.committed
+        judge: Any = self._judge
+        found: log.Log = judge.history.committed if judge else self.rows[HISTORY] or ()
+        return found
 
     def least_kept(self, node: int) -> int:
         """Where the log of a node ends at least that crashes now."""
-        return self.rows[node].flushed
+        return self.row(node).flushed
 
     # --- One move
 
     def do(self, node: int, input: Input) -> None:
         """One step of one node; an input that is disabled changes nothing."""
-        before = self.rows[node]
         if isinstance(input, self.messages):
             self.waiting.pop(input, None)
         elif isinstance(input, TIMERS):
@@ -189,7 +184,7 @@ class Schedule:
                 self.now = max(self.now, due)
         self._note(self.words(node, input))
         self.sound = False
-        self._step(node, before, input)
+        self._step(node, input)
         self.sound = True
 
     def words(self, node: int, input: Input) -> str:
@@ -201,62 +196,48 @@ class Schedule:
         """The moves that give a node this input, each asked for when those before it were made."""
         yield self.words(node, input)
 
-    def named_rows(self) -> dict[str, Any]:
-        return {f"voter {node}": row for node, row in self.rows.items()}
-
-    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
-        """What the reference makes of an input."""
-        outcome = self.handlers.step(node, before, input)
-        if outcome is not None:
-            made = (before, input, outcome.row, tuple(outcome.sent), outcome.ignored)
-            self.taken.append(NodeStep(self.constants, node, action_of(input), *made))
-        return outcome
-
-    def stepped(self, node: int, before: Row) -> None:
+    def stepped(self, step: Step) -> None:
         """A step was taken, and nothing is violated: whoever watches the quorum looks now."""
 
-    def _step(self, node: int, before: Row, input: Input) -> Outcome | None:
-        outcome = self.outcome_of(node, before, input)
-        if outcome is None:
-            self._nothing_happened(node, before, input)
+    def _step(self, node: int, input: Input) -> Step | None:
+        step = self.step(node, self.known(input))
+        if step is None:
+            self._nothing_happened(node, input)
             return None
-        if before.role == "Down":
+        self.perform(step)
+        self.stepped(step)
+        return step
+
+    def make(self, time: int, step: Step) -> bool:
+        node, input = step.before.node, step.input.value
+        sent = tuple([message.value for _, message in step.sent])
+        outcome = Outcome(step.after.row, sent, step.ignored)
+        if step.before.row.role == "Down":
             self.stalled.discard(node)
-        self._meet(input, outcome)
-        for effect in self.effects(node, before, input, outcome):
+        for effect in self._machine.effects(step.before, input, outcome):
             self._apply(node, effect)
-        for m in outcome.sent:
+        for m in sent:
             self._names.of(m)
             self.sent[m] = self.waiting[m] = None
-        rows, self.rows = self.rows, {**self.rows, node: outcome.row}
+        self.record(time, step)
+        self.at = Configuration(self.system.after(self.at, step).states)
         if isinstance(input, Append):
             self._took(node, input.value, outcome)
         self._tell()
-        wrong = self.wrong(rows, node)
-        if wrong is not None and self.watched:
-            raise Violation(*wrong, self.moves)
-        self.stepped(node, before)
-        return outcome
+        holds = self.holds_after(step)
+        if not self.watched:
+            self.violations.clear()
+        return holds
 
-    def _nothing_happened(self, node: int, before: Row, input: Input) -> None:
+    def _nothing_happened(self, node: int, input: Input) -> None:
         """A leader that has heard from no majority for so long must not go on. A sole voter is
         majority enough.
         """
-        alone = len(self.constants.voters) == 1
-        led = isinstance(input, CheckQuorumTimeout) and before.role == "Leader"
+        row, alone = self.row(node), len(self.constants.voters) == 1
+        led = isinstance(input, CheckQuorumTimeout) and row.role == "Leader"
         if led and not alone and self.watched:
-            what = f"leader {node} of epoch {before.epoch} goes on"
+            what = f"leader {node} of epoch {row.epoch} goes on"
             raise Violation(ISOLATED_LEADER_RESIGNS, what, self.moves)
-
-    def steps(self) -> Iterator[NodeStep]:
-        yield from self.taken
-
-    def _meet(self, input: Input, outcome: Outcome) -> None:
-        self.met[f"action {action_of(input)}"] += 1
-        self.met[f"role {outcome.row.role}"] += 1
-        for m in outcome.sent:
-            if getattr(m, "error", "NONE") != "NONE":
-                self.met[f"error {getattr(m, 'error', '')}"] += 1
 
     def _note(self, move: str) -> None:
         self.moves.append(move)
@@ -285,7 +266,7 @@ class Schedule:
         """A client reads what a node knows to be committed, from an offset on."""
         self._note(reading_words(node, offset))
         operation = self._ask("fetch", node)
-        row = self.rows[node]
+        row = self.row(node)
         operation.offset, operation.completed = offset, self.now_us()
         if row.high_watermark < offset:
             operation.outcome = "fail"
@@ -318,7 +299,7 @@ class Schedule:
         """
         still = []
         for operation, epoch in self._open:
-            row = self.rows[operation.node]
+            row = self.row(operation.node)
             if row.role != "Leader" or row.epoch != epoch:
                 operation.outcome = "indeterminate"
             elif row.high_watermark > (operation.offset or 0):
@@ -328,7 +309,7 @@ class Schedule:
         self._open = still
 
     @property
-    def promised(self) -> tuple[Configuration, Envelope]:
+    def promised(self) -> tuple[ClientConfiguration, Envelope]:
         """What is promised to who asks any of its nodes."""
         return CONFIGURATION, NOTHING
 
@@ -380,7 +361,7 @@ class Schedule:
         for n in self.unflushed():
             yield n, Flush()
         for n in self.nodes():
-            row = self.rows[n]
+            row = self.row(n)
             for keep in range(self.least_kept(n), len(row.log) + 1):
                 yield n, Crash(keep)
         for n in self.nodes("Down"):
@@ -400,17 +381,17 @@ class Schedule:
         return {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records}
 
     def passes(self, m: Message) -> bool:
-        return (m.source, m.destination) not in self.cut and is_running(self.rows[m.destination])
+        return (m.source, m.destination) not in self.cut and is_running(self.row(m.destination))
 
     def lives(self, m: Message) -> bool:
         """Whether a message can still matter: not an answer that nobody awaits, nor a request of
         an epoch that both sides have left.
         """
-        row = self.rows[m.destination]
+        row, handlers = self.row(m.destination), self._machine.handlers
         if isinstance(m, Request):
-            return m.epoch >= row.epoch or self.rows[m.source].epoch <= m.epoch
-        in_flight = self.handlers.request_in_flight(m.destination, row, m.source)
-        return self.handlers.rules.answers_in_flight(row, m, in_flight)
+            return m.epoch >= row.epoch or self.row(m.source).epoch <= m.epoch
+        in_flight = handlers.request_in_flight(m.destination, row, m.source)
+        return handlers.rules.answers_in_flight(row, m, in_flight)
 
     def deliverable(self, *of: type[Message], again: bool = False) -> list[Message]:
         """Messages of these kinds that may come now, the latest first; `again`: come once more."""
@@ -426,15 +407,15 @@ class Schedule:
     def nodes(self, *roles: str) -> list[int]:
         """Nodes in one of these roles, or all that run."""
         return [
-            n for n, row in self.rows.items() if (row.role in roles if roles else is_running(row))
+            s.node for s in self.at.states if (s.row.role in roles if roles else is_running(s.row))
         ]
 
     def readable(self) -> list[tuple[int, int]]:
         """Nodes that know what is committed, and the offsets from which they may be read."""
-        return [(n, o) for n in self.nodes() for o in range(self.rows[n].high_watermark + 1)]
+        return [(n, o) for n in self.nodes() for o in range(self.row(n).high_watermark + 1)]
 
     def unflushed(self) -> list[int]:
-        behind = [n for n in self.nodes() if self.rows[n].flushed < len(self.rows[n].log)]
+        behind = [n for n in self.nodes() if self.row(n).flushed < len(self.row(n).log)]
         return [n for n in behind if n not in self.stalled]
 
     # --- Time passes
@@ -479,7 +460,7 @@ class Schedule:
         for _ in range(self._bound()):
             leader = self._leader()
             if not self.deliverable() and leader is not None:
-                if all(e.value != wanted for e in self.rows[leader].log):
+                if all(e.value != wanted for e in self.row(leader).log):
                     self.append(leader)
                     wanted = self.appended
                 elif self._converged(wanted):
@@ -489,26 +470,26 @@ class Schedule:
         return self._reason(wanted)
 
     def _bound(self) -> int:
-        records = max(log.end_offset(row.log) for row in self.rows.values())
+        records = max(log.end_offset(s.row.log) for s in self.at.states)
         each = MOVES_TO_PROGRESS + MOVES_TO_COPY * records
         return len(self.waiting) + each * len(self.constants.nodes)
 
     def _leader(self) -> int | None:
         """Who leads the latest epoch, if all follow."""
-        latest = max(row.epoch for row in self.rows.values())
-        leaders = [n for n in self.nodes("Leader") if self.rows[n].epoch == latest]
-        followed = all(row.leader in leaders for row in self.rows.values())
+        latest = max(s.row.epoch for s in self.at.states)
+        leaders = [n for n in self.nodes("Leader") if self.row(n).epoch == latest]
+        followed = all(s.row.leader in leaders for s in self.at.states)
         return leaders[0] if leaders and followed else None
 
     def _converged(self, wanted: int) -> bool:
         committed = self.committed()
         return any(e.value == wanted for e in committed) and all(
-            row.log == committed and row.high_watermark == log.end_offset(committed)
-            for row in self.rows.values()
+            s.row.log == committed and s.row.high_watermark == log.end_offset(committed)
+            for s in self.at.states
         )
 
     def _reason(self, wanted: int) -> str:
-        roles = ", ".join(f"{n} is {row.role} in {row.epoch}" for n, row in self.rows.items())
+        roles = ", ".join(f"{s.node} is {s.row.role} in {s.row.epoch}" for s in self.at.states)
         if (leader := self._leader()) is None:
             return f"nobody leads the latest epoch and is followed by all ({roles})"
         if all(e.value != wanted for e in self.committed()):

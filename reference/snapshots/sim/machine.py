@@ -12,14 +12,13 @@ from kraftcheck.reference.core.system import NodeMachine
 from kraftcheck.reference.quorum import messages as quorum
 from kraftcheck.reference.quorum.sim.machine import QuorumMachine, QuorumMemo
 from kraftcheck.reference.quorum.timers import (
-    Timeouts,
     TimerEffect,
     initial_timer_effects,
     timer_effects,
 )
 from kraftcheck.reference.quorum.types import Constants, Outcome as QuorumOutcome, Row, is_running
 from kraftcheck.reference.sim.interning import KnownRow
-from kraftcheck.reference.sim.memo import Instruction, State
+from kraftcheck.reference.sim.memo import State
 from kraftcheck.reference.snapshots.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftcheck.reference.snapshots.types import SnapshotRow
 from kraftcheck.reference.voters.messages import (
@@ -98,9 +97,8 @@ class ChangingMachine(QuorumMachine):
         self._instruction = memo.instruction
         self._logs: dict[Any, Any] = {}
 
-    def first_timers(self, node: int) -> tuple[Instruction, ...]:
-        every = in_force(self.constants, self.constants.nodes)
-        return tuple([self._instruction(each) for each in initial_timer_effects(every, node)])
+    def first_effects(self, node: int) -> tuple[TimerEffect, ...]:
+        return initial_timer_effects(in_force(self.constants, self.constants.nodes), node)
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
         return NodeMachine.outcome(self, node, row, input)
@@ -120,45 +118,10 @@ class ChangingMachine(QuorumMachine):
         return after is before
 
 
-class _OfChanges(QuorumMemo):
-    """Of one protocol. Its steps are counted with those of the whole."""
-
-    def __init__(self, whole: ChangingMemo) -> None:
-        self._whole, counted = whole, whole.steps
-        super().__init__(whole.timeouts, whole.bug, whole.enabled)
-        whole.steps = counted
-
-    @property
-    def steps(self) -> int:
-        return self._whole.steps
-
-    @steps.setter
-    def steps(self, steps: int) -> None:
-        self._whole.steps = steps
-
-    def new_machine(self, constants: Any) -> Any:
-        return ChangingMachine(self, constants)
-
-
 class ChangingMemo(QuorumMemo):
-    """Of runs of the quorum, whatever changes in them. What the protocols say to each other in the
-    same words is of types of their own, so what is known of each stands apart.
-    """
+    """Of runs of the quorum, whatever changes in them."""
 
-    def __init__(self, timeouts: Timeouts, bug: str | None, enabled: bool = True) -> None:
-        super().__init__(timeouts, bug, enabled)
-        self._beside: dict[type[Any], _OfChanges] = {}
-
-    def machine(self, constants: Any) -> Any:
-        of = type(constants)
-        if of is Constants:
-            return super().machine(constants)
-        if of not in self._beside:
-            self._beside[of] = _OfChanges(self)
-        self._beside[of].told = self.told
-        return self._beside[of].machine(constants)
-
-    def forget(self) -> None:
-        super().forget()
-        for each in self._beside.values():
-            each.forget()
+    def new_machine(self, constants: Any) -> NodeMachine:
+        if type(constants) is Constants:
+            return super().new_machine(constants)
+        return ChangingMachine(self, constants)

@@ -55,12 +55,9 @@ class ChangingSimulation(Simulation):
         recorder: Recorder,
     ) -> None:
         super().__init__(scenario, options, chooser, memo, recorder)
-        world = self.system.world
-        assert world.history is not None, "as runs of moves have them"
-        self._next = world.history
-        self.rows = self.system.rows(self.at)
-        self._whole: dict[int, Any] = {s.node: s.known.row for s in self.at.states}
+        self._whole = self.system.rows(self.at)
         self._whole[HISTORY] = None
+        self.rows = {state.node: state.row for state in self.at.states}
         self._drawn = chooser.stream("workload")
         self._administrator = Administrator(options, may_vote(options), chooser, self)
         self._may_vote = may_vote(options)
@@ -112,10 +109,8 @@ class ChangingSimulation(Simulation):
     def check(self, node: int, step: Step, rows_before: Mapping[int, Row]) -> None:
         before = self._whole
         after = self._whole = {**before, node: step.after.known.row}
-        after[HISTORY] = self._next(self.constants, before, after)
-        for wrong, explanation in self._due.wrong(self.constants, before, after):
-            self.violated(wrong.name, explanation)
-            return
+        if (found := self.wrong(node, before, after)) is not None:
+            self.violated(found[0].name, found[1])
 
     def expired_in_vain(self, node: int, timer: KnownInput) -> None:
         """A timer of who is no voter, or of the only one; it may be another moment's."""

@@ -159,4 +159,8 @@ Z245_GoesWithTopic(each) == TRUE
 (* Z246 (a mutant): an offset of a deleted topic is returned to a member    *)
 (* that asks for the new one (G33).                                         *)
 Z246_IsOfTopic(row, each) == TRUE
+
+(* Z250 (KAFKA-20845): what an operation has changed in memory by itself is *)
+(* reverted as its records are written (G51).                               *)
+Z250_KeepsChanged == FALSE
 ==============================================================================

@@ -172,3 +172,50 @@ def test_a_producer_that_asks_for_two_acks_is_refused_and_the_rest_is_judged(
     assert (said.verdict, said.reasons) == ("holds", [])
     (found,) = found_in(tmp_path / "tape")
     assert found.report is not None and found.report.promised == "linearizable"
+
+
+def test_a_fetch_with_room_for_the_batch_in_which_it_begins_alone(tmp_path: Path) -> None:
+    """What follows is not told of; the batch begins before where the fetch does."""
+    wire = Wire()
+    wire.create()
+    for values in ((b"a", b"b"), (b"c", b"d")):
+        wire.produce(batch(*values))
+    assert len(wire.fetch(1, max_bytes=1)["records"]) == len(batch(b"a", b"b"))
+    wire.taped.finish(wire.now)
+    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
+    assert judged(tmp_path / "tape").verdict == "holds"
+
+
+def test_a_batch_that_was_altered_on_its_way_is_another_one(tmp_path: Path) -> None:
+    """It is refused, and sent again, of which nobody hears: the first one is not there."""
+    wire = Wire()
+    wire.create()
+    right = batch(b"a", b"b")
+    wrong = bytearray(right)
+    wrong[-2] ^= 4
+    assert wire.produce(bytes(wrong), acks=1)["error_code"] == ERRORS["CORRUPT_MESSAGE"]
+    wire.send(wire.leader(), unanswered(right))
+    wire.fetch(0)
+    wire.taped.finish(wire.now)
+    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
+    assert judged(tmp_path / "tape").verdict == "holds"
+
+
+def test_what_was_refused_and_is_sent_again_is_there_once(tmp_path: Path) -> None:
+    """The same bytes: refused for too few replicas, then appended, of which nobody hears."""
+    wire = Wire()
+    wire.create(min_insync_replicas="2")
+    leader = wire.leader()
+    others = [broker for broker in range(3) if broker != leader]
+    for broker in others:
+        wire.do("kill", broker=broker)
+    wire.wait(30)
+    assert wire.produce(batch(b"a"))["error_code"] == ERRORS["NOT_ENOUGH_REPLICAS"]
+    wire.send(leader, unanswered(batch(b"a")))
+    for broker in others:
+        wire.do("restart", broker=broker)
+    wire.wait(30)
+    wire.fetch(0)
+    wire.taped.finish(wire.now)
+    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
+    assert judged(tmp_path / "tape").verdict == "holds"

@@ -68,6 +68,12 @@ def handed_on(wire: Wire) -> None:
     beat(wire, "b", other["member_epoch"])
 
 
+def named(wire: Wire) -> None:
+    """By the coordinator, in the answer to its first heartbeat, as version 0 has it."""
+    one = beat(wire, "", 0, [])
+    beat(wire, one["member_id"], one["member_epoch"], partitions(one))
+
+
 def seen(path: Path, session: Callable[[Wire], None]) -> tuple[WireHistory, list[tuple[str, str]]]:
     wire = Wire()
     wire.create(partitions=4)
@@ -80,7 +86,9 @@ def seen(path: Path, session: Callable[[Wire], None]) -> tuple[WireHistory, list
     return history, [each for each in found if each[0].startswith("the members")]
 
 
-@pytest.mark.parametrize(("session", "told"), [(rebalanced, 6), (comes_back, 5), (handed_on, 5)])
+@pytest.mark.parametrize(
+    ("session", "told"), [(rebalanced, 6), (comes_back, 5), (handed_on, 5), (named, 2)]
+)
 def test_what_members_are_told_holds(
     session: Callable[[Wire], None], told: int, tmp_path: Path
 ) -> None:

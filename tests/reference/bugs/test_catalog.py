@@ -34,6 +34,7 @@ from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.invariants import INVARIANT_NAMES
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENT
+from kraftcheck.reference.shares.properties import PROPERTIES as OF_SHARES
 from kraftcheck.reference.snapshots.properties import PROPERTIES as OF_SNAPSHOTS
 from kraftcheck.reference.transactions.properties import PROPERTIES as OF_TRANSACTIONS
 from kraftcheck.reference.voters.properties import PROPERTIES as OF_VOTERS
@@ -55,6 +56,7 @@ INVARIANTS = {
     "reassignment": tuple([each.name for each in OF_REASSIGNMENT]),
     "hosting": tuple([each.name for each in OF_HOSTING]),
     "compaction": tuple([each.name for each in OF_COMPACTION]),
+    "shares": tuple([each.name for each in OF_SHARES]),
 }
 LIVENESS = {
     "ChangeResolved",
@@ -74,8 +76,9 @@ LIVENESS = {
 """What must happen in the end, and that a leader is not given up without need."""
 OF_HISTORIES = {"AckedSurvives"}
 """What only clients can miss: nobody promised it."""
-OF_MESSAGES = {"AnswerAfterCommit", "CommitDurable", "GapFree"}
-"""What TLC alone sees: it is said of messages under way, or holds where they come in order."""
+OF_MESSAGES = {"AnswerAfterCommit", "CommitDurable", "GapFree", "EpochBeginsAtZero"}
+"""What TLC alone sees: it is said of messages under way, or holds where they come in order; or, the
+last, of what producers send, which runs alone see."""
 
 REPLACED = [each for each in CATALOG if each.replacement is not None]
 of_each = pytest.mark.parametrize("entry", REPLACED, ids=lambda entry: entry.id)
@@ -88,7 +91,7 @@ def test_every_bug_is_here_once_in_order() -> None:
     ]
     partition = [each.id for each in bugs_of("partition")]
     assert partition == [
-        f"Z{n}" for n in (*range(22, 47), *range(48, 61), 67, 69, 155, 170, 194, 308)
+        f"Z{n}" for n in (*range(22, 47), *range(48, 61), 67, 69, 155, 170, 194, 308, 309, 310)
     ]
     transactions = [each.id for each in bugs_of("transactions")]
     numbers = (*range(61, 67), *range(70, 81), *range(82, 88), 89, 163, 165, 166, 168, 169)
@@ -96,7 +99,7 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert transactions == [f"Z{n}" for n in numbers]
     groups = [each.id for each in bugs_of("groups")]
     numbers = (*range(90, 99), *range(100, 110), 180, 181, 187, 202, 210, *range(215, 222))
-    numbers = (*numbers, *range(240, 247))
+    numbers = (*numbers, *range(240, 247), 250)
     assert groups == [f"Z{n}" for n in numbers]
     commits = [each.id for each in bugs_of("commits")]
     assert commits == ["Z182", "Z183", "Z184"]
@@ -113,6 +116,8 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert hosting == [f"Z{n}" for n in (*range(125, 128), 129, *range(136, 140), 300, 301)]
     compaction = [each.id for each in bugs_of("compaction")]
     assert compaction == [f"Z{n}" for n in range(195, 200)]
+    shares = [each.id for each in bugs_of("shares")]
+    assert shares == [f"Z{n}" for n in (*range(410, 417), *range(420, 429), *range(430, 436))]
     quorum41 = [each.id for each in bugs_of("quorum41")]
     assert quorum41 == ["Z167"]
     known = [
@@ -128,6 +133,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *reassignment,
         *hosting,
         *compaction,
+        *shares,
     ]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == ["Z18", "Z21", "Z57", "Z303"]
@@ -195,7 +201,7 @@ def test_a_bug_is_found_by_its_id() -> None:
     [
         *[("Z1", "quorum", "Z01"), ("z99", "quorum", "Z09"), ("Z22", "quorum", "Z21")],
         *[("fetch", "quorum", "Z07, Z08"), ("", "quorum", "Z01 to Z304")],
-        *[("Z01", "partition", "of the partition"), ("", "partition", "Z22 to Z308")],
+        *[("Z01", "partition", "of the partition"), ("", "partition", "Z22 to Z310")],
         *[("Z6", None, "Z06"), ("z88", None, "Z98, Z89, Z87"), ("unclean election", None, "Z53")],
         *[("fencing", None, "known are Z01")],
     ],

@@ -46,11 +46,13 @@ EXTENTS = {
     "reassignment": Extent(4, (3, 5), 6, 1),
     "hosting": Extent(4, (3, 5), 6, 1),
     "compaction": Extent(4, (3, 5), 6, 1),
+    "shares": Extent(4, (3, 5), 6, 1),
     "quorum41": Extent(4, (3, 5), 6, 1),
     "transactions-on-cluster": Extent(2, (1, 2), 2, 1),
     "groups-on-cluster": Extent(2, (1, 2), 2, 1),
     "commits-on-cluster": Extent(2, (1, 2), 2, 1),
     "classic-on-cluster": Extent(2, (1, 2), 2, 1),
+    "shares-on-cluster": Extent(2, (1, 2), 2, 1),
 }
 
 REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(extent.replayed)]

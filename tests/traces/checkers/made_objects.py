@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from kraftcheck.traces.formats.edn import Keyword, Symbol
-from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.history import COMPARED, FAIL, INDETERMINATE, OK, History, Operation
 from kraftcheck.traces.values import FALSE, TRUE, Map, Real, edn_text, name
 from tests.traces.checkers.object_twins import DONE, TWINS, UNEQUAL, Twin
 
@@ -108,6 +108,7 @@ def history(kind: str, faults: str, seed: int, operations_max: int) -> History:
         time_unit="ns",
         operations=_named(maker.made),
         model=model_of(kind),
+        failed_cas=COMPARED,
     )
 
 
@@ -155,11 +156,11 @@ class _Maker:
         self.made.append((ask, operations))
 
     def parts(self, ask: _Ask, f: str, key: str | None) -> Sequence[str]:
-        """A drain is as many dequeues as there are elements."""
+        """A drain is as many dequeues as there are elements, and one that finds nothing."""
         if f != DRAIN:
             return (f,)
         there = len(self.states[key])
-        return ("dequeue",) * max(1, there if ask.fate != "failed" else 0)
+        return ("dequeue",) * (1 + (there if ask.fate != "failed" else 0))
 
     def part(
         self, ask: _Ask, f: str, key: str | None, argument: Any, took_effect: bool

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kraftcheck.traces.checkers import search
-from kraftcheck.traces.checkers.models import model_named
+from kraftcheck.traces.checkers.models import CasRegister, model_named
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from kraftcheck.traces.history import History
@@ -25,6 +25,8 @@ def opinions(history: History) -> dict[str, Verdict]:
     """By the checker's name. The history has one object, and names its model."""
     assert history.model is not None
     model = model_named(history.model)
+    if isinstance(model, CasRegister):
+        model = CasRegister(compared=True)
     found = {
         "search": search.check(history, model)[0],
         "smt": smt.check_object(history.operations, model),

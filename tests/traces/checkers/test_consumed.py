@@ -48,3 +48,11 @@ def test_what_was_sent_and_shown_to_nobody_is_not_left_out(tmp_path: Path) -> No
     told = Told().txn(0, 9, (0, 3, 4))
     told.lines += SKIPPED.lines
     assert "input-skipped" not in names(told.report(tmp_path / "history.edn"))
+
+
+def test_what_was_shown_to_who_reads_all_is_not_left_out(tmp_path: Path) -> None:
+    """Who reads what is uncommitted, too, is shown where a record is, and no more."""
+    told = Told().txn(0, 9, (0, 3, 4))
+    told.lines += SKIPPED.lines
+    told.poll(9, "{0 [[2 3]]}", "{0 2}", "{0 3}", isolation=":read_uncommitted")
+    assert "input-skipped" not in names(told.report(tmp_path / "history.edn"))

@@ -42,3 +42,17 @@ def test_who_reads_without_the_partition_has_no_start(tmp_path: Path) -> None:
     told.given(2).poll(2, 2).poll(1, 0)
     found = names(told.report(tmp_path / "history.edn"))
     assert "unowned-poll" in found and not found & {"wrong-start", "early-start"}, found
+
+
+@pytest.mark.parametrize(("offset", "name"), [(1, "stale-offset"), (-1, "offset-lost")])
+def test_the_last_commit_before_is_named(offset: int, name: str, tmp_path: Path) -> None:
+    """Of the place and answered by then: not one that was before it, of another topic, under way or
+    answered as late as it was asked."""
+    told = Told().sent(10, 11, 12).given(1).poll(1, 0, 1, 2).commit(1, 1).commit(1, 2)
+    told.op(1, "commit-offsets", '["g" [["u" 7]]]')
+    told.event(1, "invoke", "commit-offsets", '["g" [["t" 3]]]').later(-1)
+    told.event(9, "invoke", "committed", '["g" nil]').later(-1)
+    told.event(1, "ok", "commit-offsets", '["g" [["t" 3]]]')
+    told.event(9, "ok", "committed", f'["g" [["t" {offset}]]]')
+    [part] = [each for each in told.report(tmp_path / "history.edn").anomalies if each.name == name]
+    assert part.certificates[0].sentence.endswith("after 2 had been"), part.certificates

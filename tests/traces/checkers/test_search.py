@@ -294,9 +294,19 @@ def random_operation(model: str, at: int, count: int, dice: random.Random) -> Op
         fields = {"argument": begin, "result": found}
     elif model == "partition-log":
         fields = {"argument": at, "result": dice.choice((None, 0, 1, 2))}
+    elif verb == "txn":
+        fields = {"argument": tuple(_micro(dice, model) for _ in range(dice.randint(1, 3)))}
     begin = dice.randrange(2 * count)
     end = None if dice.random() < 0.25 else begin + dice.randrange(count)
     return call(verb, begin, end, **fields)
+
+
+def _micro(dice: random.Random, model: str) -> tuple[str, str, Any]:
+    key, lists = dice.choice("xy"), model == "multi-list"
+    if dice.random() < 0.5:
+        seen = ((), (0,), (1,), (0, 1)) if lists else (None, 0, 1)
+        return "read", key, dice.choice(seen)
+    return "append" if lists else "write", key, dice.randrange(2)
 
 
 @pytest.mark.parametrize("name", MODELS)

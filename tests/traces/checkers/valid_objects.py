@@ -79,6 +79,7 @@ def through_a_file(history: History, folder: Path, seed: int) -> History:
         time_unit=read.time_unit,
         operations=read.operations,
         model=history.model,
+        failed_cas=history.failed_cas,
     )
 
 

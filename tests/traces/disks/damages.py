@@ -319,6 +319,8 @@ REASONS: Final = (
            _lines_altered("#", "directory.id=")),
     Reason(r"c1/meta\.properties$", ".*", "of the id of a controller its configuration says",
            _lines_altered("#", "directory.id=", "node.id=")),
+    Reason(r"meta\.properties$", "a digit", "Kafka takes version 0, and looks for no node.id there",
+           lambda before, after: after == before.replace(b"version=1", b"version=0")),
     Reason(r"quorum-state$", ".*", "of its vote, and of a later epoch, only the node knows"),
     Reason(r"\.index$", ".*", INDEXES_LOWER),
     Reason(r"(__cluster_metadata-0|b3/.*)/\d+\.timeindex$", ".*", RECOVERED),

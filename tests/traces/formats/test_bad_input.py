@@ -29,16 +29,15 @@ def send(process: int, offset: int, value: int) -> str:
 W1 = op(0, "invoke", "write", "1")
 BAD = {
     "overlap": (W1 + W1, 2, "process 0 asks while its operation of line 1 is still open"),
-    "never invoked": (op(0, "ok", "write", "1"), 1, "completes write, which it did not invoke"),
+    "never invoked": (
+        op(1, "invoke", "read", "nil") + op(0, "ok", "write", "1"),
+        2,
+        "completes write, which it did not invoke",
+    ),
     "completed twice": (W1 + op(0, "ok", "write", "1") * 2, 3, "which it did not invoke"),
     "another verb": (W1 + op(0, "ok", "read", "1"), 2, "completes read, but line 1 invoked write"),
     "another value": (W1 + op(0, "ok", "write", "2"), 2, "write of 2 completes, but line 1"),
     "one ack twice": (send(0, 7, 5) + send(1, 7, 5), 3, "value 5 is acknowledged at offset 7"),
-    "time goes back": (
-        op(0, "invoke", "read", "nil", time=9) + op(0, "ok", "read", "1", time=8),
-        2,
-        "time goes back to 8 from 9 of line 1",
-    ),
     "index goes back": (
         op(0, "invoke", "read", "nil", index=4) + op(0, "ok", "read", "1", index=3),
         2,
@@ -51,7 +50,11 @@ BAD = {
     "nothing but a nemesis": (op(":nemesis", "info", "kill", "nil"), 0, "no client operation"),
     "process of another type": (op("1.5", "invoke", "read", "nil"), 1, "process is 1.5"),
     "process in words": (op('"one"', "invoke", "read", "nil"), 1, "process is one, not an"),
-    "no process": ("{:type :invoke, :f :read}", 1, "process is missing"),
+    "no process": (
+        "{:type :invoke, :f :w :value 1} {:type :invoke :f :w :value 1} {:type :ok :f :w :value 1}",
+        1,
+        "process is missing, and w of lines 1 and 1 are open",
+    ),
     "no type": ("{:process 1, :f :read}", 1, "type is missing"),
     "unknown type": (op(0, "begin", "read", "nil"), 1, "type is :begin, not one of invoke, ok"),
     "f of another type": ("{:process 1, :type :invoke, :f 7}", 1, "f is 7, not a word"),
@@ -231,7 +234,7 @@ HOSTILE = {
     "maps": b"{:a ",
     "sets": b"#{1 2} ",
     "blanks": b" \n",
-    "log": b"0\t:ok\t:f",
+    "log": b"0\t:okay\t:f",
     "json": b'{"process":0,"type":"ok"}\n',
 }
 

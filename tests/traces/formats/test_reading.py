@@ -102,7 +102,7 @@ WILD = {
     "nemesis.json": ("jsonlines", None),
     "comments.edn": ("knossos", "register"),
     "tall.edn": ("knossos", "register"),
-    "bank.edn": ("knossos", None),
+    "bank.edn": ("knossos", "bank"),
     "kv.json": ("jsonlines", "kv"),
 }
 
@@ -214,6 +214,7 @@ def test_a_queue_is_drained_in_one_operation(tmp_path: Path) -> None:
         ("enqueue", None, 0),
         ("dequeue", 1, 1),
         ("dequeue", 2, 1),
+        ("dequeue", None, 1),
     ]
 
 

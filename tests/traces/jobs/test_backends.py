@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kraftcheck.traces.jobs import backends
-from kraftcheck.traces.jobs.backends import Backend, Pool, Spark, _own_error
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark, own_error
 from kraftcheck.traces.jobs.session import spark_session
 from kraftcheck.traces.schema import TraceError
 from tla_utils.errors import ToolError
@@ -107,7 +107,7 @@ def test_a_task_that_spark_gave_up_says_why() -> None:
         " Lost task 0.3 in stage 0.0 (TID 7) (127.0.0.1 executor 1):"
         " java.lang.RuntimeException: Stream '/files/x.zip' was not found.\n\tat org.apache"
     )
-    own = _own_error(Exception(said))
+    own = own_error(Exception(said))
     why = "java.lang.RuntimeException: Stream '/files/x.zip' was not found."
     assert str(own) == f"Spark failed: {why}"
 

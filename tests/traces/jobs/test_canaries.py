@@ -182,7 +182,7 @@ def sabotaged(monkeypatch: pytest.MonkeyPatch, steps: pa.Table, order: Order) ->
         ]
         return StepReport(verdicts, len(asked), 1, 0.0, 0.0, 0.0, [])
 
-    monkeypatch.setattr(judge, "step_table", table)
+    monkeypatch.setattr(judge, "encoded_steps", table)
     monkeypatch.setattr(judge, "check_steps", check)
     return report_of("voter", steps, CheckOptions())
 

@@ -16,15 +16,17 @@ from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.jobs import judge as judging
 from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.jobs.canaries import planted
 from kraftcheck.traces.jobs.canonical import Step
 from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import Classes, PartFiles, examine, merge
+from kraftcheck.traces.jobs.distinct import CLASSES, Classes, PartFiles, examine, merge
 from kraftcheck.traces.jobs.judge import (
     JUDGED,
     REJECTED,
     UNKNOWN,
     Bench,
     as_columns,
+    encoded_steps,
     groups_of,
     judge,
     report_of,
@@ -38,7 +40,8 @@ from kraftcheck.traces.jobs.protocols import (
 )
 from kraftcheck.traces.schema import PartTables
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
-from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
+from tests.tla_utils.same_values import differing
+from tla_utils import CheckOptions, EncodedSteps, StepReport, StepVerdict
 from tla_utils.errors import ToolError
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
@@ -89,11 +92,12 @@ def test_every_class_has_its_own_verdict(
     files, merged = examined
     sizes: list[int] = []
 
-    def check(frame: Any, steps: StepTable, options: CheckOptions, *_: object) -> StepReport:
+    def check(frame: Any, steps: EncodedSteps, options: CheckOptions, *_: object) -> StepReport:
         assert len(steps) <= options.chunk, "a group is for one JVM"
         sizes.append(len(steps))
+        table = steps.table()
         return StepReport(
-            [verdict_of(steps[n]) for n in range(len(steps))], len(steps), 1, 0.0, 0.5, 9.0, []
+            [verdict_of(table[n]) for n in range(len(table))], len(table), 1, 0.0, 0.5, 9.0, []
         )
 
     monkeypatch.setattr(judging, "check_steps", check)
@@ -176,12 +180,48 @@ def test_a_table_of_steps_holds_each_step(examined: tuple[list[PartFiles], pa.Ta
                 assert table[number] == {**as_columns(form, step_of(row)[1]), "given": 1}
 
 
+@pytest.mark.tlc
+def test_encoded_steps_are_those_of_the_table(
+    examined: tuple[list[PartFiles], pa.Table],
+) -> None:
+    """To TLC; with canaries among them."""
+    benches: dict[Bench, list[dict[str, Any]]] = {}
+    for part in examined[0]:
+        for row in pq.read_table(part.classes).to_pylist():
+            benches.setdefault(step_of(row)[0], []).append(row)
+    kinds = {bench.kind: (bench, rows) for bench, rows in benches.items()}
+    assert len(kinds) == 3
+    for bench, rows in kinds.values():
+        kind = kind_named(bench.kind)
+        block = planted(pa.Table.from_pylist(rows, schema=CLASSES), kind).steps
+        asked = (block, [bench.text], kind)
+        assert differing(step_table(*asked), encoded_steps(*asked)) == 0
+
+
+def test_the_file_of_judged_steps_does_not_depend_on_processors(
+    examined: tuple[list[PartFiles], pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, merged = examined
+
+    def check(frame: Any, steps: EncodedSteps, options: CheckOptions, *_: object) -> StepReport:
+        refused = [StepVerdict("rejected", "no")] * len(steps)
+        return StepReport(refused, len(steps), 1, 0.0, 0.0, 0.0, [])
+
+    monkeypatch.setattr(judging, "check_steps", check)
+    monkeypatch.setattr(judging, "ROW_GROUP", 50)
+    paths = [tmp_path / f"{chunk}.parquet" for chunk in (10, 64, 10_000)]
+    for path in paths:
+        judge(files, merged, path, CheckOptions(chunk=int(path.stem), parallel=2))
+    assert len({path.read_bytes() for path in paths}) == 1
+    assert pq.ParquetFile(paths[0]).num_row_groups == -(-len(merged) // 50)
+
+
 def test_a_class_without_a_part_is_an_error(
     examined: tuple[list[PartFiles], pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files, merged = examined
 
-    def check(frame: Any, steps: StepTable, options: CheckOptions, *_: object) -> StepReport:
+    def check(frame: Any, steps: EncodedSteps, options: CheckOptions, *_: object) -> StepReport:
         refused = [StepVerdict("rejected")] * len(steps)
         return StepReport(refused, len(steps), 1, 0.0, 0.0, 0.0, [])
 
@@ -217,7 +257,7 @@ def test_few_classes_wait_for_others_of_their_kind(
 def test_what_tlc_warns_of_is_an_error(
     examined: tuple[list[PartFiles], pa.Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check(frame: Any, steps: StepTable, options: CheckOptions, *_: object) -> StepReport:
+    def check(frame: Any, steps: EncodedSteps, options: CheckOptions, *_: object) -> StepReport:
         return StepReport([StepVerdict("rejected")] * len(steps), 1, 1, 0, 0, 0, ["odd cfg"])
 
     monkeypatch.setattr(judging, "check_steps", check)

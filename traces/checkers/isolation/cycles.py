@@ -13,17 +13,20 @@ For `G-nonadjacent` the graph has each transaction twice: as reached by an rw, f
 on, and as reached by anything else. Only `G-single` needs a search from every rw edge; it has a
 budget of visited nodes, and beyond it `G-single` is undecided, which the caller is told.
 
-Most histories have no cycle: all transactions without a predecessor are removed, then those that
-have none any more, and so on; nothing is left.
+All is looked for among the edges that lie on some cycle: most histories have none, and others few
+(components.py).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+import numpy as np
+
+from kraftcheck.traces.checkers.isolation.components import components_of
 from kraftcheck.traces.checkers.isolation.dependencies import (
     PROCESS,
     REALTIME,
@@ -76,32 +79,20 @@ _Adjacent = dict[int, list[_Edge]]
 
 def cycles_of(graph: Dependencies) -> Cycles:
     """The smallest cycles that are found of each kind."""
-    rest = _not_peeled(graph, range(len(graph.sources)))
+    rest = _on_cycles(graph, range(len(graph.sources)))
     if not rest:
         return Cycles({}, frozenset())
     return _Search(graph, rest).run()
 
 
-def _not_peeled(graph: Dependencies, numbers: Iterable[int]) -> list[int]:
-    """Numbers of the edges left once nodes without predecessor or successor are removed."""
-    left = list(numbers)
-    for ends, others in ((graph.sources, graph.targets), (graph.targets, graph.sources)):
-        adjacent: dict[int, list[int]] = {}
-        degree: dict[int, int] = {}
-        for edge in left:
-            end, other = ends[edge], others[edge]
-            adjacent.setdefault(end, []).append(other)
-            degree[other] = degree.get(other, 0) + 1
-        ready = [node for node in adjacent if node not in degree]
-        for node in ready:
-            for other in adjacent.get(node, ()):
-                degree[other] -= 1
-                if not degree[other]:
-                    ready.append(other)
-        left = [edge for edge in left if degree.get(ends[edge]) and degree[others[edge]]]
-        if not left:
-            break
-    return left
+def _on_cycles(graph: Dependencies, numbers: Sequence[int]) -> list[int]:
+    """Numbers of the edges that lie on a cycle of these edges."""
+    if not numbers:
+        return []
+    chosen = np.asarray(numbers, np.int64)
+    ends = np.asarray(graph.sources, np.int64)[chosen], np.asarray(graph.targets, np.int64)[chosen]
+    found: list[int] = chosen[components_of(*ends).inside].tolist()
+    return found
 
 
 class _Search:
@@ -289,12 +280,12 @@ class _Search:
     def _adjacent(self, kinds: set[int], *, peeled: bool = True) -> _Adjacent:
         """The edges of some kinds; with `peeled`, only such as may be on a cycle of these kinds."""
         graph, found = self.graph, _Adjacent()
-        numbers: Iterable[int] = (
+        numbers = [
             edge
             for edge in self.numbers
             if graph.kinds[edge] in kinds or (graph.kinds[edge] == RELAYED and RW in kinds)
-        )
-        for edge in _not_peeled(graph, numbers) if peeled else numbers:
+        ]
+        for edge in _on_cycles(graph, numbers) if peeled else numbers:
             target, kind = graph.targets[edge], graph.kinds[edge]
             found.setdefault(graph.sources[edge], []).append((target, kind, edge))
         return found
@@ -326,18 +317,11 @@ def name_of(kinds: Collection[int]) -> str:
 
 def _components(adjacent: _Adjacent) -> list[set[int]]:
     """Strongly connected components of more than one node, in the order of their first nodes."""
-    if not adjacent:
+    pairs = [(source, edge[0]) for source, edges in adjacent.items() for edge in edges]
+    if not pairs:
         return []
-    # Late, because most histories have no cycle and need not load it.
-    import networkx as nx
-
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_edges_from(
-        (source, target) for source, edges in adjacent.items() for target, _, _ in edges
-    )
-    return sorted(
-        (each for each in nx.strongly_connected_components(graph) if len(each) > 1), key=min
-    )
+    sources, targets = np.array(pairs, np.int64).T
+    return components_of(sources, targets).sets()
 
 
 def _doubled(adjacent: _Adjacent) -> _Adjacent:

@@ -49,7 +49,8 @@ class Evidence(NamedTuple):
 class Writes:
     """Who wrote which version of which object.
 
-    Versions of an object are told apart by their values, so each is to be written once.
+    Versions of an object are told apart by their values. What was written twice has no one writer:
+    reads of it give no dependency and no anomaly.
     """
 
     def __init__(self, transactions: list[Transaction]) -> None:
@@ -71,6 +72,8 @@ class Writes:
                 if micro.key in last:
                     self.overwritten.add((micro.key, last[micro.key]))
                 last[micro.key] = micro.value
+        for version in self.twice:
+            del self.writer[version]
 
 
 def shown_transaction(each: Transaction) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from kraftcheck.osutil.collection import no_collection
 from kraftcheck.traces.checkers.isolation import levels, lists, registers
 from kraftcheck.traces.checkers.isolation.cycles import Cycle, cycles_of
 from kraftcheck.traces.checkers.isolation.dependencies import NAMES, PROCESS, REALTIME, RW, WR
@@ -23,6 +24,12 @@ from kraftcheck.traces.history import History
 
 EVIDENCE: Final = {"list-append": lists.evidence_of, "register": registers.evidence_of}
 """By model, what reads its objects."""
+ORDERS: Final[dict[str, tuple[str, frozenset[int]]]] = {
+    "no-serial-order-realtime": (levels.STRICT_SERIALIZABLE, frozenset()),
+    "no-serial-order-process": (levels.STRONG_SESSION, frozenset({REALTIME})),
+    "no-serial-order": (levels.SERIALIZABLE, frozenset({REALTIME, PROCESS})),
+}
+"""By anomaly, the model that it excludes, and the orders that need not be kept."""
 CERTIFICATES_MAX: Final = 20
 """Certificates of one anomaly that are kept; all are counted."""
 
@@ -54,6 +61,11 @@ def check_isolation(
         model: what the objects are, one of EVIDENCE.
         consistency: one of levels.MODELS.
     """
+    with no_collection():
+        return _checked(history, model, consistency)
+
+
+def _checked(history: History, model: str, consistency: str) -> Isolation:
     transactions = transactions_of(history)
     evidence = EVIDENCE[model](transactions)
     evidence.graph.add_orders(transactions, evidence.committed)
@@ -153,12 +165,11 @@ def _ordered(
     more: dict[str, list[Certificate]] = {}
     unknown: dict[str, str] = {}
     excluded = levels.excluded(found)
-    # An order that keeps real time serves the weaker question as well.
-    for name, realtime in (("no-serial-order-realtime", True), ("no-serial-order", False)):
-        model = levels.STRICT_SERIALIZABLE if realtime else levels.SERIALIZABLE
+    # An order that keeps more serves the weaker questions as well.
+    for name, (model, free) in ORDERS.items():
         if model in excluded:
             continue
-        order = serial_order(transactions, evidence.graph, evidence.committed, realtime=realtime)
+        order = serial_order(transactions, evidence.graph, evidence.committed, free)
         if order.verdict == HOLDS:
             break
         if order.verdict == UNKNOWN:

@@ -18,10 +18,11 @@ from typing import Final
 
 STRICT_SERIALIZABLE: Final = "strict-serializable"
 SERIALIZABLE: Final = "serializable"
+STRONG_SESSION: Final = "strong-session-serializable"
 
 IMPLIES: Final[Mapping[str, tuple[str, ...]]] = {
-    STRICT_SERIALIZABLE: ("strong-session-serializable", "strong-snapshot-isolation"),
-    "strong-session-serializable": (SERIALIZABLE, "strong-session-snapshot-isolation"),
+    STRICT_SERIALIZABLE: (STRONG_SESSION, "strong-snapshot-isolation"),
+    STRONG_SESSION: (SERIALIZABLE, "strong-session-snapshot-isolation"),
     SERIALIZABLE: ("repeatable-read", "snapshot-isolation", "update-serializable"),
     "strong-snapshot-isolation": ("strong-session-snapshot-isolation", "strong-read-committed"),
     "strong-session-snapshot-isolation": ("snapshot-isolation", "strong-session-read-committed"),
@@ -62,9 +63,10 @@ ALIASES: Final = {
     **{"PL-2+": "consistent-view", "PL-FCV": "forward-consistent-view", "PL-3": SERIALIZABLE},
     **{"PL-2.99": "repeatable-read", "PL-3U": "update-serializable", "PL-SS": STRICT_SERIALIZABLE},
     **{"conflict-serializable": SERIALIZABLE, "strong-serializable": STRICT_SERIALIZABLE},
+    **{"sequential": STRONG_SESSION, "linearizable": STRICT_SERIALIZABLE},
     **{"SI": "snapshot-isolation", "PSI": "parallel-snapshot-isolation", "causal-cerone": "causal"},
 }
-"""Other names of models."""
+"""Other names of models. Of single reads and writes, sequential and linearizable are these."""
 
 FORBIDS: Final[Mapping[str, tuple[str, ...]]] = {
     "read-uncommitted": ("G0", "duplicate-elements", "cyclic-versions", "phantom"),
@@ -85,7 +87,7 @@ FORBIDS: Final[Mapping[str, tuple[str, ...]]] = {
     "strong-read-committed": ("G1c-realtime",),
     "strong-session-snapshot-isolation": ("G-nonadjacent-process",),
     "strong-snapshot-isolation": ("G-nonadjacent-realtime",),
-    "strong-session-serializable": ("G2-item-process",),
+    STRONG_SESSION: ("G2-item-process", "no-serial-order-process"),
     STRICT_SERIALIZABLE: ("G2-item-realtime", "no-serial-order-realtime"),
 }
 
@@ -98,7 +100,8 @@ SPECIAL_CASE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "dirty-update": ("G1a",),
     "future-read": ("G1c",),
     "lost-update": ("G2-item",),
-    "no-serial-order": ("no-serial-order-realtime",),
+    "no-serial-order": ("no-serial-order-process",),
+    "no-serial-order-process": ("no-serial-order-realtime",),
 }
 """By anomaly, wider ones. Besides, within one variant (plain, process, real-time), each kind of
 `_CYCLES` counts as a case of the next: a model that excludes the next one excludes it as well."""

@@ -34,7 +34,7 @@ def evidence_of(transactions: list[Transaction]) -> Evidence:
     states: dict[str | None, list[Read]] = {}
     for each in transactions:
         if each.is_committed:
-            findings += _own(each, reads)
+            findings += _own(each, reads, writes)
             for micro in each.micros:
                 if micro.is_read:
                     states.setdefault(micro.key, []).append((each, micro.value or ()))
@@ -59,7 +59,9 @@ def evidence_of(transactions: list[Transaction]) -> Evidence:
     return Evidence(findings, graph, committed, writes.twice, 0)
 
 
-def _own(each: Transaction, reads: dict[str | None, list[Read]]) -> Iterator[Finding]:
+def _own(
+    each: Transaction, reads: dict[str | None, list[Read]], writes: Writes
+) -> Iterator[Finding]:
     """What contradicts a transaction's own reads and appends. Collects the states it began with."""
     began: dict[str | None, Elements] = {}
     added: dict[str | None, list[Any]] = {}
@@ -73,7 +75,7 @@ def _own(each: Transaction, reads: dict[str | None, list[Read]]) -> Iterator[Fin
             own.append(micro.value)
             continue
         state: Elements = micro.value or ()
-        later = appended.get(key, [])[len(own) :]
+        later = [e for e in appended.get(key, [])[len(own) :] if (key, e) not in writes.twice]
         if later and any(element in later for element in state):
             yield Finding(
                 *("future-read", (each.number,), key),
@@ -158,16 +160,19 @@ def _elements(
     """What is wrong with the elements of a state."""
     if len({*state}) < len(state) and ("twice", each.number) not in told:
         told.add(("twice", each.number))
-        twice = next(e for at, e in enumerate(state) if e in state[:at])
-        yield Finding(
-            *("duplicate-elements", (each.number,), key),
-            f"the {shown_transaction(each)} read {shown(state)}, which has {shown(twice)} twice",
-        )
+        again = (e for at, e in enumerate(state) if e in state[:at])
+        twice = [e for e in again if (key, e) not in writes.twice][:1]
+        if twice:
+            yield Finding(
+                *("duplicate-elements", (each.number,), key),
+                f"the {shown_transaction(each)} read {shown(state)}, which has "
+                f"{shown(twice[0])} twice",
+            )
     aborted: int | None = None
     for element in state:
         writer = writes.writer.get((key, element))
         if writer is None:
-            if ("phantom", element) not in told:
+            if ("phantom", element) not in told and (key, element) not in writes.twice:
                 told.add(("phantom", element))
                 yield Finding(
                     *("phantom", (each.number,), key),

@@ -13,9 +13,10 @@ An order that is found is a proof: it is executed, and every read returns what w
 from __future__ import annotations
 
 import heapq
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.traces.checkers.isolation.dependencies import PROCESS, REALTIME, Dependencies
+from kraftcheck.traces.checkers.isolation.dependencies import Dependencies
 from kraftcheck.traces.checkers.isolation.registers import Outside, outside_of
 from kraftcheck.traces.checkers.isolation.transactions import Transaction
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
@@ -46,15 +47,14 @@ def serial_order(
     transactions: list[Transaction],
     graph: Dependencies,
     committed: set[int],
-    *,
-    realtime: bool,
+    free: Collection[int] = (),
 ) -> Order:
     """Looks for an order of the committed transactions.
 
     Args:
-        realtime: whether it has to keep the order of clients and of real time.
+        free: kinds of dependencies that it need not keep.
     """
-    return _Ordering(transactions, graph, committed, realtime).run()
+    return _Ordering(transactions, graph, committed, free).run()
 
 
 class _Ordering:
@@ -63,14 +63,14 @@ class _Ordering:
         transactions: list[Transaction],
         graph: Dependencies,
         committed: set[int],
-        realtime: bool,
+        free: Collection[int],
     ) -> None:
         self.transactions = transactions
         self.committed = sorted(committed)
         self.outside: dict[int, Outside] = {n: outside_of(transactions[n]) for n in committed}
         self.after: list[list[int]] = [[] for _ in range(graph.nodes)]
         for source, target, kind in zip(graph.sources, graph.targets, graph.kinds, strict=True):
-            if realtime or kind not in (PROCESS, REALTIME):
+            if kind not in free:
                 self.after[source].append(target)
         self.edges = len(graph.sources)
         self.work = 0

@@ -37,6 +37,7 @@ class Outside(NamedTuple):
 def evidence_of(transactions: list[Transaction]) -> Evidence:
     """The anomalies and dependencies of a history of registers."""
     writes = Writes(transactions)
+    _nil_is_ambiguous(transactions, writes)
     findings: list[Finding] = []
     outside: dict[int, Outside] = {}
     committed = {each.number for each in transactions if each.is_committed}
@@ -44,17 +45,26 @@ def evidence_of(transactions: list[Transaction]) -> Evidence:
         outside[each.number] = outside_of(each)
         if not each.is_committed:
             continue
-        findings += _internal(each)
+        findings += _internal(each, writes)
         for key, value in outside[each.number].reads.items():
             writer = writes.writer.get((key, value))
             if value is not None and writer is not None and not transactions[writer].is_aborted:
                 committed.add(writer)
             findings += _read(each, key, value, transactions, writes)
-    findings += _lost_updates(transactions, outside)
+    findings += _lost_updates(transactions, outside, writes)
     graph = Dependencies(len(transactions))
     unordered = _connect(graph, transactions, outside, committed, writes)
-    findings += _cyclic(transactions, outside, committed)
+    findings += _cyclic(transactions, outside, committed, writes)
     return Evidence(findings, graph, committed, writes.twice, unordered)
+
+
+def _nil_is_ambiguous(transactions: list[Transaction], writes: Writes) -> None:
+    """Where nil is written, a read of it may be of the beginning."""
+    for each in transactions:
+        for micro in each.micros:
+            if not micro.is_read and micro.value is None:
+                writes.twice.setdefault((micro.key, None), (each.number, each.number))
+                writes.writer.pop((micro.key, None), None)
 
 
 def outside_of(each: Transaction) -> Outside:
@@ -69,7 +79,7 @@ def outside_of(each: Transaction) -> Outside:
     return Outside(reads, writes)
 
 
-def _internal(each: Transaction) -> Iterator[Finding]:
+def _internal(each: Transaction, writes: Writes) -> Iterator[Finding]:
     state: dict[str | None, Any] = {}
     for at, micro in enumerate(each.micros):
         key, value = micro.key, micro.value
@@ -84,7 +94,8 @@ def _internal(each: Transaction) -> Iterator[Finding]:
             return
         elif key not in state:
             later = [m.value for m in each.micros[at:] if not m.is_read and m.key == key]
-            if value is not None and value in later:
+            unclear = (key, value) in writes.twice
+            if value is not None and value in later and not unclear:
                 yield Finding(
                     *("future-read", (each.number,), key),
                     f"the {shown_transaction(each)} read {shown(value)}, which it wrote only "
@@ -101,7 +112,7 @@ def _read(
     transactions: list[Transaction],
     writes: Writes,
 ) -> Iterator[Finding]:
-    if value is None:
+    if value is None or (key, value) in writes.twice:
         return
     writer = writes.writer.get((key, value))
     if writer is None:
@@ -122,16 +133,16 @@ def _read(
 
 
 def _lost_updates(
-    transactions: list[Transaction], outside: dict[int, Outside]
+    transactions: list[Transaction], outside: dict[int, Outside], writes: Writes
 ) -> Iterator[Finding]:
     first: dict[tuple[str | None, Any], Transaction] = {}
     told: set[str | None] = set()
     for each in transactions:
         if not each.is_committed:
             continue
-        reads, writes = outside[each.number]
+        reads, wrote = outside[each.number]
         for key, value in reads.items():
-            if key not in writes or key in told:
+            if key not in wrote or key in told or (key, value) in writes.twice:
                 continue
             other = first.setdefault((key, value), each)
             if other is not each:
@@ -163,7 +174,10 @@ def _connect(
                 graph.add(WR, writer, number, Reason(key, value, value))
         for key, value in wrote.items():
             before = reads.get(key)
-            if key in reads and before is not None:
+            if key in reads and (key, before) in writes.twice:
+                # It comes after some version, and nobody knows which.
+                blind.setdefault(key, []).append((number, value))
+            elif key in reads and before is not None:
                 next_of.setdefault((key, before), []).append((number, value))
                 writer = writes.writer.get((key, before))
                 if writer is not None:
@@ -173,7 +187,8 @@ def _connect(
     for version, seconds in next_of.items():
         graph.add_all(RW, readers.get(version, []), seconds, version[0])
     for key, seconds in blind.items():
-        graph.add_all(RW, readers.get((key, None), []), seconds, key)
+        if (key, None) not in writes.twice:
+            graph.add_all(RW, readers.get((key, None), []), seconds, key)
     chains: dict[str | None, int] = {}
     for key, seconds in blind.items():
         chains[key] = len(seconds)
@@ -183,14 +198,18 @@ def _connect(
 
 
 def _cyclic(
-    transactions: list[Transaction], outside: dict[int, Outside], committed: set[int]
+    transactions: list[Transaction],
+    outside: dict[int, Outside],
+    committed: set[int],
+    writes: Writes,
 ) -> Iterator[Finding]:
     """Versions that follow each other in a cycle: each is written by who read the one before."""
     following: dict[tuple[str | None, Any], tuple[Any, int]] = {}
     for number in sorted(committed):
         reads, wrote = outside[number]
         for key, value in wrote.items():
-            if key in reads and reads[key] is not None and reads[key] != value:
+            unclear = (key, value) in writes.twice or (key, reads.get(key)) in writes.twice
+            if key in reads and reads[key] is not None and reads[key] != value and not unclear:
                 following.setdefault((key, reads[key]), (value, number))
     done: set[tuple[str | None, Any]] = set()
     for start in following:

@@ -158,7 +158,7 @@ CASES = (
         "two orders of blind writes",
         "0@0-1 wx1wy2; 1@0-1 wx2wy1; 0@2-3 rx2; 1@2-3 ry2",
         "no-serial-order-realtime",
-        "strict-serializable",
+        "strong-session-serializable",
         "register",
     ),
     _case("blind writes that some order explains", "wx1wy2; wx2wy1; rx2ry1", "", "", "register"),

@@ -11,8 +11,11 @@ from kraftcheck.traces.checkers.isolation.transactions import Micro, Transaction
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 
-def drawn(seed: int, model: str) -> History:
-    """A small history. Transactions read snapshots that may be old, mixed, or of aborted ones."""
+def drawn(seed: int, model: str, *, repeated: bool = False) -> History:
+    """A small history. Transactions read snapshots that may be old, mixed, or of aborted ones.
+
+    repeated: values are not unique.
+    """
     stream = random.Random(f"{model} {seed}")
     keys = ("x", "y")[: stream.choice((1, 2, 2))]
     count = stream.randint(1, 4)
@@ -49,8 +52,9 @@ def drawn(seed: int, model: str) -> History:
             else:
                 f = "append" if model == "list-append" else "write"
                 values += 1
-                argument = values
-                snapshot[key] = (*snapshot[key], values) if model == "list-append" else values
+                argument = stream.choice((None, 1, 2)) if repeated else values
+                after = (*snapshot[key], argument) if model == "list-append" else argument
+                snapshot[key] = after
                 states[key].append(snapshot[key])
             operations.append(
                 Operation(
@@ -75,14 +79,19 @@ def drawn(seed: int, model: str) -> History:
     )
 
 
-def is_serializable(history: History, *, realtime: bool) -> bool:
-    """Whether some order of the transactions that took effect explains all reads."""
+def is_serializable(history: History, *, realtime: bool = False, sessions: bool = False) -> bool:
+    """Whether some order of the transactions that took effect explains all reads.
+
+    realtime, sessions: whether it keeps the order of real time, and that of each client.
+    """
     transactions = transactions_of(history)
     sure = [each for each in transactions if each.outcome == OK]
     perhaps = [each for each in transactions if each.outcome == INDETERMINATE]
     for some in chain.from_iterable(combinations(perhaps, n) for n in range(len(perhaps) + 1)):
         for order in permutations([*sure, *some]):
             if realtime and not _keeps_time(order):
+                continue
+            if sessions and not _keeps_sessions(order):
                 continue
             if _explains(order, history.model == "list-append"):
                 return True
@@ -92,6 +101,14 @@ def is_serializable(history: History, *, realtime: bool) -> bool:
 def _keeps_time(order: tuple[Transaction, ...]) -> bool:
     return not any(
         later.completed is not None and later.completed < earlier.invoked
+        for at, earlier in enumerate(order)
+        for later in order[at + 1 :]
+    )
+
+
+def _keeps_sessions(order: tuple[Transaction, ...]) -> bool:
+    return not any(
+        later.process == earlier.process and later.number < earlier.number
         for at, earlier in enumerate(order)
         for later in order[at + 1 :]
     )

@@ -1,0 +1,417 @@
+"""What a share partition promises, as named properties: the twin of ShareProperties.tla.
+
+Law of this file: no rule is asked, or else replacing one would change the property with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kraftcheck.reference.kit.fields import NOBODY
+from kraftcheck.reference.kit.properties import of_state
+from kraftcheck.reference.shares.messages import (
+    COORDINATOR,
+    LEADER,
+    NO_START,
+    ReadShareGroupStateResponse,
+    StoredState,
+    WriteShareGroupStateResponse,
+)
+from kraftcheck.reference.shares.types import (
+    NO_CELL,
+    Cell,
+    Constants,
+    ShareConsumer,
+    ShareCoordinator,
+    ShareLeader,
+)
+
+TERMINAL: Final = ("Acknowledged", "Archived")
+
+
+class State(msgspec.Struct):
+    """All rows, by what they are."""
+
+    constants: Constants
+    coordinator: ShareCoordinator
+    leader: ShareLeader
+    members: Mapping[int, ShareConsumer]
+
+    @property
+    def is_active(self) -> bool:
+        return self.leader.phase == "Active"
+
+    @property
+    def done(self) -> set[int]:
+        """The offsets that were acknowledged without an error."""
+        return {o for row in self.members.values() for o in row.done}
+
+
+def state_of(constants: Constants, rows: Mapping[int, Any]) -> State:
+    members = {n: rows[n] for n in constants.members}
+    return State(constants, rows[COORDINATOR], rows[LEADER], members)
+
+
+named = of_state(state_of)
+
+
+# --- Words
+
+
+def _in_window(row: ShareLeader, offset: int) -> bool:
+    return row.gap != 0 and row.gap_end == row.end and offset >= row.gap
+
+
+def _cells(row: ShareLeader) -> Iterator[tuple[int, Cell]]:
+    return enumerate(row.cells, 1)
+
+
+def _newest(coordinator: ShareCoordinator) -> StoredState:
+    log = coordinator.log
+    return log.leader[-1] if log.leader else log.committed
+
+
+def _to_come(coordinator: ShareCoordinator) -> Iterator[StoredState]:
+    """The newest state in the log of each replica that may lead."""
+    for tail in coordinator.log.tails:
+        yield tail.records[-1] if tail.records else coordinator.log.committed
+
+
+def _finished(stored: StoredState, offset: int) -> bool:
+    return offset < stored.start or stored.cells[offset - 1].state in TERMINAL
+
+
+def _same_incarnation(old: State, new: State) -> bool:
+    same = old.leader.incarnation == new.leader.incarnation
+    return same and old.is_active and new.is_active
+
+
+# --- Of states
+
+
+def shares_type_inv(state: State) -> str | None:
+    """What is in flight lies from the start to the end; the holder of an acquired record is known.
+
+    Misses: a wrong holder.
+    """
+    row = state.leader
+    if not row.start <= row.end <= state.constants.records + 1:
+        return f"the start is {row.start}, and the end {row.end}"
+    for offset, cell in _cells(row):
+        beyond = offset >= row.end or row.phase in ("Empty", "Initializing")
+        if beyond and cell != NO_CELL:
+            return f"offset {offset} is cached, and not in flight"
+        if (cell.state == "Acquired") != (cell.member != NOBODY):
+            return f"offset {offset} is {cell.state}, and its holder {cell.member}"
+        if cell.state == "Acquired" and cell.moving:
+            return f"offset {offset} is acquired and moves"
+    return None
+
+
+def single_acquirer(state: State) -> str | None:
+    """One incarnation hands a record out once for each delivery.
+
+    Misses: two holders across incarnations, which Kafka allows.
+    """
+    seen: dict[Any, int] = {}
+    for n, row in state.members.items():
+        for record in row.held:
+            if record in seen:
+                return f"members {seen[record]} and {n} hold delivery {record.count} of offset " + (
+                    f"{record.offset}"
+                )
+            seen[record] = n
+    return None
+
+
+def acknowledged_never_redelivered(state: State) -> str | None:
+    """What was acknowledged without an error is not handed out again.
+
+    Misses: an acknowledgement whose answer was lost.
+    """
+    if not state.is_active:
+        return None
+    done = state.done
+    for offset, cell in _cells(state.leader):
+        in_flight = offset >= state.leader.start and cell.state in ("Acquired", "Available")
+        if offset in done and in_flight:
+            return f"offset {offset} was acknowledged, and is {cell.state}"
+    return None
+
+
+def state_recoverable(state: State) -> str | None:
+    """Any coordinator to come has what was acknowledged without an error.
+
+    Misses: as AcknowledgedNeverRedelivered.
+    """
+    for offset in sorted(state.done):
+        there = offset >= state.leader.log_start
+        if there and not all(_finished(each, offset) for each in _to_come(state.coordinator)):
+            return f"offset {offset} was acknowledged, and a coordinator to come does not have it"
+    return None
+
+
+def delivery_count_bounded(state: State) -> str | None:
+    """A record is delivered as often as the limit allows.
+
+    Misses: deliveries of earlier incarnations that were not stored.
+    """
+    for offset, cell in _cells(state.leader):
+        if cell.count > state.constants.max_delivery:
+            return f"offset {offset} was delivered {cell.count} times"
+    return None
+
+
+def in_flight_bounded(state: State) -> str | None:
+    """The offsets in flight exceed the limit by less than a batch.
+
+    Misses: records in flight of earlier incarnations.
+    """
+    constants, row = state.constants, state.leader
+    longest = max(constants.end_of_batch(base) - base + 1 for base in constants.bases)
+    if row.end - row.start < constants.max_in_flight + longest:
+        return None
+    return f"{row.end - row.start} offsets are in flight"
+
+
+def window_follows_start(state: State) -> str | None:
+    """The window of gaps does not lie before the start, where a read is out of range for ever.
+
+    Misses: a start that is itself wrong.
+    """
+    row = state.leader
+    if not state.is_active or not _in_window(row, row.end) or row.gap >= row.start:
+        return None
+    return f"the window begins with {row.gap}, and the start is {row.start}"
+
+
+def gaps_are_fetched(state: State) -> str | None:
+    """What is not cached before the end is fetched again.
+
+    Misses: a gap that compaction left.
+    """
+    row = state.leader
+    for offset, cell in _cells(row):
+        gap = row.start <= offset < row.end and cell.state == "None"
+        if state.is_active and gap and not _in_window(row, offset):
+            return f"offset {offset} is a gap, and no fetch reads it"
+    return None
+
+
+def acquired_has_lock(state: State) -> str | None:
+    """An acquired record has a lock that can still run out.
+
+    Misses: a timer that never fires.
+    """
+    for offset, cell in _cells(state.leader):
+        if cell.state == "Acquired" and cell.expired:
+            return f"offset {offset} is acquired, and its lock ran out"
+    return None
+
+
+def moving_is_pending(state: State) -> str | None:
+    """A cell that moves has a write whose answer is awaited.
+
+    Misses: a persister that stops its attempts.
+    """
+    row = state.leader
+    pending = {
+        cell.offset
+        for ack in row.pending
+        if ack.write.incarnation == row.incarnation
+        for cell in ack.write.cells
+    }
+    for offset, cell in _cells(row):
+        if cell.moving and offset not in pending:
+            return f"offset {offset} moves, and nothing is written"
+    return None
+
+
+def only_holder_ends(state: State) -> str | None:
+    """An acknowledgement is its holder's.
+
+    Misses: locks and sessions that end an acquisition.
+    """
+    row = state.leader
+    for ack in row.pending:
+        if ack.source == NOBODY or ack.write.incarnation != row.incarnation:
+            continue
+        for written in ack.write.cells:
+            cell = row.cells[written.offset - 1]
+            if cell.moving and cell.previous != ack.source:
+                return f"member {ack.source} ends what {cell.previous} holds"
+    return None
+
+
+def held_is_of_its_leader(state: State) -> str | None:
+    """A consumer holds only what the leader that it knows has handed out.
+
+    Misses: a leader of which the consumer has not heard.
+    """
+    for n, row in state.members.items():
+        for record in row.held:
+            if record.leader_epoch != row.leader_epoch:
+                return f"member {n} holds offset {record.offset} of epoch {record.leader_epoch}"
+    return None
+
+
+def start_is_stored(state: State) -> str | None:
+    """Whoever leads next begins where this leader began.
+
+    Misses: a start that was resolved too late.
+    """
+    if state.is_active and any(each.start == NO_START for each in _to_come(state.coordinator)):
+        return f"the start {state.leader.start} is not stored"
+    return None
+
+
+def delivered_is_there(state: State) -> str | None:
+    """Nothing is handed out that may not be read yet.
+
+    Misses: what lies before the log's start.
+    """
+    row = state.leader
+    for offset, cell in _cells(row):
+        if state.is_active and cell.state == "Acquired" and offset > row.high_watermark:
+            return f"offset {offset} is handed out, and the high watermark is {row.high_watermark}"
+    return None
+
+
+# --- Of steps
+
+
+def start_offset_monotonic(old: State, new: State) -> str | None:
+    """The start offset of an incarnation never decreases.
+
+    Misses: what the next incarnation begins with.
+    """
+    if _same_incarnation(old, new) and new.leader.start < old.leader.start:
+        return f"the start goes back from {old.leader.start} to {new.leader.start}"
+    return None
+
+
+def start_passes_finished(old: State, new: State) -> str | None:
+    """The start offset passes what is done, what was never there, and what the log does not have.
+
+    Misses: a record that is wrongly done.
+    """
+    if not _same_incarnation(old, new):
+        return None
+    row = old.leader
+    for offset in range(row.start, min(new.leader.start, row.end)):
+        cell = row.cells[offset - 1]
+        settles = not cell.moving or row.pending != new.leader.pending
+        is_natural = cell.state == "None" and not _in_window(row, offset)
+        is_done = cell.state in TERMINAL and settles
+        if offset >= row.log_start and not is_natural and not is_done:
+            return f"the start passes offset {offset}, which is {cell.state}"
+    return None
+
+
+def done_stays_done(old: State, new: State) -> str | None:
+    """Neither a lock, an acknowledgement nor the log start revives what is done.
+
+    Misses: what a new incarnation loads.
+    """
+    if not _same_incarnation(old, new):
+        return None
+    for (offset, cell), after in zip(_cells(old.leader), new.leader.cells, strict=True):
+        is_done = cell.state in TERMINAL and (not cell.moving or cell.final)
+        if is_done and after.state not in (*TERMINAL, "None"):
+            return f"offset {offset} was {cell.state}, and is {after.state}"
+    return None
+
+
+def acquires_from_start(old: State, new: State) -> str | None:
+    """What is acquired is not before the start.
+
+    Misses: a start that is itself wrong.
+    """
+    if not _same_incarnation(old, new):
+        return None
+    for (offset, cell), after in zip(_cells(old.leader), new.leader.cells, strict=True):
+        is_new = after.state == "Acquired" and cell.state in ("None", "Available")
+        if is_new and offset < old.leader.start:
+            return f"offset {offset} is handed out, and the start is {old.leader.start}"
+    return None
+
+
+def session_releases_all(old: State, new: State) -> str | None:
+    """The end of a session releases all that its member holds.
+
+    Misses: a session of which nothing at all is released.
+    """
+    row = new.leader
+    for ack in {*row.pending} - {*old.leader.pending}:
+        if ack.source == NOBODY:
+            members = {row.cells[each.offset - 1].previous for each in ack.write.cells}
+            for offset, cell in _cells(row):
+                if cell.state == "Acquired" and cell.member in members:
+                    return f"the session of member {cell.member} ended, and it holds {offset}"
+    return None
+
+
+def stored_start_monotonic(old: State, new: State) -> str | None:
+    """The committed start offset never decreases.
+
+    Misses: a start that is not committed.
+    """
+    before, after = old.coordinator.log.committed.start, new.coordinator.log.committed.start
+    return f"the stored start goes back from {before} to {after}" if after < before else None
+
+
+def stale_write_refused(old: State, new: State) -> str | None:
+    """After a read is appended, no write of an earlier incarnation is accepted.
+
+    Misses: writes of the same incarnation.
+    """
+    newest = _newest(old.coordinator).incarnation
+    for answer in {*new.coordinator.waiting} - {*old.coordinator.waiting}:
+        if not isinstance(answer, WriteShareGroupStateResponse) or answer.error != "NONE":
+            continue
+        if answer.write.incarnation < newest:
+            return f"a write of incarnation {answer.write.incarnation} is accepted after {newest}"
+    return None
+
+
+def read_fences(old: State, new: State) -> str | None:
+    """A read fences all incarnations before it.
+
+    Misses: a coordinator that answers at once.
+    """
+    newest = _newest(new.coordinator).incarnation
+    for answer in {*new.coordinator.waiting} - {*old.coordinator.waiting}:
+        if not isinstance(answer, ReadShareGroupStateResponse) or answer.error != "NONE":
+            continue
+        if newest < answer.incarnation:
+            return f"incarnation {answer.incarnation} reads, and the log has {newest}"
+    return None
+
+
+PROPERTIES: Final = (
+    named("SharesTypeInv", shares_type_inv, "leader"),
+    named("SingleAcquirer", single_acquirer, "members"),
+    named("AcknowledgedNeverRedelivered", acknowledged_never_redelivered, "leader", "members"),
+    named("StateRecoverable", state_recoverable, "coordinator", "leader", "members"),
+    named("DeliveryCountBounded", delivery_count_bounded, "leader"),
+    named("InFlightBounded", in_flight_bounded, "leader"),
+    named("WindowFollowsStart", window_follows_start, "leader"),
+    named("GapsAreFetched", gaps_are_fetched, "leader"),
+    named("AcquiredHasLock", acquired_has_lock, "leader"),
+    named("MovingIsPending", moving_is_pending, "leader"),
+    named("OnlyHolderEnds", only_holder_ends, "leader"),
+    named("HeldIsOfItsLeader", held_is_of_its_leader, "members"),
+    named("StartIsStored", start_is_stored, "leader", "coordinator"),
+    named("DeliveredIsThere", delivered_is_there, "leader"),
+    named("StartOffsetMonotonic", start_offset_monotonic, "leader"),
+    named("StartPassesFinished", start_passes_finished, "leader"),
+    named("DoneStaysDone", done_stays_done, "leader"),
+    named("AcquiresFromStart", acquires_from_start, "leader"),
+    named("SessionReleasesAll", session_releases_all, "leader"),
+    named("StoredStartMonotonic", stored_start_monotonic, "coordinator"),
+    named("StaleWriteRefused", stale_write_refused, "coordinator"),
+    named("ReadFences", read_fences, "coordinator"),
+)

@@ -1,0 +1,87 @@
+"""What share partitions are asked on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from kraftcheck.reference.shares.messages import COORDINATOR, LEADER, StoredCell, WrittenCell
+from kraftcheck.reference.shares.types import Cell
+from kraftcheck.traces.jobs.abstraction import Abstraction
+from tests.conformance.judged_states import Plain, Variables
+from tests.reference.plain import Rows
+from tests.reference.shares.plants import (
+    HELD,
+    HOLDER,
+    LED,
+    MOVES,
+    PLANTED,
+    RECORD,
+    STORED,
+    TWO,
+    WRITE,
+)
+from tla_utils import function
+
+
+def variables(rows: Rows) -> Variables:
+    """The variables of the spec in this state."""
+    of = Abstraction(TWO)
+    return {
+        "coordinator": of.row(rows[COORDINATOR]),
+        "leader": of.row(rows[LEADER]),
+        "clients": function({n: of.row(rows[n]) for n in TWO.members}),
+        "network": frozenset(),
+    }
+
+
+def cells() -> Iterator[Cell]:
+    yield from (HELD, MOVES)
+    for state in ("Available", "Archived", "Acknowledged"):
+        yield replace(MOVES, state=state, final=True, expired=True)
+        yield replace(MOVES, state=state, moving=False)
+
+
+def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """(rule, arguments)."""
+    for epochs in ((1, 1, 1), (2, 2, 1), (3, 3, 2), (2, 2, 0)):
+        leader_epoch, incarnation, state_epoch = epochs
+        write = replace(
+            WRITE, leader_epoch=leader_epoch, incarnation=incarnation, state_epoch=state_epoch
+        )
+        for rule in ("WriteAccepted", "WrittenEpoch", "StoredStart"):
+            yield rule, (STORED, replace(write, start=epochs[0]))
+        yield "FencingRemoves", (LED, write)
+        yield "ReadIsRecorded", (STORED, incarnation)
+    for count in (1, 2, 3):
+        yield from ((rule, (count,)) for rule in ("Released", "RolledBack"))
+        for state in ("Available", "Acknowledged", "Archived"):
+            known = StoredCell("Acknowledged", 2)
+            yield "Wins", (WrittenCell(1, state, count), known)
+    for cell in cells():
+        yield "MayAcknowledge", (cell, 1)
+        for rule in ("MayPass", "FinalStays", "ReleasesExpired", "LockReleases"):
+            yield rule, (cell,)
+    for row in (LED, replace(LED, start=1, log_start=2), replace(LED, gap=2, gap_end=4)):
+        yield from ((rule, (row,)) for rule in ("StoresResolvedStart", "AnswerWaits"))
+        for offset in (1, 2, 3, 4):
+            for rule in ("MovedGap", "AcquirableFrom", "MayAcquire", "AdvancedStart", "Skips"):
+                yield rule, (row, offset)
+    for epoch in (1, 2, 3):
+        yield "ForgetsHeld", (HOLDER, RECORD, epoch)
+
+
+PLAIN: Final = Plain(
+    PLANTED,
+    "ShareProperties",
+    (
+        *("StartOffsetMonotonic", "StartPassesFinished", "DoneStaysDone", "AcquiresFromStart"),
+        *("SessionReleasesAll", "StoredStartMonotonic", "StaleWriteRefused", "ReadFences"),
+    ),
+    variables,
+    questions,
+    (TWO,),
+    ("Z433", {"Released"}),
+)
