@@ -202,7 +202,9 @@ def tried(application: str, folder: Path, libraries: Path, seconds: float) -> st
                 **{"transactional": transactional, "streams": streams},
             }
             topic = applications[application](recorded, seconds)
-        click.echo(f"{application}: {recorded.read_all(topic, 1 if alone else 2):,} records read")
+        for each in (topic,) if alone else (IN, OUT):
+            count = recorded.read_all(each, 1 if alone else 2)
+            click.echo(f"{application}: {count:,} records of {each} read")
     finally:
         cluster.down()
     return checked(recorded.history)

@@ -185,6 +185,7 @@ def test_a_killed_consumer_may_have_read_what_nobody_else_did(tmp_path: Path) ->
     lines = [*HEADS, *WRITTEN, got(20, (0, 0)), ENDS[0]]
     report = judged(tmp_path, *lines, complete=True)
     assert report.verdict == "unknown"
+    assert report.evidence[0].endswith("never read; but not every read was recorded")
     assert judged(tmp_path, *lines, ENDS[1], complete=True).verdict == "violated"
 
 
